@@ -1,0 +1,44 @@
+# How everything is compiled.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+set(FLYBALL_SANITIZE "" CACHE STRING "address (with undefined behaviour) or thread")
+option(FLYBALL_FUZZ "build the libFuzzer targets (clang)" OFF)
+
+add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror -fno-omit-frame-pointer)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these inside std::optional and std::variant at -O2 without cause.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-free-nonheap-object)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  add_compile_options(-Wthread-safety)
+endif()
+
+# Debug: enough optimisation to run tests briskly, line tables for back-traces and debuggers.
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+
+if(FLYBALL_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1)
+  add_link_options(-fsanitize=address,undefined)
+elseif(FLYBALL_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -O1 -Wno-tsan)
+  add_link_options(-fsanitize=thread)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_program(MOLD mold)
+find_program(LLD ld.lld)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+elseif(LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+find_package(Threads REQUIRED)

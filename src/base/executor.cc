@@ -1,0 +1,104 @@
+#include "base/executor.h"
+
+namespace flyball {
+
+ThreadPool::ThreadPool(std::string name, int threads, const Clock& clock)
+    : clock_(clock), timers_(name + "-timer") {
+  workers_.reserve(static_cast<std::size_t>(threads));
+  for (int i = 0; i < threads; ++i)
+    workers_.emplace_back(name + "-" + std::to_string(i), [this] { RunWorker(); });
+}
+
+ThreadPool::~ThreadPool() { Stop(); }
+
+void ThreadPool::Stop() {
+  std::deque<Closure> dropped;
+  {
+    MutexLock lock(mu_);
+    stopping_ = true;
+    dropped.swap(queue_);
+    work_ready_.NotifyAll();
+  }
+  timers_.Stop();
+  for (auto& worker : workers_) worker.Join();
+}
+
+void ThreadPool::Post(Closure fn) {
+  MutexLock lock(mu_);
+  if (stopping_) return;
+  queue_.push_back(std::move(fn));
+  work_ready_.NotifyOne();
+}
+
+TimerId ThreadPool::PostAt(SteadyTime when, Closure fn) {
+  return timers_.Add(when, [this, fn = std::move(fn)]() mutable { Post(std::move(fn)); });
+}
+
+bool ThreadPool::Cancel(TimerId id) { return timers_.Cancel(id); }
+
+void ThreadPool::RunWorker() {
+  for (;;) {
+    Closure fn;
+    {
+      MutexLock lock(mu_);
+      while (queue_.empty() && !stopping_) work_ready_.Wait(mu_);
+      if (stopping_) return;
+      fn = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    fn();
+  }
+}
+
+// Pending closures, shared with the underlying executor so that a Strand may go before they have run.
+struct Strand::State {
+  Mutex mu;
+  std::deque<Closure> queue GUARDED_BY(mu);
+  bool running GUARDED_BY(mu) = false;
+
+  // True if the caller must schedule a drain.
+  bool Push(Closure fn) {
+    MutexLock lock(mu);
+    queue.push_back(std::move(fn));
+    return !std::exchange(running, true);
+  }
+
+  static void RunOne(Executor& executor, std::shared_ptr<State> state) {
+    Closure fn;
+    {
+      MutexLock lock(state->mu);
+      fn = std::move(state->queue.front());
+      state->queue.pop_front();
+    }
+    fn();
+    fn = nullptr;
+    {
+      MutexLock lock(state->mu);
+      if (state->queue.empty()) {
+        state->running = false;
+        return;
+      }
+    }
+    // One closure a turn: a busy strand does not keep a thread from the others.
+    executor.Post([&executor, state = std::move(state)]() mutable { RunOne(executor, std::move(state)); });
+  }
+
+  static void Post(Executor& executor, const std::shared_ptr<State>& state, Closure fn) {
+    if (state->Push(std::move(fn)))
+      executor.Post([&executor, state]() mutable { RunOne(executor, std::move(state)); });
+  }
+};
+
+Strand::Strand(Executor& executor) : executor_(executor), state_(std::make_shared<State>()) {}
+
+void Strand::Post(Closure fn) { State::Post(executor_, state_, std::move(fn)); }
+
+TimerId Strand::PostAt(SteadyTime when, Closure fn) {
+  return executor_.PostAt(when, [&executor = executor_, state = state_, fn = std::move(fn)]() mutable {
+    State::Post(executor, state, std::move(fn));
+  });
+}
+
+bool Strand::Cancel(TimerId id) { return executor_.Cancel(id); }
+
+}  // namespace flyball

@@ -1,0 +1,84 @@
+// Executor: where work runs and how it waits. All timers and all threads of the program come from here or thread.h,
+// so that a whole control plane can run in one thread on virtual time (sim_executor.h).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/thread.h"
+#include "base/unique_function.h"
+
+namespace flyball {
+
+using TimerId = std::uint64_t;  // 0 is never a timer
+inline constexpr TimerId kNoTimer = 0;
+
+// Thread-safe. A closure must not throw.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // Runs fn soon, not before Post returns to the caller's caller (never inline).
+  virtual void Post(Closure fn) = 0;
+  // Runs fn once at or after `when`.
+  virtual TimerId PostAt(SteadyTime when, Closure fn) = 0;
+  TimerId PostAfter(Duration delay, Closure fn) { return PostAt(clock().Steady() + delay, std::move(fn)); }
+  // True if the timer was found and will never run; false if it ran, is running or was cancelled before.
+  virtual bool Cancel(TimerId id) = 0;
+
+  virtual const Clock& clock() const = 0;
+};
+
+// A fixed number of threads sharing one queue and one timer heap.
+// Destruction stops: closures not begun are dropped, running ones are waited for.
+class ThreadPool final : public Executor {
+ public:
+  ThreadPool(std::string name, int threads, const Clock& clock = RealClock());
+  ~ThreadPool() override;
+
+  void Post(Closure fn) override;
+  TimerId PostAt(SteadyTime when, Closure fn) override;
+  bool Cancel(TimerId id) override;
+  const Clock& clock() const override { return clock_; }
+
+  // Drops what is queued, waits for what runs. Idempotent. Not to be called from one of its own closures.
+  void Stop();
+
+ private:
+  void RunWorker();
+
+  const Clock& clock_;
+  Mutex mu_;
+  CondVar work_ready_;
+  std::deque<Closure> queue_ GUARDED_BY(mu_);
+  bool stopping_ GUARDED_BY(mu_) = false;
+
+  TimerThread timers_;
+  std::vector<Thread> workers_;
+};
+
+// Runs closures one at a time, in order, on an underlying executor: a lock that never blocks a thread.
+// The Strand may be destroyed while closures are pending; they still run. Timers too.
+class Strand final : public Executor {
+ public:
+  explicit Strand(Executor& executor);
+
+  void Post(Closure fn) override;
+  TimerId PostAt(SteadyTime when, Closure fn) override;
+  bool Cancel(TimerId id) override;
+  const Clock& clock() const override { return executor_.clock(); }
+
+ private:
+  struct State;
+  Executor& executor_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace flyball

@@ -1,0 +1,54 @@
+// Metrics: counters, gauges and histograms in the Prometheus text format. Names and labels are Kubernetes' where it
+// has the same metric. The exposition is prometheus-cpp's; its headers stay in metrics.cc.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace flyball {
+
+using MetricLabels = std::map<std::string, std::string>;
+
+// Handles stay valid as long as the Metrics they came from. All methods are thread-safe and wait-free after creation.
+class Counter {
+ public:
+  virtual ~Counter() = default;
+  virtual void Add(double n = 1) = 0;
+  virtual double Value() const = 0;
+};
+class Gauge {
+ public:
+  virtual ~Gauge() = default;
+  virtual void Set(double v) = 0;
+  virtual void Add(double n) = 0;
+  virtual double Value() const = 0;
+};
+class Histogram {
+ public:
+  virtual ~Histogram() = default;
+  virtual void Observe(double v) = 0;
+};
+
+// A registry. Asking twice for the same name and labels gives the same handle. Thread-safe.
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+
+  Counter& GetCounter(const std::string& name, const std::string& help, const MetricLabels& labels = {});
+  Gauge& GetGauge(const std::string& name, const std::string& help, const MetricLabels& labels = {});
+  Histogram& GetHistogram(const std::string& name, const std::string& help, const std::vector<double>& buckets,
+                          const MetricLabels& labels = {});
+
+  // The text exposition of everything, format version 0.0.4.
+  std::string Serialize() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace flyball

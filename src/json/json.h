@@ -1,0 +1,33 @@
+// Reading and writing JSON text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "json/value.h"
+
+namespace flyball::json {
+
+struct ParseOptions {
+  std::size_t max_depth = 10000;            // Go's limit; deeper input is an error, never a crash
+  std::size_t max_bytes = 128ull << 20;
+  // Filled with the paths of keys that occur twice in one object ("spec.replicas"); the last value wins.
+  std::vector<std::string>* duplicates = nullptr;
+};
+
+// Parses exactly one value, surrounded by white space only. Integers that fit 64 signed bits are kInt, every other
+// number kDouble. BadRequest with Go's wording where Go's is known ("unexpected end of JSON input",
+// "invalid character 'x' looking for beginning of value").
+Result<Value> Parse(std::string_view text, const ParseOptions& options = {});
+
+// Compact, members in their order. Doubles as Go's encoding/json writes them (1e+21, 0.1, 100).
+std::string Write(const Value& value);
+void WriteTo(const Value& value, std::string& out);
+// `indent` spaces a level, as kubectl -o json does with 4.
+std::string WritePretty(const Value& value, int indent = 4);
+// Appends s as a JSON string with quotes.
+void AppendQuoted(std::string_view s, std::string& out);
+
+}  // namespace flyball::json

@@ -1,0 +1,14 @@
+// The `memory` engine: deterministic, for tests and simulation. Every call completes inline on the calling thread.
+#pragma once
+
+#include <memory>
+
+#include "base/executor.h"
+#include "store/store.h"
+
+namespace flyball::store {
+
+// Time-to-live timers run on `executor`, which must outlive the store.
+std::unique_ptr<Store> NewMemoryStore(Executor& executor);
+
+}  // namespace flyball::store

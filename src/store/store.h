@@ -1,0 +1,141 @@
+// Store: a durable, revisioned key-value log with watches; etcd's semantics, behind one interface with several engines.
+//
+// Every successful commit gets its own revision: strictly increasing, never reused, also after a crash. What Commit's
+// callback has acknowledged survives kill -9 and power loss (engines other than `memory`).
+// Keys are in bytewise order. Values are opaque bytes, shared and never copied.
+//
+// Thread-safe, all methods.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/unique_function.h"
+
+namespace flyball::store {
+
+using Revision = std::int64_t;  // the first commit of an empty store has revision 2: 1 is the empty store, as in etcd
+
+struct KeyValue {
+  std::string key;
+  Bytes value;
+  Revision create_revision = 0;
+  Revision mod_revision = 0;
+};
+
+// What must hold of a key for a commit to happen.
+struct Precondition {
+  enum class Kind : std::uint8_t { kAny, kAbsent, kModRevision, kPresent };
+  Kind kind = Kind::kAny;
+  Revision revision = 0;
+
+  static Precondition Any() { return {}; }
+  static Precondition Absent() { return {Kind::kAbsent, 0}; }
+  static Precondition Present() { return {Kind::kPresent, 0}; }
+  static Precondition ModRevision(Revision r) { return {Kind::kModRevision, r}; }
+};
+
+struct Operation {
+  std::string key;
+  Bytes value;  // null: delete
+  Precondition precondition;
+  Duration ttl{};  // zero: for ever. After it the key is deleted by an ordinary commit of the store's own.
+};
+
+// All operations of one transaction happen at one revision, or none.
+using Transaction = std::vector<Operation>;
+
+struct CommitOutcome {
+  bool committed = false;
+  Revision revision = 0;                // of the commit; of the store if not committed
+  std::size_t failed_operation = 0;     // if not committed: the first operation whose precondition does not hold
+  std::optional<KeyValue> current;      // if not committed: that key as it is now (absent: nullopt)
+  std::vector<std::optional<KeyValue>> previous;  // if committed: each operation's key before
+};
+
+struct RangeOptions {
+  std::string start;        // first key wanted (inclusive); empty: the prefix itself
+  std::size_t limit = 0;    // 0: all
+  Revision revision = 0;    // 0: now; else as of that revision (Expired if compacted, Timeout if in the future)
+};
+
+struct RangeResult {
+  std::vector<KeyValue> items;  // in key order
+  Revision revision = 0;        // the revision the answer is of
+  bool more = false;            // limit cut it
+  std::size_t remaining = 0;    // how many more there are after the limit, at that revision
+};
+
+struct Event {
+  enum class Type : std::uint8_t { kPut, kDelete };
+  Type type = Type::kPut;
+  KeyValue kv;                       // for kDelete: key and mod_revision of the deletion, value null
+  std::optional<KeyValue> previous;  // what was there before
+};
+
+// Receives a watch. Calls come one at a time, in revision order, on the store's delivery thread; it must not block and
+// must not call back into the same Store's Watch or destructor.
+class WatchSink {
+ public:
+  virtual ~WatchSink() = default;
+  // All events of one revision come in one call or in adjacent ones.
+  virtual void OnEvents(const std::vector<Event>& events) = 0;
+  // Everything up to and including `revision` has been delivered.
+  virtual void OnProgress(Revision revision) = 0;
+  // The watch is over; nothing more follows. Expired: the start revision was compacted.
+  virtual void OnError(const Error& error) = 0;
+};
+
+// Destroying it ends the watch; after that no call to the sink begins (one may be running on the delivery thread).
+class Watch {
+ public:
+  virtual ~Watch() = default;
+};
+
+struct StoreStats {
+  Revision revision = 0;
+  Revision compacted_revision = 0;
+  std::size_t keys = 0;
+  std::size_t bytes_on_disk = 0;
+  std::uint64_t commits = 0;
+  std::uint64_t syncs = 0;  // fsyncs of the log since start
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual Revision CurrentRevision() const = 0;
+  // Latest committed state of one key, or nullopt.
+  virtual Result<std::optional<KeyValue>> Get(std::string_view key) const = 0;
+  virtual Result<RangeResult> Range(std::string_view prefix, const RangeOptions& options = {}) const = 0;
+  // The number of keys with the prefix, now.
+  virtual Result<std::size_t> Count(std::string_view prefix) const = 0;
+
+  // Decides the transaction against the latest state and, if its preconditions hold, makes it durable. `done` is called
+  // once: after every watch's sink has seen the events (so a cache fed by a sink already has them), on a thread of the
+  // store's choosing; `memory` calls it before Commit returns. An Error means "not committed, or not known": callers
+  // that retry must check. It must not block.
+  virtual void Commit(Transaction transaction, UniqueFunction<void(Result<CommitOutcome>)> done) = 0;
+
+  // Every change under the prefix with revision > `after`, exactly once, in order; then live. after = 0: from now on.
+  // The sink must outlive the Watch. Errors (Expired) come through the sink.
+  virtual std::unique_ptr<Watch> WatchPrefix(std::string prefix, Revision after, WatchSink* sink) = 0;
+
+  // Forgets history before `revision`; the current state stays. Watches that have passed it go on.
+  virtual Status Compact(Revision revision) = 0;
+  virtual Revision CompactedRevision() const = 0;
+
+  // OK if the store can take a write now.
+  virtual Status Health() const = 0;
+  virtual StoreStats Stats() const = 0;
+};
+
+}  // namespace flyball::store
