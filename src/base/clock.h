@@ -1,4 +1,5 @@
-// Clock: the only place time comes from. Real code gets RealClock(); simulations get a SimExecutor's virtual clock.
+// Clock: the only place time comes from. Real code gets RealClock(); simulations get a SimExecutor's virtual
+// clock.
 #pragma once
 
 #include <chrono>

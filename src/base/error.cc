@@ -36,11 +36,15 @@ constexpr std::array kReasons = {
     ReasonRow{Reason::kCancelled, "Cancelled", 500},
 };
 
-const ReasonRow& Row(Reason reason) { return kReasons[static_cast<std::size_t>(reason)]; }
+const ReasonRow& Row(Reason reason) {
+  return kReasons[static_cast<std::size_t>(reason)];
+}
 
 }  // namespace
 
-std::string_view ReasonName(Reason reason) { return Row(reason).name; }
+std::string_view ReasonName(Reason reason) {
+  return Row(reason).name;
+}
 
 Reason ReasonFromName(std::string_view name) {
   for (const auto& row : kReasons)
@@ -48,7 +52,9 @@ Reason ReasonFromName(std::string_view name) {
   return Reason::kUnknown;
 }
 
-int CodeOf(Reason reason) { return Row(reason).code; }
+int CodeOf(Reason reason) {
+  return Row(reason).code;
+}
 
 Error::Error(Reason reason, std::string message) : Error(reason, CodeOf(reason), std::move(message)) {}
 
@@ -87,7 +93,11 @@ std::string Error::ToString() const {
   return std::string(ReasonName(reason())) + " (" + std::to_string(code()) + "): " + message();
 }
 
-Error InternalError(std::string message) { return Error(Reason::kInternalError, std::move(message)); }
-Error BadRequest(std::string message) { return Error(Reason::kBadRequest, std::move(message)); }
+Error InternalError(std::string message) {
+  return Error(Reason::kInternalError, std::move(message));
+}
+Error BadRequest(std::string message) {
+  return Error(Reason::kBadRequest, std::move(message));
+}
 
 }  // namespace flyball

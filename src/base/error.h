@@ -1,5 +1,5 @@
-// Error: what went wrong, as the API's Status says it. The server sends it, the client parses it back, a reconciler
-// asks `e.Is(Reason::kConflict)`. There is no second error type in the project.
+// Error: what went wrong, as the API's Status says it. The server sends it, the client parses it back, a
+// reconciler asks `e.Is(Reason::kConflict)`. There is no second error type in the project.
 //
 // An Error is an immutable shared value: copying costs a reference count, and Result<T> stays small.
 // Thread-safe.

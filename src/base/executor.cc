@@ -9,7 +9,9 @@ ThreadPool::ThreadPool(std::string name, int threads, const Clock& clock)
     workers_.emplace_back(name + "-" + std::to_string(i), [this] { RunWorker(); });
 }
 
-ThreadPool::~ThreadPool() { Stop(); }
+ThreadPool::~ThreadPool() {
+  Stop();
+}
 
 void ThreadPool::Stop() {
   std::deque<Closure> dropped;
@@ -34,7 +36,9 @@ TimerId ThreadPool::PostAt(SteadyTime when, Closure fn) {
   return timers_.Add(when, [this, fn = std::move(fn)]() mutable { Post(std::move(fn)); });
 }
 
-bool ThreadPool::Cancel(TimerId id) { return timers_.Cancel(id); }
+bool ThreadPool::Cancel(TimerId id) {
+  return timers_.Cancel(id);
+}
 
 void ThreadPool::RunWorker() {
   for (;;) {
@@ -91,7 +95,9 @@ struct Strand::State {
 
 Strand::Strand(Executor& executor) : executor_(executor), state_(std::make_shared<State>()) {}
 
-void Strand::Post(Closure fn) { State::Post(executor_, state_, std::move(fn)); }
+void Strand::Post(Closure fn) {
+  State::Post(executor_, state_, std::move(fn));
+}
 
 TimerId Strand::PostAt(SteadyTime when, Closure fn) {
   return executor_.PostAt(when, [&executor = executor_, state = state_, fn = std::move(fn)]() mutable {
@@ -99,6 +105,8 @@ TimerId Strand::PostAt(SteadyTime when, Closure fn) {
   });
 }
 
-bool Strand::Cancel(TimerId id) { return executor_.Cancel(id); }
+bool Strand::Cancel(TimerId id) {
+  return executor_.Cancel(id);
+}
 
 }  // namespace flyball

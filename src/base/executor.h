@@ -1,5 +1,5 @@
-// Executor: where work runs and how it waits. All timers and all threads of the program come from here or thread.h,
-// so that a whole control plane can run in one thread on virtual time (sim_executor.h).
+// Executor: where work runs and how it waits. All timers and all threads of the program come from here or
+// thread.h, so that a whole control plane can run in one thread on virtual time (sim_executor.h).
 #pragma once
 
 #include <cstdint>

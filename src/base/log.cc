@@ -46,8 +46,12 @@ std::string Timestamp() {
 
 }  // namespace
 
-void SetLevel(Level level) { g_level = level; }
-bool Enabled(Level level) { return level >= g_level.load(std::memory_order_relaxed); }
+void SetLevel(Level level) {
+  g_level = level;
+}
+bool Enabled(Level level) {
+  return level >= g_level.load(std::memory_order_relaxed);
+}
 
 void Write(Level level, std::string_view message, std::initializer_list<Pair> pairs) {
   if (!Enabled(level)) return;

@@ -1,4 +1,5 @@
-// Log: one line an event on standard error: time, level, message, key=value pairs. Never a secret: callers log names.
+// Log: one line an event on standard error: time, level, message, key=value pairs. Never a secret: callers
+// log names.
 //
 //   log::Info("listening", {{"address", address}});
 #pragma once
@@ -21,9 +22,17 @@ void SetLevel(Level level);
 bool Enabled(Level level);
 
 void Write(Level level, std::string_view message, std::initializer_list<Pair> pairs = {});
-inline void Debug(std::string_view m, std::initializer_list<Pair> p = {}) { Write(Level::kDebug, m, p); }
-inline void Info(std::string_view m, std::initializer_list<Pair> p = {}) { Write(Level::kInfo, m, p); }
-inline void Warning(std::string_view m, std::initializer_list<Pair> p = {}) { Write(Level::kWarning, m, p); }
-inline void Error(std::string_view m, std::initializer_list<Pair> p = {}) { Write(Level::kError, m, p); }
+inline void Debug(std::string_view m, std::initializer_list<Pair> p = {}) {
+  Write(Level::kDebug, m, p);
+}
+inline void Info(std::string_view m, std::initializer_list<Pair> p = {}) {
+  Write(Level::kInfo, m, p);
+}
+inline void Warning(std::string_view m, std::initializer_list<Pair> p = {}) {
+  Write(Level::kWarning, m, p);
+}
+inline void Error(std::string_view m, std::initializer_list<Pair> p = {}) {
+  Write(Level::kError, m, p);
+}
 
 }  // namespace flyball::log

@@ -86,6 +86,8 @@ Histogram& Metrics::GetHistogram(const std::string& name, const std::string& hel
   return *slot;
 }
 
-std::string Metrics::Serialize() const { return prometheus::TextSerializer().Serialize(state_->registry.Collect()); }
+std::string Metrics::Serialize() const {
+  return prometheus::TextSerializer().Serialize(state_->registry.Collect());
+}
 
 }  // namespace flyball

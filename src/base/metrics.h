@@ -1,5 +1,5 @@
-// Metrics: counters, gauges and histograms in the Prometheus text format. Names and labels are Kubernetes' where it
-// has the same metric. The exposition is prometheus-cpp's; its headers stay in metrics.cc.
+// Metrics: counters, gauges and histograms in the Prometheus text format. Names and labels are Kubernetes'
+// where it has the same metric. The exposition is prometheus-cpp's; its headers stay in metrics.cc.
 #pragma once
 
 #include <map>
@@ -12,7 +12,8 @@ namespace flyball {
 
 using MetricLabels = std::map<std::string, std::string>;
 
-// Handles stay valid as long as the Metrics they came from. All methods are thread-safe and wait-free after creation.
+// Handles stay valid as long as the Metrics they came from. All methods are thread-safe and wait-free after
+// creation.
 class Counter {
  public:
   virtual ~Counter() = default;
@@ -40,8 +41,8 @@ class Metrics {
 
   Counter& GetCounter(const std::string& name, const std::string& help, const MetricLabels& labels = {});
   Gauge& GetGauge(const std::string& name, const std::string& help, const MetricLabels& labels = {});
-  Histogram& GetHistogram(const std::string& name, const std::string& help, const std::vector<double>& buckets,
-                          const MetricLabels& labels = {});
+  Histogram& GetHistogram(const std::string& name, const std::string& help,
+                          const std::vector<double>& buckets, const MetricLabels& labels = {});
 
   // The text exposition of everything, format version 0.0.4.
   std::string Serialize() const;

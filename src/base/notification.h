@@ -1,5 +1,5 @@
-// Notification<T>: a value that one side waits for (blocking) and another delivers once. The bridge from callbacks to
-// the plain, blocking code that users write.
+// Notification<T>: a value that one side waits for (blocking) and another delivers once. The bridge from
+// callbacks to the plain, blocking code that users write.
 #pragma once
 
 #include <optional>

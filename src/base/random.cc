@@ -5,7 +5,9 @@
 namespace flyball {
 namespace {
 
-std::uint64_t Rotl(std::uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+std::uint64_t Rotl(std::uint64_t x, int k) {
+  return (x << k) | (x >> (64 - k));
+}
 
 std::uint64_t SplitMix(std::uint64_t& state) {
   std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
@@ -57,7 +59,9 @@ std::uint64_t Random::Below(std::uint64_t bound) {
   }
 }
 
-double Random::Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
+double Random::Unit() {
+  return static_cast<double>(Next() >> 11) * 0x1.0p-53;
+}
 
 std::string Random::Uuid() {
   std::uint64_t words[2] = {Next(), Next()};

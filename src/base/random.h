@@ -9,8 +9,8 @@
 
 namespace flyball {
 
-// xoshiro256**: fast, good enough for names, jitter and simulation; not for keys (those come from OpenSSL in `net`).
-// Thread-safe.
+// xoshiro256**: fast, good enough for names, jitter and simulation; not for keys (those come from OpenSSL in
+// `net`). Thread-safe.
 class Random {
  public:
   explicit Random(std::uint64_t seed);

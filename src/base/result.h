@@ -1,5 +1,5 @@
-// Result<T>: a T, or the Error that says why there is none. The shape is std::expected<T, Error>'s (C++23), so that
-// the day the compiler has it this header becomes an alias.
+// Result<T>: a T, or the Error that says why there is none. The shape is std::expected<T, Error>'s (C++23),
+// so that the day the compiler has it this header becomes an alias.
 //
 //   Result<int> Parse(std::string_view s) {
 //     if (s.empty()) return Unexpected(BadRequest("empty"));
@@ -32,13 +32,14 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Unexpected e)  // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Unexpected e)                                       // NOLINT(google-explicit-constructor)
       : state_(std::in_place_index<1>, std::move(e).error()) {}
-  template <typename U, typename = std::enable_if_t<std::is_convertible_v<U&&, T> &&
-                                                    !std::is_same_v<std::decay_t<U>, Result> &&
-                                                    !std::is_same_v<std::decay_t<U>, T> &&
-                                                    !std::is_same_v<std::decay_t<U>, Unexpected>>>
+  template <typename U,
+            typename = std::enable_if_t<
+                std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, Result> &&
+                !std::is_same_v<std::decay_t<U>, T> && !std::is_same_v<std::decay_t<U>, Unexpected>>>
   Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}  // NOLINT
 
   bool has_value() const { return state_.index() == 0; }
@@ -84,29 +85,30 @@ class [[nodiscard]] Result<void> {
 
 using Status = Result<void>;
 
-// FLYBALL_TRY(expr): returns expr's error from the enclosing function (or coroutine, with the CO_ form), else goes on.
-// FLYBALL_ASSIGN(auto x, expr): the same, binding the value.
+// FLYBALL_TRY(expr): returns expr's error from the enclosing function (or coroutine, with the CO_ form), else
+// goes on. FLYBALL_ASSIGN(auto x, expr): the same, binding the value.
 #define FLYBALL_CONCAT_INNER(a, b) a##b
 #define FLYBALL_CONCAT(a, b) FLYBALL_CONCAT_INNER(a, b)
-#define FLYBALL_TRY(expr)                                                         \
-  do {                                                                            \
-    auto&& flyball_try_result = (expr);                                           \
+#define FLYBALL_TRY(expr)                                                              \
+  do {                                                                                 \
+    auto&& flyball_try_result = (expr);                                                \
     if (!flyball_try_result) return ::flyball::Unexpected(flyball_try_result.error()); \
   } while (false)
 #define FLYBALL_ASSIGN(decl, expr) FLYBALL_ASSIGN_INNER(FLYBALL_CONCAT(flyball_result_, __LINE__), decl, expr)
-#define FLYBALL_ASSIGN_INNER(tmp, decl, expr)              \
-  auto tmp = (expr);                                       \
-  if (!tmp) return ::flyball::Unexpected(tmp.error());     \
+#define FLYBALL_ASSIGN_INNER(tmp, decl, expr)          \
+  auto tmp = (expr);                                   \
+  if (!tmp) return ::flyball::Unexpected(tmp.error()); \
   decl = std::move(*tmp)
-#define FLYBALL_CO_TRY(expr)                                                         \
-  do {                                                                               \
-    auto&& flyball_try_result = (expr);                                              \
+#define FLYBALL_CO_TRY(expr)                                                              \
+  do {                                                                                    \
+    auto&& flyball_try_result = (expr);                                                   \
     if (!flyball_try_result) co_return ::flyball::Unexpected(flyball_try_result.error()); \
   } while (false)
-#define FLYBALL_CO_ASSIGN(decl, expr) FLYBALL_CO_ASSIGN_INNER(FLYBALL_CONCAT(flyball_result_, __LINE__), decl, expr)
-#define FLYBALL_CO_ASSIGN_INNER(tmp, decl, expr)           \
-  auto tmp = (expr);                                       \
-  if (!tmp) co_return ::flyball::Unexpected(tmp.error());  \
+#define FLYBALL_CO_ASSIGN(decl, expr) \
+  FLYBALL_CO_ASSIGN_INNER(FLYBALL_CONCAT(flyball_result_, __LINE__), decl, expr)
+#define FLYBALL_CO_ASSIGN_INNER(tmp, decl, expr)          \
+  auto tmp = (expr);                                      \
+  if (!tmp) co_return ::flyball::Unexpected(tmp.error()); \
   decl = std::move(*tmp)
 
 }  // namespace flyball

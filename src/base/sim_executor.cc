@@ -4,7 +4,9 @@ namespace flyball {
 
 SimExecutor::SimExecutor(std::uint64_t seed, Order order) : random_(seed), order_(order) {}
 
-void SimExecutor::Post(Closure fn) { ready_.push_back(std::move(fn)); }
+void SimExecutor::Post(Closure fn) {
+  ready_.push_back(std::move(fn));
+}
 
 TimerId SimExecutor::PostAt(SteadyTime when, Closure fn) {
   const TimerId id = next_id_++;

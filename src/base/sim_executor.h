@@ -1,6 +1,6 @@
-// SimExecutor: one thread, virtual time. Nothing runs until the test says so; time jumps to the next timer when there
-// is nothing else to do, so hours pass in milliseconds; the order of ready closures is drawn from a seed, so a failure
-// replays from its seed.
+// SimExecutor: one thread, virtual time. Nothing runs until the test says so; time jumps to the next timer
+// when there is nothing else to do, so hours pass in milliseconds; the order of ready closures is drawn from
+// a seed, so a failure replays from its seed.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,8 @@ class SimExecutor final : public Executor {
   void RunReady();
   // Runs everything due in the next `d` of virtual time; the clock ends exactly `d` later.
   void RunFor(Duration d);
-  // Steps until done() holds. False if nothing is left to run, or `limit` of virtual time has passed, before that.
+  // Steps until done() holds. False if nothing is left to run, or `limit` of virtual time has passed, before
+  // that.
   bool RunUntil(const std::function<bool()>& done, Duration limit = std::chrono::hours(1));
 
  private:

@@ -1,9 +1,9 @@
-// Task<T>: a coroutine that yields one T. Lazy: it runs when awaited or spawned. Server request handling is written
-// with it; code that users write is plain and blocking.
+// Task<T>: a coroutine that yields one T. Lazy: it runs when awaited or spawned. Server request handling is
+// written with it; code that users write is plain and blocking.
 //
-// A Task owns its coroutine frame. Awaiting moves control to the task and back by symmetric transfer: no stack growth.
-// An exception leaves the task at the co_await (or reaches Spawn's `done`).
-// Confined to whoever awaits it; the frame may move between threads only at an await that resumes on an Executor.
+// A Task owns its coroutine frame. Awaiting moves control to the task and back by symmetric transfer: no
+// stack growth. An exception leaves the task at the co_await (or reaches Spawn's `done`). Confined to whoever
+// awaits it; the frame may move between threads only at an await that resumes on an Executor.
 #pragma once
 
 #include <atomic>
@@ -122,8 +122,8 @@ Detached RunDetached(Task<void> task, UniqueFunction<void(std::exception_ptr)> d
 
 }  // namespace task_internal
 
-// Starts the task now, on this thread, up to its first suspension. `done` is called once at its end, with the exception
-// that left it or null.
+// Starts the task now, on this thread, up to its first suspension. `done` is called once at its end, with the
+// exception that left it or null.
 void Spawn(Task<void> task, UniqueFunction<void(std::exception_ptr)> done);
 
 // co_await ResumeOn(executor): goes on in one of its closures.
@@ -139,9 +139,10 @@ inline auto ResumeOn(Executor& executor) {
   return Awaiter{executor};
 }
 
-// co_await Callback<T>(executor, start): calls start(done); goes on when done(T) has been called, from any thread, once.
-// If done is called before start returns the coroutine goes on at once on this thread, else on the executor.
-// Requires: done is called, or destroyed together with everything that could resume the coroutine.
+// co_await Callback<T>(executor, start): calls start(done); goes on when done(T) has been called, from any
+// thread, once. If done is called before start returns the coroutine goes on at once on this thread, else on
+// the executor. Requires: done is called, or destroyed together with everything that could resume the
+// coroutine.
 template <typename T, typename Start>
 auto Callback(Executor& executor, Start start) {
   struct Shared {

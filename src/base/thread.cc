@@ -70,6 +70,8 @@ void TimerThread::Run() {
   }
 }
 
-void SleepFor(Duration d) { std::this_thread::sleep_for(d); }
+void SleepFor(Duration d) {
+  std::this_thread::sleep_for(d);
+}
 
 }  // namespace flyball

@@ -29,8 +29,8 @@ class Thread {
   std::thread thread_;
 };
 
-// Calls closures at given times, on its own thread, which starts with the first timer: an idle one costs nothing.
-// Thread-safe. Closures should only hand work on (they delay every later timer).
+// Calls closures at given times, on its own thread, which starts with the first timer: an idle one costs
+// nothing. Thread-safe. Closures should only hand work on (they delay every later timer).
 class TimerThread {
  public:
   explicit TimerThread(std::string name) : name_(std::move(name)) {}
@@ -53,7 +53,8 @@ class TimerThread {
   Thread thread_;
 };
 
-// Blocks the calling thread. For programs' main functions and tests' real processes only; everything else uses timers.
+// Blocks the calling thread. For programs' main functions and tests' real processes only; everything else
+// uses timers.
 void SleepFor(Duration d);
 
 }  // namespace flyball

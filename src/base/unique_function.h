@@ -1,7 +1,7 @@
 // UniqueFunction: a callable wrapper that may own move-only state.
 //
-// std::function demands copyable targets; closures here own promises, buffers and coroutine handles, which are not.
-// Thread-compatible. Calling an empty one is undefined (asserted in debug builds).
+// std::function demands copyable targets; closures here own promises, buffers and coroutine handles, which
+// are not. Thread-compatible. Calling an empty one is undefined (asserted in debug builds).
 #pragma once
 
 #include <cassert>

@@ -11,14 +11,14 @@
 namespace flyball::json {
 
 struct ParseOptions {
-  std::size_t max_depth = 10000;            // Go's limit; deeper input is an error, never a crash
+  std::size_t max_depth = 10000;  // Go's limit; deeper input is an error, never a crash
   std::size_t max_bytes = 128ull << 20;
   // Filled with the paths of keys that occur twice in one object ("spec.replicas"); the last value wins.
   std::vector<std::string>* duplicates = nullptr;
 };
 
-// Parses exactly one value, surrounded by white space only. Integers that fit 64 signed bits are kInt, every other
-// number kDouble. BadRequest with Go's wording where Go's is known ("unexpected end of JSON input",
+// Parses exactly one value, surrounded by white space only. Integers that fit 64 signed bits are kInt, every
+// other number kDouble. BadRequest with Go's wording where Go's is known ("unexpected end of JSON input",
 // "invalid character 'x' looking for beginning of value").
 Result<Value> Parse(std::string_view text, const ParseOptions& options = {});
 

@@ -6,8 +6,9 @@
 
 namespace flyball::json {
 
-// Applies every operation in order to a copy. `patch` must be an array of operations. More than 10,000 operations
-// are refused (upstream's limit: 413). On failure nothing is changed and the error says which operation and why.
+// Applies every operation in order to a copy. `patch` must be an array of operations. More than 10,000
+// operations are refused (upstream's limit: 413). On failure nothing is changed and the error says which
+// operation and why.
 Result<Value> ApplyJsonPatch(const Value& document, const Value& patch);
 
 // The merged document: null deletes a member, objects merge, anything else replaces.

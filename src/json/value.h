@@ -1,5 +1,5 @@
-// json::Value: the one JSON value of the project. A tree that can be read and changed in place; members of an object
-// keep the order they were given in; integers are 64-bit and exact; strings are valid UTF-8.
+// json::Value: the one JSON value of the project. A tree that can be read and changed in place; members of an
+// object keep the order they were given in; integers are 64-bit and exact; strings are valid UTF-8.
 //
 // Copying copies the tree. Thread-compatible. Shared trees are passed as std::shared_ptr<const Value>.
 #pragma once

@@ -1,5 +1,5 @@
-// The words of HTTP that server and client share, whatever the protocol version: messages, and the streams they travel
-// on. Nothing here shows Asio, Beast, nghttp2 or OpenSSL.
+// The words of HTTP that server and client share, whatever the protocol version: messages, and the streams
+// they travel on. Nothing here shows Asio, Beast, nghttp2 or OpenSSL.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,8 @@ struct Request {
   Peer peer;         // set by the server
 };
 
-// A message-based stream after an upgrade. Send is thread-safe; callbacks come one at a time on the connection's executor.
+// A message-based stream after an upgrade. Send is thread-safe; callbacks come one at a time on the
+// connection's executor.
 class WebSocket {
  public:
   virtual ~WebSocket() = default;
@@ -74,9 +75,9 @@ class WebSocket {
   virtual void Close(int code, std::string_view reason) = 0;
 };
 
-// The answer to one request, on the server's side. Either Send once; or Begin, Write*, End; or AcceptWebSocket.
-// Dropping the last reference without an end resets the stream.
-// Thread-safe: each call may come from any thread; what is written arrives in the order of the calls.
+// The answer to one request, on the server's side. Either Send once; or Begin, Write*, End; or
+// AcceptWebSocket. Dropping the last reference without an end resets the stream. Thread-safe: each call may
+// come from any thread; what is written arrives in the order of the calls.
 class ResponseStream {
  public:
   virtual ~ResponseStream() = default;
@@ -94,23 +95,25 @@ class ResponseStream {
   virtual std::size_t pending_bytes() const = 0;
   // Calls fn once, on executor(), when pending_bytes() falls to `low` or below or the peer is gone.
   virtual void OnDrained(std::size_t low, Closure fn) = 0;
-  // Calls fn once, on executor(), when the peer goes away or the server shuts down (at once if it has already).
+  // Calls fn once, on executor(), when the peer goes away or the server shuts down (at once if it has
+  // already).
   virtual void OnClose(Closure fn) = 0;
   virtual bool closed() const = 0;
 
-  // Answers 101 (HTTP/1.1) or extended CONNECT (HTTP/2, RFC 8441). BadRequest if the request is no such upgrade.
+  // Answers 101 (HTTP/1.1) or extended CONNECT (HTTP/2, RFC 8441). BadRequest if the request is no such
+  // upgrade.
   virtual Result<std::shared_ptr<WebSocket>> AcceptWebSocket(std::string_view subprotocol) = 0;
 
   // Where this connection's work runs; coroutines handling the request should resume here.
   virtual Executor& executor() = 0;
 };
 
-// Handles one request. Runs on stream->executor(). An exception that leaves it before an answer was begun is answered
-// with 500 by the caller.
+// Handles one request. Runs on stream->executor(). An exception that leaves it before an answer was begun is
+// answered with 500 by the caller.
 using Handler = std::function<Task<void>(std::shared_ptr<Request>, std::shared_ptr<ResponseStream>)>;
 
-// The answer to one request, on the client's side. Calls come one at a time: OnHead, OnData*, then OnEnd or OnError;
-// OnError alone if there was no answer. They must not block: they run on an I/O thread.
+// The answer to one request, on the client's side. Calls come one at a time: OnHead, OnData*, then OnEnd or
+// OnError; OnError alone if there was no answer. They must not block: they run on an I/O thread.
 class ResponseSink {
  public:
   virtual ~ResponseSink() = default;
@@ -148,7 +151,8 @@ struct Response {
   std::string body;
 };
 
-// Sends and blocks until the whole answer is there. Cancels after `timeout` (zero: never) by a timer of `executor`.
+// Sends and blocks until the whole answer is there. Cancels after `timeout` (zero: never) by a timer of
+// `executor`.
 Result<Response> RoundTrip(Transport& transport, Request request, Executor& executor, Duration timeout);
 
 }  // namespace flyball::net

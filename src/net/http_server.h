@@ -13,14 +13,14 @@ namespace flyball::net {
 struct ServerTls {
   std::string certificate_pem;  // with its chain
   std::string private_key_pem;
-  std::string client_ca_pem;    // empty: client certificates are not asked for
+  std::string client_ca_pem;  // empty: client certificates are not asked for
 };
 
 struct ServerLimits {
   std::size_t max_body_bytes = 3u << 20;  // Kubernetes' limit; larger bodies get 413
   std::size_t max_header_bytes = 64u << 10;
   std::size_t max_connections = 20000;
-  std::uint32_t max_streams_per_connection = 250;  // golang's http2 default, as in kube-apiserver
+  std::uint32_t max_streams_per_connection = 250;     // golang's http2 default, as in kube-apiserver
   Duration head_timeout = std::chrono::seconds(32);   // from the first byte to the whole request
   Duration idle_timeout = std::chrono::seconds(90);   // a connection with no request under way
   Duration write_timeout = std::chrono::seconds(60);  // no progress in sending
@@ -42,7 +42,8 @@ class HttpServer {
   virtual ~HttpServer() = default;  // as Shutdown(0)
 
   virtual int port() const = 0;
-  // Stops accepting, sends GOAWAY, tells streams to close (OnClose), waits up to `grace` for requests under way.
+  // Stops accepting, sends GOAWAY, tells streams to close (OnClose), waits up to `grace` for requests under
+  // way.
   virtual void Shutdown(Duration grace) = 0;
   virtual std::size_t open_connections() const = 0;
 };

@@ -1,5 +1,5 @@
-// Keys, certificates and signatures: the parts of OpenSSL that the rest of the program needs, as plain functions on PEM
-// text and bytes. Thread-safe.
+// Keys, certificates and signatures: the parts of OpenSSL that the rest of the program needs, as plain
+// functions on PEM text and bytes. Thread-safe.
 #pragma once
 
 #include <string>
@@ -38,23 +38,25 @@ struct CertificateInfo {
 Result<CertificateInfo> ParseCertificate(std::string_view pem);
 
 // Signs a PEM certificate signing request (PKCS#10) with the authority.
-Result<std::string> SignCertificateRequest(const KeyPair& authority, std::string_view csr_pem, bool server, bool client,
-                                           TimePoint now, Duration validity);
+Result<std::string> SignCertificateRequest(const KeyPair& authority, std::string_view csr_pem, bool server,
+                                           bool client, TimePoint now, Duration validity);
 
 // Signing keys of service-account tokens.
 enum class KeyType { kRsa2048, kEcdsaP256 };
 Result<std::string> MakePrivateKey(KeyType type);
 Result<std::string> PublicKeyPem(std::string_view private_or_public_key_pem);
 
-// Parts of a public key as a JSON Web Key names them (kty, n/e or crv/x/y, base64url), and its Kubernetes key id
-// (base64url of SHA-256 of the DER public key).
+// Parts of a public key as a JSON Web Key names them (kty, n/e or crv/x/y, base64url), and its Kubernetes key
+// id (base64url of SHA-256 of the DER public key).
 struct PublicKeyParts {
   std::string key_id, algorithm, kty, n, e, crv, x, y;
 };
 Result<PublicKeyParts> DescribePublicKey(std::string_view key_pem);
 
-// A compact JSON Web Signature over the two JSON texts; RS256 or ES256 by the key's type. The caller writes both texts.
-Result<std::string> SignJws(std::string_view header_json, std::string_view payload_json, std::string_view private_key_pem);
+// A compact JSON Web Signature over the two JSON texts; RS256 or ES256 by the key's type. The caller writes
+// both texts.
+Result<std::string> SignJws(std::string_view header_json, std::string_view payload_json,
+                            std::string_view private_key_pem);
 struct Jws {
   std::string header_json, payload_json;
 };
@@ -63,8 +65,8 @@ Result<Jws> DecodeJws(std::string_view token);
 // True if the signature is by that key with the algorithm of the key's type.
 bool VerifyJws(std::string_view token, std::string_view public_key_pem);
 
-std::string Sha256(std::string_view data);     // 32 raw bytes
-std::string Sha512(std::string_view data);     // 64 raw bytes
+std::string Sha256(std::string_view data);  // 32 raw bytes
+std::string Sha512(std::string_view data);  // 64 raw bytes
 std::string HexEncode(std::string_view data);
 std::string Base64Encode(std::string_view data);
 Result<std::string> Base64Decode(std::string_view text);

@@ -1,4 +1,5 @@
-// The `memory` engine: deterministic, for tests and simulation. Every call completes inline on the calling thread.
+// The `memory` engine: deterministic, for tests and simulation. Every call completes inline on the calling
+// thread.
 #pragma once
 
 #include <memory>

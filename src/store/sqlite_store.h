@@ -1,8 +1,8 @@
 // The `sqlite` engine, the default: one file, WAL, synchronous=FULL, group commit.
 //
-// A commit is decided against memory, given its revision and queued; the committer thread writes all that is queued as
-// one SQLite transaction, so that under load many commits share one fsync and a lone write pays one. Current keys and
-// values are held in memory; history is read from the file.
+// A commit is decided against memory, given its revision and queued; the committer thread writes all that is
+// queued as one SQLite transaction, so that under load many commits share one fsync and a lone write pays
+// one. Current keys and values are held in memory; history is read from the file.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,13 @@
 namespace flyball::store {
 
 struct SqliteOptions {
-  std::string path;                                        // made if absent; its folder must exist
-  Duration compaction_interval = std::chrono::minutes(5);  // history older than this goes; zero: only Compact() does it
+  std::string path;  // made if absent; its folder must exist
+  Duration compaction_interval =
+      std::chrono::minutes(5);  // history older than this goes; zero: only Compact() does it
 };
 
-// Opens or makes the file. Errors say what to do: held by another process, newer format, corrupt, not writable.
-// Timers run on `executor`, which must outlive the store.
+// Opens or makes the file. Errors say what to do: held by another process, newer format, corrupt, not
+// writable. Timers run on `executor`, which must outlive the store.
 Result<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options, Executor& executor);
 
 struct SnapshotInfo {
@@ -33,7 +34,8 @@ Status SaveSnapshot(const std::string& path, const std::string& snapshot);
 // Makes a store at `path` from a snapshot. Refuses to overwrite an existing store.
 Status RestoreSnapshot(const std::string& snapshot, const std::string& path);
 Result<SnapshotInfo> ReadSnapshotInfo(const std::string& snapshot);
-// Verifies the file's pages and our own invariants (revisions, keys, history). Requires that no server has it open.
+// Verifies the file's pages and our own invariants (revisions, keys, history). Requires that no server has it
+// open.
 Status CheckStore(const std::string& path);
 
 }  // namespace flyball::store

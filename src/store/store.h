@@ -1,8 +1,9 @@
-// Store: a durable, revisioned key-value log with watches; etcd's semantics, behind one interface with several engines.
+// Store: a durable, revisioned key-value log with watches; etcd's semantics, behind one interface with
+// several engines.
 //
-// Every successful commit gets its own revision: strictly increasing, never reused, also after a crash. What Commit's
-// callback has acknowledged survives kill -9 and power loss (engines other than `memory`).
-// Keys are in bytewise order. Values are opaque bytes, shared and never copied.
+// Every successful commit gets its own revision: strictly increasing, never reused, also after a crash. What
+// Commit's callback has acknowledged survives kill -9 and power loss (engines other than `memory`). Keys are
+// in bytewise order. Values are opaque bytes, shared and never copied.
 //
 // Thread-safe, all methods.
 #pragma once
@@ -21,7 +22,8 @@
 
 namespace flyball::store {
 
-using Revision = std::int64_t;  // the first commit of an empty store has revision 2: 1 is the empty store, as in etcd
+using Revision =
+    std::int64_t;  // the first commit of an empty store has revision 2: 1 is the empty store, as in etcd
 
 struct KeyValue {
   std::string key;
@@ -54,16 +56,16 @@ using Transaction = std::vector<Operation>;
 
 struct CommitOutcome {
   bool committed = false;
-  Revision revision = 0;                // of the commit; of the store if not committed
-  std::size_t failed_operation = 0;     // if not committed: the first operation whose precondition does not hold
-  std::optional<KeyValue> current;      // if not committed: that key as it is now (absent: nullopt)
+  Revision revision = 0;             // of the commit; of the store if not committed
+  std::size_t failed_operation = 0;  // if not committed: the first operation whose precondition does not hold
+  std::optional<KeyValue> current;   // if not committed: that key as it is now (absent: nullopt)
   std::vector<std::optional<KeyValue>> previous;  // if committed: each operation's key before
 };
 
 struct RangeOptions {
-  std::string start;        // first key wanted (inclusive); empty: the prefix itself
-  std::size_t limit = 0;    // 0: all
-  Revision revision = 0;    // 0: now; else as of that revision (Expired if compacted, Timeout if in the future)
+  std::string start;      // first key wanted (inclusive); empty: the prefix itself
+  std::size_t limit = 0;  // 0: all
+  Revision revision = 0;  // 0: now; else as of that revision (Expired if compacted, Timeout if in the future)
 };
 
 struct RangeResult {
@@ -80,8 +82,8 @@ struct Event {
   std::optional<KeyValue> previous;  // what was there before
 };
 
-// Receives a watch. Calls come one at a time, in revision order, on the store's delivery thread; it must not block and
-// must not call back into the same Store's Watch or destructor.
+// Receives a watch. Calls come one at a time, in revision order, on the store's delivery thread; it must not
+// block and must not call back into the same Store's Watch or destructor.
 class WatchSink {
  public:
   virtual ~WatchSink() = default;
@@ -93,7 +95,8 @@ class WatchSink {
   virtual void OnError(const Error& error) = 0;
 };
 
-// Destroying it ends the watch; after that no call to the sink begins (one may be running on the delivery thread).
+// Destroying it ends the watch; after that no call to the sink begins (one may be running on the delivery
+// thread).
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -119,14 +122,14 @@ class Store {
   // The number of keys with the prefix, now.
   virtual Result<std::size_t> Count(std::string_view prefix) const = 0;
 
-  // Decides the transaction against the latest state and, if its preconditions hold, makes it durable. `done` is called
-  // once: after every watch's sink has seen the events (so a cache fed by a sink already has them), on a thread of the
-  // store's choosing; `memory` calls it before Commit returns. An Error means "not committed, or not known": callers
-  // that retry must check. It must not block.
+  // Decides the transaction against the latest state and, if its preconditions hold, makes it durable. `done`
+  // is called once: after every watch's sink has seen the events (so a cache fed by a sink already has them),
+  // on a thread of the store's choosing; `memory` calls it before Commit returns. An Error means "not
+  // committed, or not known": callers that retry must check. It must not block.
   virtual void Commit(Transaction transaction, UniqueFunction<void(Result<CommitOutcome>)> done) = 0;
 
-  // Every change under the prefix with revision > `after`, exactly once, in order; then live. after = 0: from now on.
-  // The sink must outlive the Watch. Errors (Expired) come through the sink.
+  // Every change under the prefix with revision > `after`, exactly once, in order; then live. after = 0: from
+  // now on. The sink must outlive the Watch. Errors (Expired) come through the sink.
   virtual std::unique_ptr<Watch> WatchPrefix(std::string prefix, Revision after, WatchSink* sink) = 0;
 
   // Forgets history before `revision`; the current state stays. Watches that have passed it go on.

@@ -1,0 +1,50 @@
+// KindHooks: what a built-in kind needs beyond its schema: defaults that depend on other fields, rules that
+// span fields, and what create and update do to an object before it is validated (upstream: registry
+// strategies). One file a kind in src/api/kinds/; a kind without hooks behaves as its schema says. Pure
+// functions of the object: no I/O.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/field_error.h"
+#include "api/schema.h"
+#include "json/value.h"
+
+namespace flyball::api {
+
+struct KindHooks {
+  std::string_view group, kind;
+
+  // After the schema's own defaults. Also run when an object is decoded for update and patch.
+  void (*set_defaults)(json::Value& object) = nullptr;
+  // Upstream's PrepareForCreate: clear what a client may not set. Status is cleared by the server for every
+  // kind with a status subresource; this is for the rest.
+  void (*prepare_for_create)(json::Value& object) = nullptr;
+  // PrepareForUpdate: carry over what this endpoint may not change. The server resets status (main endpoint)
+  // or everything but status (status endpoint) before.
+  void (*prepare_for_update)(json::Value& object, const json::Value& old) = nullptr;
+  // Besides the schema's rules and metadata validation, which the server runs first.
+  void (*validate)(const json::Value& object, FieldErrors& errors) = nullptr;
+  // Besides validate(object), which the server runs too: immutability and transitions.
+  void (*validate_update)(const json::Value& object, const json::Value& old, FieldErrors& errors) = nullptr;
+  void (*validate_status_update)(const json::Value& object, const json::Value& old,
+                                 FieldErrors& errors) = nullptr;
+  // metadata.name's rule: a format name of format.h; default "dns-subdomain".
+  std::string_view name_format = "dns-subdomain";
+
+  bool generation = false;                 // bumps metadata.generation when spec changes
+  bool allow_create_on_update = false;     // PUT of an absent object creates it
+  bool allow_unconditional_update = true;  // PUT without resourceVersion
+  // Old enough that the client gets warnings: appended to the answer's Warning headers.
+  void (*warnings)(const json::Value& object, std::vector<std::string>& out) = nullptr;
+  // Seconds a delete waits by default when DeleteOptions says nothing; -1: not graceful.
+  std::int64_t (*default_grace_seconds)(const json::Value& object) = nullptr;
+};
+
+// The hooks of a built-in kind; a default set (schema only) for kinds that have none.
+const KindHooks& HooksFor(std::string_view group, std::string_view kind);
+
+}  // namespace flyball::api
