@@ -53,10 +53,10 @@ struct Peer {
 
 struct Request {
   std::string method = "GET";
-  std::string target;  // path and query, still percent-encoded; starts with '/'
-  Headers headers;
-  std::string body;  // complete
-  Peer peer;         // set by the server
+  std::string target{};  // path and query, still percent-encoded; starts with '/'
+  Headers headers{};
+  std::string body{};  // complete
+  Peer peer{};         // set by the server
 };
 
 // A message-based stream after an upgrade. Send is thread-safe; callbacks come one at a time on the

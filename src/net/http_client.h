@@ -11,16 +11,16 @@
 namespace flyball::net {
 
 struct ClientTls {
-  std::string ca_pem;  // empty: the system's roots
-  std::string certificate_pem, private_key_pem;
-  std::string server_name;  // empty: the URL's host
+  std::string ca_pem{};  // empty: the system's roots
+  std::string certificate_pem{}, private_key_pem{};
+  std::string server_name{};  // empty: the URL's host
   bool insecure_skip_verify = false;
 };
 
 struct ClientOptions {
-  std::string url;  // "https://host:port", path prefixes allowed
-  ClientTls tls;
-  std::string proxy_url;  // "http://host:port": CONNECT is used
+  std::string url{};  // "https://host:port", path prefixes allowed
+  ClientTls tls{};
+  std::string proxy_url{};  // "http://host:port": CONNECT is used
   bool http2 = true;
   Duration connect_timeout = std::chrono::seconds(30);
   Duration ping_interval = std::chrono::seconds(30);  // HTTP/2 health check: a dead peer is noticed

@@ -11,9 +11,9 @@
 namespace flyball::net {
 
 struct ServerTls {
-  std::string certificate_pem;  // with its chain
-  std::string private_key_pem;
-  std::string client_ca_pem;  // empty: client certificates are not asked for
+  std::string certificate_pem{};  // with its chain
+  std::string private_key_pem{};
+  std::string client_ca_pem{};  // empty: client certificates are not asked for
 };
 
 struct ServerLimits {
@@ -31,7 +31,7 @@ struct ServerOptions {
   std::string address = "127.0.0.1";  // IPv4 or IPv6; "0.0.0.0" and "::" listen on all
   int port = 0;                       // 0: any free one
   const ServerTls* tls = nullptr;     // null: plain text
-  ServerLimits limits;
+  ServerLimits limits{};
   int io_threads = 2;
 };
 

@@ -20,10 +20,10 @@ struct KeyPair {
 Result<KeyPair> MakeCertificateAuthority(const std::string& common_name, TimePoint now, Duration validity);
 
 struct CertificateRequest {
-  std::string common_name;
-  std::vector<std::string> organizations;
-  std::vector<std::string> dns_names;
-  std::vector<std::string> ip_addresses;
+  std::string common_name{};
+  std::vector<std::string> organizations{};
+  std::vector<std::string> dns_names{};
+  std::vector<std::string> ip_addresses{};
   bool server = false;  // extended key usage serverAuth
   bool client = false;  // clientAuth
 };
