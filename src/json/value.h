@@ -1,12 +1,15 @@
 // json::Value: the one JSON value of the project. A tree that can be read and changed in place; members of an
 // object keep the order they were given in; integers are 64-bit and exact; strings are valid UTF-8.
 //
-// Copying copies the tree. Thread-compatible. Shared trees are passed as std::shared_ptr<const Value>.
+// Copying copies the tree. Copying, comparing, writing and destroying use bounded stack however deep the tree
+// is. Thread-compatible. Shared trees are passed as std::shared_ptr<const Value>.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,24 +27,27 @@ class Value {
 
   Value() noexcept = default;  // null
   Value(std::nullptr_t) noexcept {}
-  Value(bool b) noexcept;
-  Value(int n) noexcept;
-  Value(long n) noexcept;
-  Value(long long n) noexcept;
-  Value(unsigned n) noexcept;
-  Value(double d) noexcept;
-  Value(const char* s);
-  Value(std::string_view s);
-  Value(const std::string& s);
+  Value(bool b) noexcept : wide_(Kind::kBool) { wide_.boolean = b; }
+  Value(int n) noexcept : wide_(Kind::kInt, n) {}
+  Value(long n) noexcept : wide_(Kind::kInt, n) {}
+  Value(long long n) noexcept : wide_(Kind::kInt, n) {}
+  Value(unsigned n) noexcept : wide_(Kind::kInt, n) {}
+  Value(double d) noexcept : wide_(Kind::kDouble) { wide_.real = d; }
+  // Requires UTF-8 of less than 4 GiB; throws std::length_error beyond.
+  Value(const char* s) : Value(std::string_view(s)) {}
+  Value(std::string_view s) { SetString(s); }
+  Value(const std::string& s) { SetString(s); }
   Value(Array a);
   Value(Object o);
   Value(const Value& other);
-  Value(Value&& other) noexcept;
+  Value(Value&& other) noexcept : wide_(other.wide_) { other.wide_ = Wide(Kind::kNull); }
   Value& operator=(const Value& other);
   Value& operator=(Value&& other) noexcept;
-  ~Value();
+  ~Value() {
+    if (OwnsMemory()) Destroy();
+  }
 
-  Kind kind() const noexcept;
+  Kind kind() const noexcept { return wide_.kind; }
   bool is_null() const { return kind() == Kind::kNull; }
   bool is_bool() const { return kind() == Kind::kBool; }
   bool is_int() const { return kind() == Kind::kInt; }
@@ -52,14 +58,18 @@ class Value {
   bool is_object() const { return kind() == Kind::kObject; }
 
   // Each requires the kind it names (as_double also takes an int).
-  bool as_bool() const;
-  std::int64_t as_int() const;
+  bool as_bool() const { return assert(is_bool()), wide_.boolean; }
+  std::int64_t as_int() const { return assert(is_int()), wide_.integer; }
   double as_double() const;
-  std::string_view as_string() const;
-  const Array& as_array() const;
-  Array& as_array();
-  const Object& as_object() const;
-  Object& as_object();
+  std::string_view as_string() const {
+    assert(is_string());
+    if (wide_.length == kOnHeap) return {wide_.text, wide_.heap_length};
+    return {short_.text, short_.length};
+  }
+  const Array& as_array() const { return assert(is_array()), *wide_.array; }
+  Array& as_array() { return assert(is_array()), *wide_.array; }
+  const Object& as_object() const { return assert(is_object()), *wide_.object; }
+  Object& as_object() { return assert(is_object()), *wide_.object; }
 
   // Tolerant reads: the value if it is of that kind, else the fallback.
   bool bool_or(bool fallback) const;
@@ -87,17 +97,43 @@ class Value {
   bool operator==(const Value& other) const;
 
  private:
-  Kind kind_ = Kind::kNull;
-  union {
-    bool bool_;
-    std::int64_t int_ = 0;
-    double double_;
-    std::string* string_;
-    Array* array_;
-    Object* object_;
+  // A string of up to kInlineLength bytes lives in the value itself; a longer one in one heap block. The two
+  // layouts share their first two members, which may therefore be read through either.
+  static constexpr std::size_t kInlineLength = 14;
+  static constexpr std::uint8_t kOnHeap = 0xff;
+  struct Short {
+    Kind kind;
+    std::uint8_t length;  // of the inline string, or kOnHeap
+    char text[kInlineLength];
   };
+  struct Wide {
+    explicit Wide(Kind k, std::int64_t n = 0) noexcept
+        : kind(k), length(0), covered{}, heap_length(0), integer(n) {}
+    Kind kind;
+    std::uint8_t length;
+    char covered[2];  // no padding: copying a Wide copies a Short's every byte
+    std::uint32_t heap_length;
+    union {
+      std::int64_t integer;
+      bool boolean;
+      double real;
+      char* text;
+      Array* array;
+      Object* object;
+    };
+  };
+  union {
+    Wide wide_{Kind::kNull};
+    Short short_;
+  };
+
+  struct Walk;
+  friend struct Walk;
+  void SetString(std::string_view s);
   void Destroy() noexcept;
+  bool OwnsMemory() const { return kind() > Kind::kString || (is_string() && wide_.length == kOnHeap); }
 };
+static_assert(sizeof(void*) != 8 || sizeof(Value) == 16, "trees are made of these: keep them small");
 
 // Members in the order they were added. Lookup is linear for small objects and indexed for large ones.
 class Object {
@@ -106,7 +142,7 @@ class Object {
   using iterator = std::vector<Member>::iterator;
   using const_iterator = std::vector<Member>::const_iterator;
 
-  Object();
+  Object() noexcept;
   Object(std::initializer_list<Member> members);
   Object(const Object&);
   Object(Object&&) noexcept;
@@ -114,13 +150,13 @@ class Object {
   Object& operator=(Object&&) noexcept;
   ~Object();
 
-  std::size_t size() const;
-  bool empty() const { return size() == 0; }
+  std::size_t size() const { return members_.size(); }
+  bool empty() const { return members_.empty(); }
   // Values may be changed through iterators; keys must not.
-  iterator begin();
-  iterator end();
-  const_iterator begin() const;
-  const_iterator end() const;
+  iterator begin() { return members_.begin(); }
+  iterator end() { return members_.end(); }
+  const_iterator begin() const { return members_.begin(); }
+  const_iterator end() const { return members_.end(); }
 
   const Value* Find(std::string_view key) const;
   Value* Find(std::string_view key);
@@ -141,9 +177,15 @@ class Object {
   bool operator==(const Object& other) const;
 
  private:
+  class Index;
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  std::size_t Position(std::string_view key) const;
+  Value& Add(std::string key, Value value);
+  void BuildIndex();
+
   std::vector<Member> members_;
-  struct Index;
-  Index* index_ = nullptr;  // built when there are more than kIndexThreshold members
+  std::unique_ptr<Index> index_;  // from kIndexThreshold members on
 };
 
 }  // namespace flyball::json

@@ -1,0 +1,199 @@
+#include <simdjson.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "json/json.h"
+#include "json/syntax.h"
+
+namespace flyball::json {
+namespace {
+
+namespace dom = simdjson::dom;
+
+// A parser keeps about 14 bytes a byte of the largest text it has read, so that only small ones are kept.
+constexpr std::size_t kKeptParserBytes = 64 << 10;
+// Nesting the kept parser is ready for; what is deeper gets a parser of its own.
+constexpr std::size_t kUsualDepth = 1024;
+// As many as Kubernetes reports of one object.
+constexpr std::size_t kMaxDuplicates = 100;
+
+// Turns simdjson's tape into a tree, without recursion.
+class Builder {
+ public:
+  explicit Builder(const ParseOptions& options) : options_(options) {}
+
+  // False if nested deeper than allowed.
+  bool Build(dom::element root, Value& out) {
+    if (!Begin(root, out)) return false;
+    while (!open_.empty()) {
+      Open& top = open_.back();
+      if (top.object ? top.member == top.member_end : top.element == top.element_end) {
+        open_.pop_back();
+      } else if (!(top.object ? BeginMember(top) : BeginElement(top))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  struct Open {
+    Array* array = nullptr;
+    Object* object = nullptr;
+    dom::array::iterator element, element_end;
+    dom::object::iterator member, member_end;
+    std::uint64_t seen = 0;  // a Bloom filter of the object's keys
+    std::string_view key;    // of the member being read
+  };
+
+  bool BeginElement(Open& top) {
+    const dom::element element = *top.element;
+    ++top.element;
+    return Begin(element, top.array->emplace_back());
+  }
+
+  bool BeginMember(Open& top) {
+    const auto [key, element] = *top.member;
+    ++top.member;
+    top.key = key;
+    return Begin(element, Slot(top, key));
+  }
+
+  // Where the value of `key` goes: a new member, or the one it replaces.
+  Value& Slot(Open& top, std::string_view key) {
+    const std::uint64_t bit = FilterBit(key);
+    if (top.seen & bit) {
+      if (Value* earlier = top.object->Find(key)) {
+        NoteDuplicate();
+        return *earlier = Value();
+      }
+    }
+    top.seen |= bit;
+    top.object->Append(std::string(key), nullptr);
+    return (top.object->end() - 1)->second;
+  }
+
+  static std::uint64_t FilterBit(std::string_view key) {
+    if (key.empty()) return 1;
+    const auto first = static_cast<unsigned char>(key.front()), last = static_cast<unsigned char>(key.back());
+    return std::uint64_t{1} << ((key.size() * 7 + first * 5u + last * 3u) % 64);
+  }
+
+  // Writes a scalar to `out`, or opens a container there.
+  bool Begin(dom::element element, Value& out) {
+    switch (element.type()) {
+      case dom::element_type::NULL_VALUE:
+        break;
+      case dom::element_type::BOOL:
+        out = Value(element.get_bool().value_unsafe());
+        break;
+      case dom::element_type::INT64:
+        out = Value(element.get_int64().value_unsafe());
+        break;
+      case dom::element_type::UINT64:
+        out = Value(static_cast<double>(element.get_uint64().value_unsafe()));
+        break;
+      case dom::element_type::DOUBLE:
+        out = Value(element.get_double().value_unsafe());
+        break;
+      case dom::element_type::STRING:
+        out = Value(element.get_string().value_unsafe());
+        break;
+      case dom::element_type::ARRAY:
+        return OpenArray(element.get_array().value_unsafe(), out);
+      case dom::element_type::OBJECT:
+        return OpenObject(element.get_object().value_unsafe(), out);
+    }
+    return true;
+  }
+
+  bool OpenArray(dom::array array, Value& out) {
+    out = Value(Array());
+    out.as_array().reserve(array.size());
+    Open& top = open_.emplace_back();
+    top.array = &out.as_array();
+    top.element = array.begin();
+    top.element_end = array.end();
+    return open_.size() <= options_.max_depth;
+  }
+
+  bool OpenObject(dom::object object, Value& out) {
+    out = Value(Object());
+    out.as_object().Reserve(object.size());
+    Open& top = open_.emplace_back();
+    top.object = &out.as_object();
+    top.member = object.begin();
+    top.member_end = object.end();
+    return open_.size() <= options_.max_depth;
+  }
+
+  void NoteDuplicate() {
+    auto* duplicates = options_.duplicates;
+    if (!duplicates || duplicates->size() >= kMaxDuplicates) return;
+    std::string path = CurrentPath();
+    if (std::find(duplicates->begin(), duplicates->end(), path) == duplicates->end())
+      duplicates->push_back(std::move(path));
+  }
+
+  std::string CurrentPath() const {
+    std::string path;
+    for (const Open& open : open_) {
+      if (open.array) {
+        path += '[' + std::to_string(open.array->size() - 1) + ']';
+      } else {
+        if (!path.empty()) path += '.';
+        path += open.key;
+      }
+    }
+    return path;
+  }
+
+  const ParseOptions& options_;
+  std::vector<Open> open_;
+};
+
+enum class Outcome { kOk, kTooDeep, kRefused };
+
+Outcome ParseWith(dom::parser& parser, std::string_view text, const ParseOptions& options, Value& out) {
+  dom::element root;
+  const auto error = parser.parse(text.data(), text.size()).get(root);
+  if (error == simdjson::DEPTH_ERROR) return Outcome::kTooDeep;
+  if (error) return Outcome::kRefused;
+  return Builder(options).Build(root, out) ? Outcome::kOk : Outcome::kRefused;
+}
+
+Outcome ParseSmall(std::string_view text, const ParseOptions& options, Value& out) {
+  thread_local dom::parser parser;
+  return ParseWith(parser, text, options, out);
+}
+
+// With a parser of its own, that takes `depth` levels.
+Outcome ParseOnce(std::string_view text, std::size_t depth, const ParseOptions& options, Value& out) {
+  dom::parser parser;
+  if (parser.allocate(text.size(), depth)) return Outcome::kRefused;
+  return ParseWith(parser, text, options, out);
+}
+
+}  // namespace
+
+Result<Value> Parse(std::string_view text, const ParseOptions& options) {
+  if (text.size() > options.max_bytes) {
+    return Unexpected(Error(Reason::kRequestEntityTooLarge,
+                            "JSON text is larger than " + std::to_string(options.max_bytes) + " bytes"));
+  }
+  Value value;
+  const bool small = text.size() <= kKeptParserBytes;
+  const Outcome outcome =
+      small ? ParseSmall(text, options, value) : ParseOnce(text, kUsualDepth, options, value);
+  if (outcome == Outcome::kOk) return value;
+
+  if (options.duplicates) options.duplicates->clear();
+  FLYBALL_ASSIGN(const std::string plain, CheckSyntax(text, options.max_depth));
+  value = Value();
+  if (ParseOnce(plain, options.max_depth + 1, options, value) != Outcome::kOk)
+    return Unexpected(BadRequest("JSON text cannot be read"));
+  return value;
+}
+
+}  // namespace flyball::json
