@@ -1,0 +1,23 @@
+// Text as Go's fmt writes it: Kubernetes' messages are made with it, so ours quote and show values the same
+// way.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/value.h"
+
+namespace flyball::api {
+
+// fmt's %q: in double quotes, with Go's escapes; printable Unicode stays as it is.
+std::string GoQuote(std::string_view s);
+
+// A bad value as upstream's field errors show it: strings quoted, numbers and booleans plain, everything else
+// as Go's JSON encoder writes it (with <, > and & escaped).
+std::string GoValueText(const json::Value& value);
+
+// The list as fmt's %v shows a slice of strings: [a b c].
+std::string GoList(const std::vector<std::string>& items);
+
+}  // namespace flyball::api
