@@ -129,16 +129,17 @@ struct ColumnInfo {
 };
 
 struct KindInfo {
-  std::string_view group, version, kind;  // "apps", "v1", "Deployment"; group "" is core
-  std::string_view plural, singular;
-  std::span<const std::string_view> short_names, categories;
+  std::string_view group = {}, version = {}, kind = {};  // "apps", "v1", "Deployment"; group "" is core
+  std::string_view plural = {}, singular = {};
+  std::span<const std::string_view> short_names = {}, categories = {};
   bool namespaced = false;
-  std::string_view verbs;  // comma-separated, sorted
-  std::span<const SubresourceInfo> subresources;
+  std::string_view verbs = {};  // comma-separated, sorted
+  std::span<const SubresourceInfo> subresources = {};
   // Field labels besides metadata.name and metadata.namespace, and the path each reads ("spec.nodeName").
-  std::span<const std::string_view> selectable_fields;
-  std::span<const ColumnInfo> columns;
+  std::span<const std::string_view> selectable_fields = {};
+  std::span<const ColumnInfo> columns = {};
   const TypeInfo* type = nullptr;  // apiVersion, kind, metadata and the rest
+  bool custom = false;             // from a CustomResourceDefinition: no strategic merge, no protobuf
 
   std::string ApiVersion() const;     // "apps/v1", "v1"
   std::string GroupResource() const;  // "deployments.apps", "pods"
