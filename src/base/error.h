@@ -59,6 +59,7 @@ struct ErrorDetails {
   std::string name, group, kind, uid;
   std::vector<Cause> causes;
   int retry_after_seconds = 0;
+  bool present = false;  // sent even when everything above is empty ("details": {}), as some errors do
   bool operator==(const ErrorDetails&) const = default;
   bool empty() const { return *this == ErrorDetails{}; }
 };
