@@ -1,7 +1,8 @@
-# flyball_module(NAME DEPENDS modules... LIBRARIES external...): the static library of src/NAME, from every .cc beside
-# this call, and NAME_test from every *_test.cc. Files named *_main.cc are programs and are added by hand.
+# flyball_module(NAME DEPENDS modules... LIBRARIES external... GENERATED files...): the static library of src/NAME, from
+# every .cc beside this call and the generated ones, and NAME_test from every *_test.cc. Files named *_main.cc are
+# programs and are added by hand.
 function(flyball_module NAME)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;GENERATED;TEST_DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -10,7 +11,7 @@ function(flyball_module NAME)
   if(NOT sources)
     return()
   endif()
-  add_library(flyball_${NAME} STATIC ${sources})
+  add_library(flyball_${NAME} STATIC ${sources} ${ARG_GENERATED})
   target_include_directories(flyball_${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   list(TRANSFORM ARG_DEPENDS PREPEND flyball_)
   target_link_libraries(flyball_${NAME} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_LIBRARIES} Threads::Threads)

@@ -74,8 +74,12 @@ struct FieldInfo {
   std::string_view description = {};
   // `!` in the notation: written even when empty (Go: no omitempty), "required" in OpenAPI.
   bool always = false;
+  // `*` in the notation: always is set too, but OpenAPI does not call the field required.
+  bool optional = false;
   // `?`: a pointer in Go: a zero value that was given is kept ("replicas: 0"); without it zero values are
   // dropped.
+  // Without it a value that has no empty form in Go is written though nothing was given: an object as {}, a
+  // time as null, a quantity as "0". With always (`!?`) an absent value is written as null.
   bool pointer = false;
   // One owner for the whole value in apply, whatever its type says (x-kubernetes-map-type: atomic on the
   // field).
@@ -95,13 +99,18 @@ struct TypeInfo {
   TypeKind kind = TypeKind::kAny;
   std::string_view name = {};  // "io.k8s.api.core.v1.PodSpec"; empty for scalars, lists and maps
   std::string_view description = {};
-  std::span<const FieldInfo> fields = {};  // kObject, in the order they are written
+  // kObject: in the order they are written. A named kAny (JSONSchemaPropsOrBool, ...): the members of its
+  // protobuf message, of which exactly one makes the JSON value; JSON never shows their names.
+  std::span<const FieldInfo> fields = {};
   const TypeInfo* element = nullptr;       // kMap, kList
   ListType list_type = ListType::kAtomic;  // kList
   bool list_type_declared = false;  // kList: false = atomic only because nothing is said (Go: no +listType)
   std::span<const std::string_view> list_keys = {};  // kList of kMap type
   bool atomic = false;                               // kObject, kMap: one owner for the whole in apply
   std::span<const Rule> rules = {};                  // on the value as a whole
+  // x-kubernetes-unions: the field that says which member is meant, and "member=Value" for each.
+  std::string_view union_discriminator = {};
+  std::span<const std::string_view> union_fields = {};
 
   // Custom resources only.
   bool nullable = false;
@@ -153,7 +162,10 @@ const KindInfo* FindBuiltinKind(std::string_view group, std::string_view version
 // Kinds that are bodies but not stored resources too: DeleteOptions, Scale, Eviction, Binding, TokenRequest,
 // Status, ... By OpenAPI name, e.g. "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions". Null if unknown.
 const TypeInfo* FindType(std::string_view name);
-// All named built-in types, sorted by name.
+// The type of anything that is sent as a whole, resource or not: ("autoscaling", "v1", "Scale"). Null if
+// unknown.
+const TypeInfo* FindKindType(std::string_view group, std::string_view version, std::string_view kind);
+// All named built-in types, lists of kinds ("...PodList") among them, sorted by name.
 std::span<const TypeInfo* const> BuiltinTypes();
 
 const TypeInfo& ObjectMetaType();
