@@ -1,4 +1,5 @@
-// RFC 6902 JSON Patch and RFC 7386 JSON Merge Patch, with the error texts of Kubernetes' implementation.
+// RFC 6902 JSON Patch and RFC 7386 JSON Merge Patch, as Kubernetes' library (evanphx/json-patch v4)
+// understands them, with its error texts.
 #pragma once
 
 #include "base/result.h"
@@ -6,12 +7,18 @@
 
 namespace flyball::json {
 
-// Applies every operation in order to a copy. `patch` must be an array of operations. More than 10,000
-// operations are refused (upstream's limit: 413). On failure nothing is changed and the error says which
-// operation and why.
+// Applies every operation in order to a copy of `document`, which must be an object or an array.
+//
+// Carried over: array indices may be negative (-1 is the last element), "replace" adds an absent member of an
+// object, "test" for null passes on an absent member, a missing "value" is null. "copy" may add 3 MiB in all.
+//
+// On failure nothing is changed. BadRequest: `patch` is not an array of operations. RequestEntityTooLarge:
+// more than 10,000 operations. Invalid (422): an operation does not apply; the message says which and why.
+// (Kubernetes' server answers that one with its generic message and keeps the text to itself.)
 Result<Value> ApplyJsonPatch(const Value& document, const Value& patch);
 
-// The merged document: null deletes a member, objects merge, anything else replaces.
+// The merged document: null deletes a member, objects merge, anything else replaces. What is added is added
+// without its null members.
 Value ApplyMergePatch(Value document, const Value& patch);
 // The smallest merge patch that turns `from` into `to`.
 Value CreateMergePatch(const Value& from, const Value& to);
