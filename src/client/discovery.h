@@ -1,0 +1,52 @@
+// RestMapper: what the server serves, by discovery, and from it the KindRef of a kind, a resource or a short
+// name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "client/client.h"
+#include "client/kind_ref.h"
+
+namespace flyball {
+
+struct ApiResource {
+  KindRef ref;
+  std::string singular;
+  std::vector<std::string> short_names, categories, verbs;
+  std::vector<std::string> subresources;
+};
+
+// Reads discovery when first asked and again when something is not found (at most every ten seconds).
+// Thread-safe; blocks.
+class RestMapper {
+ public:
+  explicit RestMapper(Client client) : client_(std::move(client)) {}
+
+  // By kind; version may be empty: the server's preferred one. NotFound if it is not served.
+  Result<KindRef> ForKind(std::string_view group, std::string_view version, std::string_view kind);
+  // By what a person types: "pods", "po", "pod", "Pod", "deployments.apps", "deployments.v1.apps".
+  Result<KindRef> ForResource(std::string_view text);
+  // By the apiVersion and kind an object says.
+  Result<KindRef> ForObject(const json::Value& object);
+  // Everything, preferred versions first.
+  Result<std::vector<ApiResource>> Resources();
+  // Forgets what was read.
+  void Reset();
+
+ private:
+  using Table = std::shared_ptr<const std::vector<ApiResource>>;
+  Result<Table> Load(bool fresh);
+  Result<Table> Fetch();
+
+  const Client client_;
+  Mutex mu_;
+  Table table_ GUARDED_BY(mu_);
+  SteadyTime loaded_ GUARDED_BY(mu_){};
+};
+
+}  // namespace flyball

@@ -1,0 +1,47 @@
+// The metrics of a work queue, under client-go's names (workqueue_depth, workqueue_adds_total, ...).
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/metrics.h"
+
+namespace flyball {
+
+// Thread-safe, except that callers serialise Queued, Taken and Finished (they hold the queue's lock). Without
+// a registry every method returns at once and the clock is not read.
+class QueueMetrics {
+ public:
+  QueueMetrics(Metrics* metrics, const std::string& name, const Clock& clock);
+
+  void Added() {
+    if (adds_) adds_->Add();
+  }
+  void Retry() {
+    if (retries_) retries_->Add();
+  }
+  // `stamp` is the node's: set to now.
+  void Queued(SteadyTime& stamp, std::size_t depth) {
+    if (adds_) OnQueued(stamp, depth);
+  }
+  void Taken(SteadyTime& stamp, std::size_t depth) {
+    if (adds_) OnTaken(stamp, depth);
+  }
+  void Finished(SteadyTime stamp) {
+    if (adds_) OnFinished(stamp);
+  }
+
+ private:
+  void OnQueued(SteadyTime& stamp, std::size_t depth);
+  void OnTaken(SteadyTime& stamp, std::size_t depth);
+  void OnFinished(SteadyTime stamp);
+
+  const Clock& clock_;
+  Counter* adds_ = nullptr;
+  Counter* retries_ = nullptr;
+  Gauge* depth_ = nullptr;
+  Histogram* queue_duration_ = nullptr;
+  Histogram* work_duration_ = nullptr;
+};
+
+}  // namespace flyball

@@ -1,0 +1,231 @@
+// WorkQueue<Key>: keys waiting to be reconciled (upstream: client-go util/workqueue).
+//
+// Guarantees: a key waits at most once; a key is never given to two workers at a time; a key added while a
+// worker has it runs again after that worker's Done. Higher priorities go first, but one in kFairness takes
+// is given to the lowest waiting, so that nothing starves. Within a priority: first in, first out.
+//
+// Nobody has to block: TryGet takes if there is something, and the ready callback says when to try. Get
+// blocks for code that wants its own threads.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/executor.h"
+#include "base/metrics.h"
+#include "base/mutex.h"
+#include "base/unique_function.h"
+#include "controller/key_table.h"
+#include "controller/queue_metrics.h"
+#include "controller/rate_limiter.h"
+
+namespace flyball {
+
+struct WorkQueueOptions {
+  std::string name;            // label of the metrics
+  Metrics* metrics = nullptr;  // null: none
+  RateLimits limits;
+};
+
+// Thread-safe. May be destroyed while timers of delayed adds are pending; not while somebody is in Get.
+template <typename Key, typename Hash = std::hash<Key>>
+class WorkQueue {
+ public:
+  explicit WorkQueue(Executor& executor, WorkQueueOptions options = {})
+      : state_(std::make_shared<State>(executor, std::move(options))) {}
+  ~WorkQueue() { ShutDown(); }
+  WorkQueue(const WorkQueue&) = delete;
+  WorkQueue& operator=(const WorkQueue&) = delete;
+
+  // Called, outside any lock, whenever a key has become ready to take. Set before the first Add.
+  void OnReady(Closure fn) { state_->ready = std::move(fn); }
+
+  // If it already waits: nothing, except that a higher priority lifts it.
+  void Add(const Key& key, Priority priority = Priority::kNormal) { state_->Add(key, priority); }
+  // After `delay`; of several pending for one key the earliest counts.
+  void AddAfter(const Key& key, Duration delay, Priority priority = Priority::kNormal) {
+    if (delay <= Duration::zero()) return Add(key, priority);
+    state_->AddAfter(state_, key, delay, priority);
+  }
+  // After the time the rate limiter says, which grows with each call until Forget.
+  void AddRateLimited(const Key& key, Priority priority = Priority::kNormal) {
+    state_->metrics.Retry();
+    AddAfter(key, state_->limiter.When(key), priority);
+  }
+  // The key succeeded: its next failure waits the shortest time again.
+  void Forget(const Key& key) { state_->limiter.Forget(key); }
+  int Failures(const Key& key) const { return state_->limiter.Failures(key); }
+
+  // The next key, or nothing. The taker must call Done with it.
+  std::optional<Key> TryGet() { return state_->TryGet(); }
+  // Blocks for the next key; nothing once the queue is shut down and empty.
+  std::optional<Key> Get() { return state_->Get(); }
+  void Done(const Key& key) { state_->Done(key); }
+
+  // Keys waiting, without the delayed and the taken ones.
+  std::size_t size() const { return state_->size(); }
+  std::size_t processing() const { return state_->processing_count(); }
+
+  // From now on adds are dropped; what waits is still given out; blocked Gets return when nothing is left.
+  void ShutDown() { state_->ShutDown(); }
+  bool shutting_down() const { return state_->is_shutting_down(); }
+
+ private:
+  using Table = KeyTable<Key, Hash>;
+  using Node = typename Table::Node;
+
+  struct State {
+    State(Executor& e, WorkQueueOptions o)
+        : executor(e), metrics(o.metrics, o.name, e.clock()), limiter(e.clock(), o.limits) {}
+
+    void Add(const Key& key, Priority priority) {
+      {
+        MutexLock lock(mu);
+        if (shutting_down) return;
+        Node* node = table.FindOrInsert(key);
+        if (node->dirty) {
+          if (!node->processing && priority > node->priority) table.Lift(node, priority);
+          return;
+        }
+        node->dirty = true;
+        node->priority = priority;
+        metrics.Added();
+        if (node->processing) return;
+        table.Enqueue(node);
+        metrics.Queued(node->stamp, table.queued());
+        available.NotifyOne();
+      }
+      if (ready) ready();
+    }
+
+    std::optional<Key> TakeLocked() REQUIRES(mu) {
+      Node* node = table.Dequeue();
+      if (!node) return std::nullopt;
+      node->dirty = false;
+      node->processing = true;
+      ++in_process;
+      metrics.Taken(node->stamp, table.queued());
+      return node->key;
+    }
+    std::optional<Key> TryGet() {
+      MutexLock lock(mu);
+      return TakeLocked();
+    }
+    std::optional<Key> Get() {
+      MutexLock lock(mu);
+      while (table.queued() == 0 && !shutting_down) available.Wait(mu);
+      return TakeLocked();
+    }
+
+    void Done(const Key& key) {
+      {
+        MutexLock lock(mu);
+        Node* node = table.Find(key);
+        if (!node || !node->processing) return;
+        node->processing = false;
+        --in_process;
+        metrics.Finished(node->stamp);
+        if (!node->dirty) {
+          table.Erase(node);
+          return;
+        }
+        table.Enqueue(node);
+        metrics.Queued(node->stamp, table.queued());
+        available.NotifyOne();
+      }
+      if (ready) ready();
+    }
+
+    void AddAfter(const std::shared_ptr<State>& self, const Key& key, Duration delay, Priority priority) {
+      const SteadyTime when = executor.clock().Steady() + delay;
+      MutexLock lock(mu);
+      if (shutting_down) return;
+      const auto known = delayed_at.find(key);
+      if (known != delayed_at.end()) {
+        if (known->second->first <= when) return;
+        delayed.erase(known->second);
+        known->second = delayed.emplace(when, std::pair(key, priority));
+      } else {
+        delayed_at.emplace(key, delayed.emplace(when, std::pair(key, priority)));
+      }
+      ArmTimer(self);
+    }
+
+    // One timer, for the earliest.
+    void ArmTimer(const std::shared_ptr<State>& self) REQUIRES(mu) {
+      if (delayed.empty()) return;
+      const SteadyTime first = delayed.begin()->first;
+      if (timer != kNoTimer) {
+        if (timer_at <= first) return;
+        executor.Cancel(timer);
+      }
+      timer_at = first;
+      timer = executor.PostAt(first, [weak = std::weak_ptr<State>(self)] {
+        if (const auto alive = weak.lock()) alive->AddDue(alive);
+      });
+    }
+
+    void AddDue(const std::shared_ptr<State>& self) {
+      std::vector<std::pair<Key, Priority>> due;
+      {
+        MutexLock lock(mu);
+        timer = kNoTimer;
+        const SteadyTime now = executor.clock().Steady();
+        while (!delayed.empty() && delayed.begin()->first <= now) {
+          delayed_at.erase(delayed.begin()->second.first);
+          due.push_back(std::move(delayed.begin()->second));
+          delayed.erase(delayed.begin());
+        }
+        ArmTimer(self);
+      }
+      for (const auto& [key, priority] : due) Add(key, priority);
+    }
+
+    void ShutDown() {
+      MutexLock lock(mu);
+      shutting_down = true;
+      delayed.clear();
+      delayed_at.clear();
+      if (timer != kNoTimer) executor.Cancel(timer);
+      timer = kNoTimer;
+      available.NotifyAll();
+    }
+    bool is_shutting_down() {
+      MutexLock lock(mu);
+      return shutting_down;
+    }
+    std::size_t size() {
+      MutexLock lock(mu);
+      return table.queued();
+    }
+    std::size_t processing_count() {
+      MutexLock lock(mu);
+      return in_process;
+    }
+
+    using Delayed = std::multimap<SteadyTime, std::pair<Key, Priority>>;
+
+    Executor& executor;
+    QueueMetrics metrics;
+    RateLimiter<Key, Hash> limiter;
+    Closure ready;
+    Mutex mu;
+    CondVar available;
+    Table table GUARDED_BY(mu);
+    std::size_t in_process GUARDED_BY(mu) = 0;
+    bool shutting_down GUARDED_BY(mu) = false;
+    Delayed delayed GUARDED_BY(mu);
+    std::unordered_map<Key, typename Delayed::iterator, Hash> delayed_at GUARDED_BY(mu);
+    TimerId timer GUARDED_BY(mu) = kNoTimer;
+    SteadyTime timer_at GUARDED_BY(mu){};
+  };
+
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace flyball

@@ -1,0 +1,59 @@
+// ObjectType: what the machinery does with objects whose C++ type it does not know: read them from JSON and
+// ask for their names. The reflector, the delta queue, the store and the dispatch are compiled once, on
+// shared pointers to const void; SharedInformer<T> and friends are thin typed views of them.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "api/object_access.h"
+#include "base/result.h"
+#include "client/kind_ref.h"
+#include "client/unstructured.h"
+#include "json/value.h"
+
+namespace flyball {
+
+using ObjectPtr = std::shared_ptr<const void>;
+using MutableObjectPtr = std::shared_ptr<void>;
+
+// How lists and watches ask for objects.
+enum class ObjectForm { kWhole, kMetadataOnly };
+
+// One static instance a type. Thread-safe.
+struct ObjectType {
+  Result<MutableObjectPtr> (*decode)(json::Value value);
+  // Views into the object.
+  MetaView (*meta)(const void* object);
+  ObjectForm form = ObjectForm::kWhole;
+};
+
+namespace informer_internal {
+
+template <typename T>
+Result<MutableObjectPtr> DecodeObject(json::Value value) {
+  auto object = std::make_shared<T>();
+  if constexpr (std::is_same_v<T, Unstructured>) {
+    *object = Unstructured(std::move(value));
+  } else {
+    if (Status s = FromJson(value, object.get()); !s) return Unexpected(s.error());
+  }
+  return MutableObjectPtr(std::move(object));
+}
+
+template <typename T>
+MetaView ReadMeta(const void* object) {
+  return MetaOf(*static_cast<const T*>(object));
+}
+
+}  // namespace informer_internal
+
+template <typename T>
+const ObjectType& ObjectTypeOf() {
+  static constexpr ObjectType type{
+      &informer_internal::DecodeObject<T>, &informer_internal::ReadMeta<T>,
+      std::is_same_v<T, PartialObject> ? ObjectForm::kMetadataOnly : ObjectForm::kWhole};
+  return type;
+}
+
+}  // namespace flyball
