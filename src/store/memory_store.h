@@ -1,5 +1,7 @@
 // The `memory` engine: deterministic, for tests and simulation. Every call completes inline on the calling
-// thread.
+// thread; only what a watch's sink commits waits until the delivery it is called from is over.
+//
+// History older than five minutes goes with the next commit.
 #pragma once
 
 #include <memory>

@@ -14,9 +14,10 @@
 namespace flyball::store {
 
 struct SqliteOptions {
-  std::string path;  // made if absent; its folder must exist
+  std::string path{};  // made if absent; its folder must exist
   Duration compaction_interval =
       std::chrono::minutes(5);  // history older than this goes; zero: only Compact() does it
+  std::string vfs{};  // name of a registered SQLite VFS (tests inject faults there); empty: the default
 };
 
 // Opens or makes the file. Errors say what to do: held by another process, newer format, corrupt, not

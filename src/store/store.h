@@ -63,7 +63,7 @@ struct CommitOutcome {
 };
 
 struct RangeOptions {
-  std::string start;      // first key wanted (inclusive); empty: the prefix itself
+  std::string start{};    // first key wanted (inclusive); empty: the prefix itself
   std::size_t limit = 0;  // 0: all
   Revision revision = 0;  // 0: now; else as of that revision (Expired if compacted, Timeout if in the future)
 };
@@ -95,8 +95,9 @@ class WatchSink {
   virtual void OnError(const Error& error) = 0;
 };
 
-// Destroying it ends the watch; after that no call to the sink begins (one may be running on the delivery
-// thread).
+// Destroying it ends the watch: it waits for a call to the sink that is running (unless it is done from
+// within that call), and afterwards none begins. So it must not be destroyed under a lock that the sink
+// takes.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -115,6 +116,8 @@ class Store {
  public:
   virtual ~Store() = default;
 
+  // The latest revision that is durable and that every live watch has seen: a cache fed by a sink is at least
+  // as new. Get and Range may already show a newer one while sinks are being called.
   virtual Revision CurrentRevision() const = 0;
   // Latest committed state of one key, or nullopt.
   virtual Result<std::optional<KeyValue>> Get(std::string_view key) const = 0;
