@@ -5,8 +5,8 @@ import os
 from notation import Field, NotationError, Reader, Type, TypeRef
 
 COMMON_FIELDS = (
-    ('apiVersion', 'The group and version this object is written in.'),
     ('kind', 'What the object is.'),
+    ('apiVersion', 'The group and version this object is written in.'),
 )
 
 
