@@ -5,6 +5,9 @@
 namespace flyball::store {
 namespace {
 
+// Another process may hold the file for a moment while it recovers, or closes a snapshot it has taken.
+constexpr int kBusyTimeoutMs = 5000;
+
 const char* Advice(int code) {
   switch (code & 0xff) {
     case SQLITE_FULL:
@@ -115,6 +118,7 @@ Result<SqliteConnection> SqliteConnection::Open(const std::string& path, Mode mo
   connection.db_.reset(db);
   if (code != SQLITE_OK)
     return Unexpected(SqliteCodeError(code, path, db ? sqlite3_errmsg(db) : "out of memory"));
+  sqlite3_busy_timeout(db, kBusyTimeoutMs);
   return connection;
 }
 

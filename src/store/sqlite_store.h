@@ -32,7 +32,9 @@ struct SnapshotInfo {
 
 // Copies the store at `path` to `snapshot`, consistently, also while a server has it open.
 Status SaveSnapshot(const std::string& path, const std::string& snapshot);
-// Makes a store at `path` from a snapshot. Refuses to overwrite an existing store.
+// Makes a store at `path` from a snapshot. Refuses to overwrite an existing store. Revisions go on a thousand
+// million above the snapshot's and all before that counts as compacted: clients that had seen what is lost
+// begin anew.
 Status RestoreSnapshot(const std::string& snapshot, const std::string& path);
 Result<SnapshotInfo> ReadSnapshotInfo(const std::string& snapshot);
 // Verifies the file's pages and our own invariants (revisions, keys, history). Requires that no server has it
