@@ -1,0 +1,205 @@
+#include "net/server_stream.h"
+
+#include <algorithm>
+
+namespace flyball::net {
+
+ServerStream::ServerStream(std::shared_ptr<Channel> channel, std::shared_ptr<ServerContext> context,
+                           Traits traits)
+    : channel_(std::move(channel)), context_(std::move(context)), traits_(std::move(traits)) {}
+
+ServerStream::~ServerStream() = default;
+
+bool ServerStream::NeedsNotifyLocked() {
+  return !std::exchange(notified_, true);
+}
+
+void ServerStream::NotifySession(bool needed) {
+  if (needed) channel_->Notify(shared_from_this());
+}
+
+bool ServerStream::QueueHeadLocked(int status, Headers headers, bool streamed) {
+  if (stage_ != Stage::kUnanswered || aborted_) return false;
+  head_.emplace(Head{status, std::move(headers), streamed});
+  stage_ = Stage::kBegun;
+  return true;
+}
+
+void ServerStream::Send(int status, Headers headers, std::string body) {
+  if (status >= 200 && status != 204 && status != 304)
+    headers.Set("content-length", std::to_string(body.size()));
+  bool notify = false;
+  {
+    MutexLock lock(mu_);
+    if (!QueueHeadLocked(status, std::move(headers), false)) return;
+    stage_ = Stage::kEnded;
+    if (!body.empty() && !traits_.no_body && !closed()) {
+      pending_.fetch_add(body.size(), std::memory_order_relaxed);
+      chunks_.push_back(MakeBytes(std::move(body)));
+    }
+    notify = NeedsNotifyLocked();
+  }
+  NotifySession(notify);
+}
+
+void ServerStream::Begin(int status, Headers headers) {
+  bool notify = false;
+  {
+    MutexLock lock(mu_);
+    if (!QueueHeadLocked(status, std::move(headers), true)) return;
+    notify = NeedsNotifyLocked();
+  }
+  NotifySession(notify);
+}
+
+bool ServerStream::Write(Bytes chunk) {
+  bool notify = false;
+  {
+    MutexLock lock(mu_);
+    if (closed() || stage_ != Stage::kBegun) return false;
+    if (chunk->empty() || traits_.no_body) return true;
+    pending_.fetch_add(chunk->size(), std::memory_order_relaxed);
+    chunks_.push_back(std::move(chunk));
+    notify = NeedsNotifyLocked();
+  }
+  NotifySession(notify);
+  return true;
+}
+
+void ServerStream::End() {
+  bool notify = false;
+  std::vector<Closure> dropped;
+  {
+    MutexLock lock(mu_);
+    if (stage_ != Stage::kBegun) return;
+    stage_ = Stage::kEnded;
+    dropped.swap(on_close_);
+    notify = NeedsNotifyLocked();
+  }
+  NotifySession(notify);
+}
+
+void ServerStream::Abandon() {
+  bool notify = false;
+  std::vector<Closure> dropped;
+  {
+    MutexLock lock(mu_);
+    dropped.swap(on_close_);
+    if (stage_ == Stage::kEnded || upgraded() || closed()) return;
+    aborted_ = true;
+    notify = NeedsNotifyLocked();
+  }
+  NotifySession(notify);
+}
+
+void ServerStream::FailIfUnanswered(int status, std::string json) {
+  Send(status, Headers{{"content-type", "application/json"}}, std::move(json));
+  Abandon();
+}
+
+void ServerStream::OnDrained(std::size_t low, Closure fn) {
+  {
+    MutexLock lock(mu_);
+    if (!closed() && pending_bytes() > low) {
+      drains_.push_back({low, std::move(fn)});
+      has_drains_.store(true, std::memory_order_relaxed);
+      return;
+    }
+  }
+  channel_->loop().Post(std::move(fn));
+}
+
+void ServerStream::OnClose(Closure fn) {
+  {
+    MutexLock lock(mu_);
+    if (!closed() && !close_announced_) {
+      on_close_.push_back(std::move(fn));
+      return;
+    }
+  }
+  channel_->loop().Post(std::move(fn));
+}
+
+bool ServerStream::Collect() {
+  MutexLock lock(mu_);
+  if (!std::exchange(notified_, false)) return false;
+  if (head_) head_out_ = std::exchange(head_, std::nullopt);
+  for (const auto& chunk : chunks_) available_ += chunk->size();
+  if (outbox_next_ == outbox_.size()) {
+    outbox_.clear();
+    outbox_next_ = 0;
+    outbox_.swap(chunks_);
+  } else {
+    std::move(chunks_.begin(), chunks_.end(), std::back_inserter(outbox_));
+    chunks_.clear();
+  }
+  ended_out_ = stage_ == Stage::kEnded;
+  aborted_out_ = aborted_ && !ended_out_;
+  return true;
+}
+
+void ServerStream::Take(std::size_t n, std::string& out) {
+  available_ -= n;
+  for (std::size_t left = n; left > 0;) {
+    Bytes& chunk = outbox_[outbox_next_];
+    const std::size_t part = std::min(left, chunk->size() - outbox_offset_);
+    out.append(*chunk, outbox_offset_, part);
+    outbox_offset_ += part;
+    left -= part;
+    if (outbox_offset_ < chunk->size()) break;
+    chunk = nullptr;
+    ++outbox_next_;
+    outbox_offset_ = 0;
+  }
+  pending_.fetch_sub(n, std::memory_order_relaxed);
+  if (has_drains_.load(std::memory_order_relaxed)) RunDrained();
+}
+
+void ServerStream::RunDrained() {
+  std::vector<Closure> due;
+  {
+    MutexLock lock(mu_);
+    const std::size_t pending = closed() ? 0 : pending_bytes();
+    std::erase_if(drains_, [&](Drain& drain) {
+      if (drain.low < pending) return false;
+      due.push_back(std::move(drain.fn));
+      return true;
+    });
+    has_drains_.store(!drains_.empty(), std::memory_order_relaxed);
+  }
+  for (auto& fn : due) channel_->loop().Post(std::move(fn));
+}
+
+void ServerStream::AnnounceClose() {
+  std::vector<Closure> listeners;
+  {
+    MutexLock lock(mu_);
+    close_announced_ = true;
+    listeners.swap(on_close_);
+  }
+  for (auto& fn : listeners) channel_->loop().Post(std::move(fn));
+}
+
+void ServerStream::PeerGone() {
+  {
+    MutexLock lock(mu_);
+    if (closed_.exchange(true)) return;
+    chunks_.clear();
+    outbox_.clear();
+    outbox_next_ = outbox_offset_ = available_ = 0;
+    pending_.store(0, std::memory_order_relaxed);
+  }
+  AnnounceClose();
+  RunDrained();
+  raw_reader_ = nullptr;
+}
+
+Result<std::shared_ptr<WebSocket>> ServerStream::AcceptWebSocket(std::string_view) {
+  return Unexpected(BadRequest("the request is not a WebSocket upgrade"));
+}
+
+void ServerStream::OnRawBytes(std::string_view data) {
+  if (raw_reader_) raw_reader_(data);
+}
+
+}  // namespace flyball::net

@@ -1,0 +1,121 @@
+// ServerStream: the answer to one request, between the handler (any thread) and the session that sends it
+// (the connection's loop). Knows no protocol: a session takes the head and the bytes and frames them.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "net/channel.h"
+#include "net/http.h"
+#include "net/server_context.h"
+
+namespace flyball::net {
+
+class ServerStream final : public ResponseStream,
+                           public Notifiable,
+                           public std::enable_shared_from_this<ServerStream> {
+ public:
+  // What of the request matters for its answer.
+  struct Traits {
+    std::int32_t id = 0;  // HTTP/2's stream id
+    bool accepts_gzip = false;
+    bool no_body = false;         // HEAD
+    bool websocket = false;       // an upgrade or extended CONNECT
+    std::string websocket_key{};  // HTTP/1.1's
+  };
+  ServerStream(std::shared_ptr<Channel> channel, std::shared_ptr<ServerContext> context, Traits traits);
+  ~ServerStream() override;
+
+  // The handler's side, from any thread.
+  void Send(int status, Headers headers, std::string body) override;
+  void Begin(int status, Headers headers) override;
+  bool Write(Bytes chunk) override;
+  void End() override;
+  std::size_t pending_bytes() const override { return pending_.load(std::memory_order_relaxed); }
+  void OnDrained(std::size_t low, Closure fn) override;
+  void OnClose(Closure fn) override;
+  bool closed() const override { return closed_.load(std::memory_order_acquire); }
+  Result<std::shared_ptr<WebSocket>> AcceptWebSocket(std::string_view subprotocol) override;
+  Executor& executor() override { return channel_->loop(); }
+
+  // The handler has dropped its last reference.
+  void Abandon();
+  // Sends an error of ours if nothing was answered yet.
+  void FailIfUnanswered(int status, std::string json);
+
+  // The session's side, on the loop only.
+  struct Head {
+    int status = 0;
+    Headers headers;
+    bool streamed = false;  // length unknown
+  };
+  // Takes over what the handler has queued since the last time. True if there is anything new.
+  bool Collect();
+  // The head, once, after it was collected.
+  std::optional<Head> TakeHead() { return std::exchange(head_out_, std::nullopt); }
+  // Collected bytes not yet taken.
+  std::size_t available() const { return available_; }
+  bool ended() const { return ended_out_; }
+  // Abandoned without an end.
+  bool aborted() const { return aborted_out_; }
+  // Moves n <= available() bytes to the end of `out`.
+  void Take(std::size_t n, std::string& out);
+  // The peer is gone: Write says so from now on, and whoever asked is told.
+  void PeerGone();
+  // The server wants to go: whoever asked with OnClose is told.
+  void AnnounceClose();
+  const Traits& traits() const { return traits_; }
+
+  // A stream after AcceptWebSocket: bytes from the peer go here.
+  bool upgraded() const { return upgraded_.load(std::memory_order_acquire); }
+  void OnRawBytes(std::string_view data);
+  void SetRawReader(UniqueFunction<void(std::string_view)> fn) { raw_reader_ = std::move(fn); }
+
+ private:
+  enum class Stage { kUnanswered, kBegun, kEnded };
+  struct Drain {
+    std::size_t low;
+    Closure fn;
+  };
+
+  // Requires mu_ just released: tells the session, unless told already.
+  void NotifySession(bool needed);
+  bool QueueHeadLocked(int status, Headers headers, bool streamed) REQUIRES(mu_);
+  bool NeedsNotifyLocked() REQUIRES(mu_);
+  void RunDrained();
+
+  const std::shared_ptr<Channel> channel_;
+  const std::shared_ptr<ServerContext> context_;
+  const Traits traits_;
+  std::atomic<std::size_t> pending_{0};
+  std::atomic<bool> closed_{false};
+  std::atomic<bool> upgraded_{false};
+
+  Mutex mu_;
+  Stage stage_ GUARDED_BY(mu_) = Stage::kUnanswered;
+  bool aborted_ GUARDED_BY(mu_) = false;
+  bool notified_ GUARDED_BY(mu_) = false;
+  bool close_announced_ GUARDED_BY(mu_) = false;
+  std::optional<Head> head_ GUARDED_BY(mu_);
+  std::vector<Bytes> chunks_ GUARDED_BY(mu_);
+  std::vector<Drain> drains_ GUARDED_BY(mu_);
+  std::vector<Closure> on_close_ GUARDED_BY(mu_);
+  std::atomic<bool> has_drains_{false};
+
+  // The loop's side.
+  std::optional<Head> head_out_;
+  std::vector<Bytes> outbox_;
+  std::size_t outbox_next_ = 0;    // first chunk not wholly taken
+  std::size_t outbox_offset_ = 0;  // of it
+  std::size_t available_ = 0;
+  bool ended_out_ = false;
+  bool aborted_out_ = false;
+  UniqueFunction<void(std::string_view)> raw_reader_;
+};
+
+}  // namespace flyball::net
