@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "json/utf8.h"
+
 namespace flyball::json {
 namespace {
 
@@ -36,26 +38,6 @@ std::string QuoteByte(unsigned char c) {
   if (c < 0x7f) return std::string("'") + static_cast<char>(c) + "'";
   if (c <= 0xa0 || c == 0xad) return std::string("'\\u00") + kHex[c >> 4] + kHex[c & 15] + "'";
   return std::string("'") + static_cast<char>(0xc0 | (c >> 6)) + static_cast<char>(0x80 | (c & 0x3f)) + "'";
-}
-
-// Length of the UTF-8 sequence that begins at s[i]; 0 if there is none.
-std::size_t Utf8Length(std::string_view s, std::size_t i) {
-  const auto byte = [&](std::size_t k) -> unsigned {
-    return k < s.size() ? static_cast<unsigned char>(s[k]) : 0;
-  };
-  const auto follows = [&](std::size_t k) { return (byte(k) & 0xc0) == 0x80; };
-  const unsigned first = byte(i), second = byte(i + 1);
-  if (first < 0x80) return 1;
-  if (!follows(i + 1)) return 0;
-  if (first >= 0xc2 && first <= 0xdf) return 2;
-  if (!follows(i + 2)) return 0;
-  if (first == 0xe0) return second >= 0xa0 ? 3 : 0;
-  if (first == 0xed) return second < 0xa0 ? 3 : 0;
-  if (first >= 0xe1 && first <= 0xef) return 3;
-  if (!follows(i + 3)) return 0;
-  if (first == 0xf0) return second >= 0x90 ? 4 : 0;
-  if (first == 0xf4) return second < 0x90 ? 4 : 0;
-  return first >= 0xf1 && first <= 0xf3 ? 4 : 0;
 }
 
 // One pass over the text. Every Read... begins at the first byte of what it reads and returns false after

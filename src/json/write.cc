@@ -1,8 +1,7 @@
 #include <array>
-#include <charconv>
-#include <cmath>
 
 #include "json/json.h"
+#include "json/number.h"
 
 namespace flyball::json {
 namespace {
@@ -58,67 +57,6 @@ std::size_t AppendSpecial(std::string_view s, std::size_t i, std::string& out) {
     out += kHex[c & 15];
   }
   return 1;
-}
-
-void AppendInt(std::int64_t n, std::string& out) {
-  char buffer[24];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, n).ptr;
-  out.append(buffer, end);
-}
-
-// digits x 10^(exponent - digits + 1), written out in full.
-void AppendPlain(std::string_view digits, int exponent, std::string& out) {
-  const int count = static_cast<int>(digits.size());
-  if (exponent < 0) {
-    out += "0.";
-    out.append(static_cast<std::size_t>(-exponent - 1), '0');
-    out += digits;
-  } else if (count <= exponent + 1) {
-    out += digits;
-    out.append(static_cast<std::size_t>(exponent + 1 - count), '0');
-  } else {
-    out += digits.substr(0, static_cast<std::size_t>(exponent) + 1);
-    out += '.';
-    out += digits.substr(static_cast<std::size_t>(exponent) + 1);
-  }
-}
-
-void AppendScientific(std::string_view digits, int exponent, std::string& out) {
-  out += digits[0];
-  if (digits.size() > 1) {
-    out += '.';
-    out += digits.substr(1);
-  }
-  out += exponent < 0 ? "e-" : "e+";
-  AppendInt(std::abs(exponent), out);
-}
-
-// Go's encoding/json: the shortest digits that read back the same, plain between 1e-6 and 1e21. What JSON
-// cannot say (infinities, not a number) becomes null.
-void AppendDouble(double d, std::string& out) {
-  if (!std::isfinite(d)) {
-    out += "null";
-    return;
-  }
-  if (std::signbit(d)) out += '-';
-  if (d == 0) {
-    out += '0';
-    return;
-  }
-  char buffer[40];
-  const double magnitude = std::abs(d);
-  const char* end =
-      std::to_chars(buffer, buffer + sizeof buffer, magnitude, std::chars_format::scientific).ptr;
-  const std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
-  const std::size_t e = text.find('e');
-  std::string digits(text.substr(0, 1));
-  if (e > 2) digits += text.substr(2, e - 2);
-  int exponent = 0;
-  std::from_chars(buffer + e + (text[e + 1] == '+' ? 2 : 1), end, exponent);
-  if (magnitude < 1e-6 || magnitude >= 1e21)
-    AppendScientific(digits, exponent, out);
-  else
-    AppendPlain(digits, exponent, out);
 }
 
 // Writes a tree without recursion: nesting costs heap, not stack.
