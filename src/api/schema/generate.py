@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Turns the schema files into C++.
 
-generate.py OUT FILE...       writes OUT/schema_tables.cc
+generate.py OUT FILE...             writes schema_tables.cc, types/*.h and types_*.cc into OUT
+generate.py --outputs OUT FILE...   prints what it would write, separated by semicolons, for CMake
 """
 
 import io
@@ -10,6 +11,7 @@ import sys
 
 from model import Model
 from notation import NotationError
+from structs import Structs
 from tables import Tables
 
 
@@ -24,15 +26,29 @@ def write_if_changed(path, text):
         new.write(text)
 
 
+def contents(model):
+    """Path below OUT, and text, of everything generated."""
+    tables = io.StringIO()
+    Tables(model).write(tables)
+    yield 'schema_tables.cc', tables.getvalue()
+    structs = Structs(model)
+    for alias in structs.groups:
+        yield f'types/{alias}.h', structs.header(alias)
+        yield from structs.sources(alias)
+
+
 def main(arguments):
-    out, paths = arguments[0], arguments[1:]
+    list_only = arguments[0] == '--outputs'
+    out, paths = arguments[list_only], arguments[list_only + 1:]
     try:
         model = Model(paths)
     except NotationError as error:
         sys.exit(str(error))
-    tables = io.StringIO()
-    Tables(model).write(tables)
-    write_if_changed(os.path.join(out, 'schema_tables.cc'), tables.getvalue())
+    if list_only:
+        print(';'.join(os.path.join(out, path) for path, _ in contents(model)), end='')
+        return
+    for path, text in contents(model):
+        write_if_changed(os.path.join(out, path), text)
 
 
 if __name__ == '__main__':
