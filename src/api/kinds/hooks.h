@@ -7,6 +7,8 @@
 
 namespace flyball::api {
 
+extern const KindHooks kStatefulSetHooks;
+
 // Every kind's hooks, in no particular order.
 std::span<const KindHooks* const> AllKindHooks();
 

@@ -6,7 +6,10 @@
 namespace flyball::api {
 
 std::span<const KindHooks* const> AllKindHooks() {
-  return {};
+  static constexpr const KindHooks* kAll[] = {
+      &kStatefulSetHooks,
+  };
+  return kAll;
 }
 
 const KindHooks& HooksFor(std::string_view group, std::string_view kind) {

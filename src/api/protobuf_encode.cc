@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "api/base64.h"
+#include "api/duration.h"
+#include "api/protobuf.h"
+#include "api/protobuf_wire.h"
+#include "api/time.h"
+#include "api/zero_value.h"
+#include "json/json.h"
+
+namespace flyball::api {
+namespace {
+
+using json::Value;
+using Numbers = std::array<std::uint8_t, 3>;
+
+std::string Encoded(const TypeInfo& type, const Value& value);
+void AppendField(const TypeInfo& type, std::uint32_t number, const Value& value, std::string& out);
+
+std::string TimeMessage(const Value& value, bool micro) {
+  std::string out;
+  const Result<Time> time = micro ? ParseMicroTime(value.string_or("")) : ParseTime(value.string_or(""));
+  if (!time || time->IsZero()) return out;
+  WireWriter writer(out);
+  writer.Varint(1, static_cast<std::uint64_t>(time->seconds));
+  writer.Varint(2, static_cast<std::uint64_t>(time->nanos));
+  return out;
+}
+
+std::string DurationMessage(const Value& value) {
+  std::string out;
+  const Result<Duration> duration = ParseDuration(value.string_or("0s"));
+  WireWriter(out).Varint(1, duration ? static_cast<std::uint64_t>(duration->count()) : 0);
+  return out;
+}
+
+std::string IntOrStringMessage(const Value& value) {
+  std::string out;
+  WireWriter writer(out);
+  writer.Varint(1, value.is_string() ? 1 : 0);
+  writer.Varint(2, static_cast<std::uint64_t>(value.int_or(0)));
+  writer.Bytes(3, value.string_or(""));
+  return out;
+}
+
+std::string OneBytesMessage(std::string_view bytes) {
+  std::string out;
+  WireWriter(out).Bytes(1, bytes);
+  return out;
+}
+
+// The reverse of what the decoder makes of a schema or something else.
+std::string AnyMessage(const TypeInfo& type, const Value& value) {
+  const FieldInfo* schema = type.FindField("schema");
+  if (schema == nullptr) return OneBytesMessage(json::Write(value));
+  std::string out;
+  if (const FieldInfo* allows = type.FindField("allows")) {
+    WireWriter(out).Varint(allows->proto[0], value.is_object() || value.bool_or(false));
+  }
+  if (value.is_object()) AppendField(*schema->type, schema->proto[0], value, out);
+  for (const char* name : {"jSONSchemas", "property"}) {
+    const FieldInfo* list = type.FindField(name);
+    if (list != nullptr && value.is_array()) AppendField(*list->type, list->proto[0], value, out);
+  }
+  return out;
+}
+
+std::string DecodedBytes(const Value& value) {
+  std::string bytes;
+  std::size_t bad = 0;
+  DecodeBase64(value.string_or(""), bytes, bad);
+  return bytes;
+}
+
+void AppendEntries(const TypeInfo& element, std::uint32_t number, const Value& map, std::string& out) {
+  if (!map.is_object()) return;
+  for (const auto& [key, value] : map.as_object()) {
+    std::string entry;
+    WireWriter(entry).Bytes(1, key);
+    if (element.kind == TypeKind::kList) {
+      std::string items;
+      AppendField(element, 1, value, items);
+      WireWriter(entry).Bytes(2, items);
+    } else {
+      AppendField(element, 2, value, entry);
+    }
+    WireWriter(out).Bytes(number, entry);
+  }
+}
+
+void AppendField(const TypeInfo& type, std::uint32_t number, const Value& value, std::string& out) {
+  WireWriter writer(out);
+  switch (type.kind) {
+    case TypeKind::kBool:
+      return writer.Varint(number, value.bool_or(false));
+    case TypeKind::kInt32:
+    case TypeKind::kInt64:
+      return writer.Varint(number, static_cast<std::uint64_t>(value.int_or(0)));
+    case TypeKind::kFloat64:
+      return writer.Fixed64(number,
+                            std::bit_cast<std::uint64_t>(value.is_number() ? value.as_double() : 0.0));
+    case TypeKind::kMap:
+      return AppendEntries(*type.element, number, value, out);
+    case TypeKind::kList:
+      for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) {
+        AppendField(*type.element, number, value.as_array()[i], out);
+      }
+      return;
+    default:
+      return writer.Bytes(number, Encoded(type, value));
+  }
+}
+
+// True if Go would write the field at all: pointers and lists only when set.
+bool IsWritten(const FieldInfo& field, const Value* value) {
+  if (value != nullptr && !value->is_null()) return true;
+  if (field.pointer) return false;
+  return field.type->kind != TypeKind::kList && field.type->kind != TypeKind::kMap &&
+         field.type->kind != TypeKind::kBytes && field.type->kind != TypeKind::kAny;
+}
+
+// Every field whose numbers begin with `entered`, by number; embedded messages are made as they are met.
+std::string Fields(const TypeInfo& type, const Value& value, Numbers entered, std::size_t depth) {
+  std::vector<const FieldInfo*> fields;
+  for (const FieldInfo& field : type.fields) {
+    if (field.proto[depth] != 0 &&
+        std::equal(entered.begin(), entered.begin() + static_cast<long>(depth), field.proto.begin())) {
+      fields.push_back(&field);
+    }
+  }
+  std::stable_sort(fields.begin(), fields.end(),
+                   [&](const FieldInfo* a, const FieldInfo* b) { return a->proto[depth] < b->proto[depth]; });
+  std::string out;
+  std::uint32_t embedded = 0;
+  for (const FieldInfo* field : fields) {
+    const std::uint32_t number = field->proto[depth];
+    if (depth + 1 < field->proto.size() && field->proto[depth + 1] != 0) {
+      if (number == embedded) continue;
+      embedded = number;
+      entered[depth] = static_cast<std::uint8_t>(number);
+      WireWriter(out).Bytes(number, Fields(type, value, entered, depth + 1));
+      continue;
+    }
+    const Value* member = value.Find(field->name);
+    if (!IsWritten(*field, member)) continue;
+    AppendField(*field->type, number, member != nullptr ? *member : ZeroValue(*field->type), out);
+  }
+  return out;
+}
+
+std::string Encoded(const TypeInfo& type, const Value& value) {
+  switch (type.kind) {
+    case TypeKind::kString:
+      return std::string(value.string_or(""));
+    case TypeKind::kBytes:
+      return DecodedBytes(value);
+    case TypeKind::kTime:
+      return TimeMessage(value, false);
+    case TypeKind::kMicroTime:
+      return TimeMessage(value, true);
+    case TypeKind::kDuration:
+      return DurationMessage(value);
+    case TypeKind::kQuantity:
+      return OneBytesMessage(value.string_or("0"));
+    case TypeKind::kIntOrString:
+      return IntOrStringMessage(value);
+    case TypeKind::kRaw:
+      return value.is_null() ? std::string() : OneBytesMessage(json::Write(value));
+    case TypeKind::kAny:
+      return AnyMessage(type, value);
+    default:
+      return Fields(type, value, {}, 0);
+  }
+}
+
+}  // namespace
+
+std::string EncodeProtobufMessage(const Value& value, const TypeInfo& type) {
+  return Encoded(type, value);
+}
+
+std::string EncodeProtobuf(const Value& object, const TypeInfo& type) {
+  std::string type_meta;
+  WireWriter(type_meta).Bytes(1, object["apiVersion"].string_or(""));
+  WireWriter(type_meta).Bytes(2, object["kind"].string_or(""));
+  std::string out("k8s\0", 4);
+  WireWriter writer(out);
+  writer.Bytes(1, type_meta);
+  writer.Bytes(2, EncodeProtobufMessage(object, type));
+  writer.Bytes(3, "");
+  writer.Bytes(4, "");
+  return out;
+}
+
+}  // namespace flyball::api
