@@ -1,5 +1,6 @@
 #include "api/go_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -119,7 +120,39 @@ std::string HtmlEscaped(const std::string& json) {
   return out;
 }
 
+void AppendPrinted(const json::Value& value, std::string& out) {
+  if (value.is_object()) {
+    std::vector<const json::Object::Member*> members;
+    for (const auto& member : value.as_object()) members.push_back(&member);
+    std::sort(members.begin(), members.end(), [](auto* a, auto* b) { return a->first < b->first; });
+    out += "map[";
+    for (const auto* member : members) {
+      if (member != members.front()) out += ' ';
+      out.append(member->first).append(":");
+      AppendPrinted(member->second, out);
+    }
+    out += ']';
+  } else if (value.is_array()) {
+    out += '[';
+    for (const json::Value& item : value.as_array()) {
+      if (&item != &value.as_array().front()) out += ' ';
+      AppendPrinted(item, out);
+    }
+    out += ']';
+  } else if (value.is_null()) {
+    out += "<nil>";
+  } else {
+    out += value.is_string() ? std::string(value.as_string()) : json::Write(value);
+  }
+}
+
 }  // namespace
+
+std::string GoPrint(const json::Value& value) {
+  std::string out;
+  AppendPrinted(value, out);
+  return out;
+}
 
 std::string GoQuote(std::string_view s) {
   std::string out = "\"";

@@ -17,6 +17,9 @@ std::string GoQuote(std::string_view s);
 // as Go's JSON encoder writes it (with <, > and & escaped).
 std::string GoValueText(const json::Value& value);
 
+// fmt's %v of what JSON decodes to: map[a:1 b:[x y]], <nil>; strings as they are.
+std::string GoPrint(const json::Value& value);
+
 // The list as fmt's %v shows a slice of strings: [a b c].
 std::string GoList(const std::vector<std::string>& items);
 

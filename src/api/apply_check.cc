@@ -1,0 +1,206 @@
+#include <string>
+#include <vector>
+
+#include "api/apply_merge.h"
+#include "api/apply_type.h"
+#include "api/go_text.h"
+#include "json/json.h"
+
+namespace flyball::api {
+namespace {
+
+using json::Value;
+
+// fmt's %T of the values JSON decodes to.
+std::string_view GoTypeName(const Value& value) {
+  switch (value.kind()) {
+    case Value::Kind::kBool:
+      return "bool";
+    case Value::Kind::kInt:
+      return "int64";
+    case Value::Kind::kDouble:
+      return "float64";
+    case Value::Kind::kString:
+      return "string";
+    case Value::Kind::kArray:
+      return "[]interface {}";
+    case Value::Kind::kObject:
+      return "map[string]interface {}";
+    case Value::Kind::kNull:
+      break;
+  }
+  return "<nil>";
+}
+
+// fmt's %#v of the same.
+void AppendGoSyntax(const Value& value, std::string& out) {
+  if (value.is_array()) {
+    out += "[]interface {}{";
+    for (const Value& item : value.as_array()) {
+      if (out.back() != '{') out += ", ";
+      AppendGoSyntax(item, out);
+    }
+    out += '}';
+  } else if (value.is_object()) {
+    json::Object sorted = value.as_object();
+    sorted.SortKeys();
+    out += "map[string]interface {}{";
+    for (const auto& [name, member] : sorted) {
+      if (out.back() != '{') out += ", ";
+      out.append(GoQuote(name)).append(":");
+      AppendGoSyntax(member, out);
+    }
+    out += '}';
+  } else if (value.is_null()) {
+    out += "interface {}(nil)";
+  } else {
+    out += value.is_string() ? GoQuote(value.as_string()) : json::Write(value);
+  }
+}
+
+// The value as upstream's value.ToString shows it.
+void AppendText(const Value& value, std::string& out) {
+  if (value.is_array()) {
+    out += '[';
+    for (const Value& item : value.as_array()) {
+      if (&item != &value.as_array().front()) out += ',';
+      AppendText(item, out);
+    }
+    out += ']';
+  } else if (value.is_object()) {
+    for (const auto& [name, member] : value.as_object()) {
+      out.append(name).append("=");
+      AppendText(member, out);
+    }
+  } else {
+    out += value.is_string() ? GoQuote(value.as_string()) : json::Write(value);
+  }
+}
+
+std::string Text(const Value& value) {
+  std::string out;
+  AppendText(value, out);
+  return out;
+}
+
+class Checker {
+ public:
+  void CheckAt(const ApplyType& type, const Value& value);
+  Status Finish() const;
+
+ private:
+  void CheckScalar(TypeKind kind, const Value& value);
+  void CheckMembers(const ApplyType& type, const Value& value);
+  void CheckList(const ApplyType& type, const Value& value);
+  void CheckBelow(PathElement element, const ApplyType& type, const Value& value);
+  void Report(std::string_view message) { errors_.push_back(PathText(path_).append(": ").append(message)); }
+
+  std::vector<PathElement> path_;
+  std::vector<std::string> errors_;
+};
+
+void Checker::CheckBelow(PathElement element, const ApplyType& type, const Value& value) {
+  if (path_.size() >= static_cast<std::size_t>(FieldSet::kMaxDepth)) return;  // one leaf from here on
+  path_.push_back(std::move(element));
+  CheckAt(type, value);
+  path_.pop_back();
+}
+
+void Checker::CheckScalar(TypeKind kind, const Value& value) {
+  const bool collection = value.is_array() || value.is_object();
+  switch (kind) {
+    case TypeKind::kInt32:
+    case TypeKind::kInt64:
+    case TypeKind::kFloat64:
+      if (!value.is_number()) {
+        Report(std::string("expected numeric (int or float), got ").append(GoTypeName(value)));
+      }
+      return;
+    case TypeKind::kString:
+    case TypeKind::kBytes:
+    case TypeKind::kDuration:
+      if (!value.is_string()) {
+        std::string text = "expected string, got &value.valueUnstructured{Value:";
+        AppendGoSyntax(value, text);
+        Report(text += '}');
+      }
+      return;
+    case TypeKind::kBool:
+      if (!value.is_bool()) Report("expected boolean, got " + Text(value));
+      return;
+    default:
+      if (collection) Report("expected any scalar, got " + Text(value));
+  }
+}
+
+void Checker::CheckMembers(const ApplyType& type, const Value& value) {
+  if (!value.is_object()) return Report("expected map, got " + Text(value));
+  MemberTypes types(type);
+  for (const auto& [name, member] : value.as_object()) {
+    const MemberType found = types.Find(name);
+    if (!found.declared) {
+      path_.push_back(PathElement::Field(name));
+      Report("field not declared in schema");
+      path_.pop_back();
+      return;
+    }
+    CheckBelow(PathElement::Field(name), found.type, member);
+  }
+}
+
+void Checker::CheckList(const ApplyType& type, const Value& value) {
+  if (!value.is_array()) return Report("expected list, got " + Text(value));
+  const bool told_apart = type.type->list_type != ListType::kAtomic;
+  FieldSet seen;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const Value& item = value.as_array()[i];
+    PathElement element = PathElement::Index(static_cast<std::int64_t>(i));
+    if (told_apart) {
+      auto found = ItemElement(type, item);
+      if (!found) {
+        return Report(std::string("element ").append(std::to_string(i)).append(": ") +
+                      found.error().message());
+      }
+      element = std::move(*found);
+      if (seen.HasElement(element)) Report("duplicate entries for key " + element.ToString());
+      seen.Insert({&element, 1});
+    }
+    CheckBelow(std::move(element), ItemType(type), item);
+  }
+}
+
+void Checker::CheckAt(const ApplyType& type, const Value& value) {
+  if (value.is_null()) return;
+  switch (type.type != nullptr ? type.type->kind : TypeKind::kAny) {
+    case TypeKind::kObject:
+    case TypeKind::kMap:
+    case TypeKind::kRaw:
+      return CheckMembers(type, value);
+    case TypeKind::kList:
+      return CheckList(type, value);
+    case TypeKind::kAny:
+    case TypeKind::kQuantity:
+    case TypeKind::kIntOrString:
+      return;  // whatever it is
+    default:
+      return CheckScalar(type.type->kind, value);
+  }
+}
+
+Status Checker::Finish() const {
+  if (errors_.empty()) return {};
+  if (errors_.size() == 1) return Unexpected(BadRequest(errors_.front()));
+  std::string message = "errors:";
+  for (const std::string& error : errors_) message.append("\n  ").append(error);
+  return Unexpected(BadRequest(std::move(message)));
+}
+
+}  // namespace
+
+Status CheckConfiguration(const TypeInfo& type, const Value& value) {
+  Checker checker;
+  checker.CheckAt(ApplyType::Of(type), value);
+  return checker.Finish();
+}
+
+}  // namespace flyball::api
