@@ -85,6 +85,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   IoLoop& loop() { return *loop_; }
   const std::shared_ptr<IoLoop>& shared_loop() { return loop_; }
   bool closed() const { return closed_; }
+  bool has_session() const { return session_ != nullptr; }
   const TlsStream* tls() const { return tls_.get(); }
   const std::string& peer_address() const { return peer_address_; }
   int fd() const;

@@ -97,6 +97,7 @@ struct H2ServerSession::Callbacks {
     const std::size_t n = std::min(length, answer.available());
     if (n == answer.available() && answer.ended()) *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (n > 0) *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+    if (n == 0 && answer.aborted()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // resets the stream
     if (n == 0 && !answer.ended()) return NGHTTP2_ERR_DEFERRED;
     return static_cast<ssize_t>(n);
   }
@@ -267,12 +268,10 @@ void H2ServerSession::Update(Stream& stream) {
   if (!answer.Collect()) return;
   unsent_ += answer.available() - before;
   stream.since = Now();
-  if (answer.aborted() && answer.available() == 0) {
-    nghttp2_submit_rst_stream(h2_, NGHTTP2_FLAG_NONE, stream.id, NGHTTP2_INTERNAL_ERROR);
-    return;
-  }
   if (const auto head = answer.TakeHead())
     SubmitHead(stream, *head);
+  else if (answer.aborted() && answer.available() == 0)
+    nghttp2_submit_rst_stream(h2_, NGHTTP2_FLAG_NONE, stream.id, NGHTTP2_INTERNAL_ERROR);
   else
     nghttp2_session_resume_data(h2_, stream.id);
 }

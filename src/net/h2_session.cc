@@ -31,6 +31,7 @@ void H2Session::Open(bool server, nghttp2_session_callbacks* callbacks, nghttp2_
 
 void H2Session::OnBytes(std::string_view data) {
   if (broken_) return;
+  OnReceived();
   const ssize_t taken =
       nghttp2_session_mem_recv(h2_, reinterpret_cast<const std::uint8_t*>(data.data()), data.size());
   if (taken < 0) OnProtocolError(nghttp2_strerror(static_cast<int>(taken)));

@@ -32,6 +32,8 @@ class H2Session : public Session {
 
   // Appends the payload of a DATA frame of that stream: exactly `size` bytes, promised by its data source.
   virtual void AppendData(std::int32_t stream_id, std::size_t size, std::string& out) = 0;
+  // Something has come.
+  virtual void OnReceived() {}
   // The peer broke the protocol, or overdid something.
   virtual void OnProtocolError(std::string_view what);
 
@@ -44,11 +46,6 @@ class H2Session : public Session {
  private:
   struct Callbacks;
   std::string* out_ = nullptr;  // while Fill runs
-};
-
-// A header field as nghttp2 wants it; name and value must live until it is submitted.
-struct H2Field {
-  std::string_view name, value;
 };
 
 }  // namespace flyball::net

@@ -18,7 +18,9 @@ struct ClientTls {
 };
 
 struct ClientOptions {
-  std::string url{};  // "https://host:port", path prefixes allowed
+  // "https://host:port" or "http://host:port", path prefixes allowed. "h2c://": plain text, HTTP/2 by prior
+  // knowledge.
+  std::string url{};
   ClientTls tls{};
   std::string proxy_url{};  // "http://host:port": CONNECT is used
   bool http2 = true;

@@ -58,11 +58,12 @@ void Dispatch(const std::shared_ptr<ServerContext>& context, std::shared_ptr<Req
   };
   std::optional<Task<void>> task;
   try {
-    task.emplace(context->handler(std::move(request), std::move(handle)));
+    task.emplace(context->handler(std::move(request), handle));
   } catch (...) {
     // Only a handler that is no coroutine throws here, before there is a task.
     return finish(std::current_exception());
   }
+  handle = nullptr;
   Spawn(std::move(*task), std::move(finish));
 }
 

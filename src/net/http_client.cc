@@ -1,0 +1,73 @@
+#include "net/http_client.h"
+
+#include <atomic>
+#include <vector>
+
+#include "base/notification.h"
+#include "net/client_pool.h"
+
+namespace flyball::net {
+
+namespace {
+
+class HttpClient final : public Transport {
+ public:
+  explicit HttpClient(std::shared_ptr<const ClientContext> context) : context_(std::move(context)) {
+    for (int i = 0; i < std::max(1, context_->options.io_threads); ++i) {
+      loops_.push_back(std::make_shared<IoLoop>("io-client-" + std::to_string(i)));
+      pools_.push_back(std::make_shared<ClientPool>(loops_.back(), context_));
+    }
+  }
+
+  ~HttpClient() override {
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+      auto done = std::make_shared<Notification<bool>>();
+      loops_[i]->Post([pool = pools_[i], done] {
+        pool->Close();
+        done->Set(true);
+      });
+      done->Wait();
+      loops_[i]->Stop();
+    }
+  }
+
+  std::shared_ptr<Call> Start(Request request, std::shared_ptr<ResponseSink> sink) override {
+    const std::size_t i = next_++ % loops_.size();
+    auto call = std::make_shared<ClientCall>(loops_[i], std::move(request), std::move(sink));
+    loops_[i]->Post([pool = pools_[i], call] { pool->Submit(call); });
+    return call;
+  }
+
+  void OpenWebSocket(Request, std::vector<std::string>,
+                     UniqueFunction<void(Result<std::shared_ptr<WebSocket>>)> done) override {
+    done(Unexpected(InternalError("no WebSockets")));
+  }
+
+ private:
+  const std::shared_ptr<const ClientContext> context_;
+  std::vector<std::shared_ptr<IoLoop>> loops_;
+  std::vector<std::shared_ptr<ClientPool>> pools_;  // one a loop
+  std::atomic<std::size_t> next_{0};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> NewHttpClient(const ClientOptions& options) {
+  auto context = std::make_shared<ClientContext>();
+  context->options = options;
+  FLYBALL_ASSIGN(context->origin, ParseOrigin(options.url));
+  std::unique_ptr<Origin> proxy;
+  if (!options.proxy_url.empty()) {
+    FLYBALL_ASSIGN(auto parsed, ParseOrigin(options.proxy_url));
+    proxy = std::make_unique<Origin>(std::move(parsed));
+  }
+  context->connector =
+      std::make_shared<Connector>(context->origin, std::move(proxy), options.connect_timeout);
+  if (context->origin.tls) {
+    FLYBALL_ASSIGN(context->tls, TlsContext::ForClient(options.tls, options.http2));
+    FLYBALL_ASSIGN(context->tls_http1, TlsContext::ForClient(options.tls, false));
+  }
+  return std::unique_ptr<Transport>(std::make_unique<HttpClient>(std::move(context)));
+}
+
+}  // namespace flyball::net
