@@ -52,6 +52,7 @@ struct Rule {
     kEnum,       // one of values: "Unsupported value"
     kMin,        // number >= a
     kMax,        // number <= a
+    kRange,      // a <= number <= b; zero too where the field is written anyway and not kRequired
     kMinLength,  // string length >= a
     kMaxLength,  // string length <= a
     kMinItems,
@@ -63,7 +64,7 @@ struct Rule {
     kAtMostOneOf,
   };
   Kind kind;
-  std::int64_t a = 0;
+  std::int64_t a = 0, b = 0;
   std::string_view text = {};
   std::span<const std::string_view> values = {};
 };

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "base/base64.h"
+#include "api/base64.h"
 
 namespace flyball::api::codec {
 namespace {
@@ -155,14 +155,12 @@ bool ReadValue(Decoder&, const json::Value& value, json::Value* out) {
 
 bool Bytes::Read(Decoder& decoder, const json::Value& value, std::string* out) {
   if (!value.is_string()) return decoder.WrongType(value, "base64");
-  std::optional<std::string> bytes = Base64Decode(value.as_string());
-  if (!bytes) return decoder.Fail("not base64");
-  *out = std::move(*bytes);
-  return true;
+  std::size_t bad = 0;
+  return DecodeBase64(value.as_string(), *out, bad) || decoder.Fail("not base64");
 }
 
 json::Value Bytes::Write(const std::string& value) {
-  return Base64Encode(value);
+  return EncodeBase64(value);
 }
 
 bool Moment::Read(Decoder& decoder, const json::Value& value, Time* out) {

@@ -123,6 +123,10 @@ void CheckNumber(const Rule& rule, const Value& value, const FieldPath& path, Fi
   }
 }
 
+void CheckRange(const Rule& rule, const Value& value, const FieldPath& path, FieldErrors& errors) {
+  if (value.is_int()) AddProblems(RangeProblems(value.as_int(), rule.a, rule.b), path, value, errors);
+}
+
 void CheckItems(const Rule& rule, const Value& value, const FieldPath& path, FieldErrors& errors) {
   const auto count = static_cast<std::int64_t>(value.size());
   if (rule.kind == Rule::Kind::kMaxItems && count > rule.a) {
@@ -149,6 +153,9 @@ void Check(const Rule& rule, const Value& value, const FieldPath& path, FieldErr
     case Rule::Kind::kMax:
       CheckNumber(rule, value, path, errors);
       break;
+    case Rule::Kind::kRange:
+      CheckRange(rule, value, path, errors);
+      break;
     case Rule::Kind::kMinItems:
     case Rule::Kind::kMaxItems:
       CheckItems(rule, value, path, errors);
@@ -162,14 +169,18 @@ void Check(const Rule& rule, const Value& value, const FieldPath& path, FieldErr
   }
 }
 
-// Rules on a value that is not there: only that it must be.
+// Rules on a value that is not there: only that it must be, or that zero is out of range.
 void CheckField(const FieldInfo& field, const Value* value, const FieldPath& path, FieldErrors& errors) {
+  bool required = false;
   for (const Rule& rule : field.rules) {
     const bool absent = value == nullptr || (!field.pointer && IsZero(*value));
+    required = required || rule.kind == Rule::Kind::kRequired;
     if (!absent) {
       Check(rule, *value, path, errors);
     } else if (rule.kind == Rule::Kind::kRequired) {
       errors.Required(path);
+    } else if (rule.kind == Rule::Kind::kRange && field.always && !required) {
+      CheckRange(rule, Value(0), path, errors);
     }
   }
 }

@@ -21,11 +21,8 @@ class NotationError(Exception):
 
 
 class Rule:
-    def __init__(self, kind, number=0, text='', values=()):
-        self.kind, self.number, self.text, self.values = kind, number, text, tuple(values)
-
-    def key(self):
-        return (self.kind, self.number, self.text, self.values)
+    def __init__(self, kind, number=0, high=0, text='', values=()):
+        self.kind, self.number, self.high, self.text, self.values = kind, number, high, text, tuple(values)
 
 
 class TypeRef:
@@ -256,6 +253,9 @@ class Reader:
             rules.append(Rule('k' + word.capitalize()))
         elif name in NUMBER_RULES:
             rules.append(Rule(NUMBER_RULES[name], number=int(rest)))
+        elif name == 'range':
+            low, high = rest.split(',')
+            rules.append(Rule('kRange', number=int(low), high=int(high)))
         elif name in LIST_RULES:
             rules.append(Rule(LIST_RULES[name], values=rest.split(',')))
         elif name == 're':

@@ -60,6 +60,8 @@ class Tables:
         parts = [f'.kind = Rule::Kind::{rule.kind}']
         if rule.number:
             parts.append(f'.a = {rule.number}')
+        if rule.high:
+            parts.append(f'.b = {rule.high}')
         if rule.text:
             parts.append(f'.text = {literal(rule.text)}')
         if rule.values:
