@@ -74,7 +74,7 @@ class RestCall {
   virtual void Cancel() = 0;
 };
 
-// Thread-safe. The transport, the executor and everything else of Runtime must outlive it and its calls.
+// Thread-safe. Everything in Runtime must outlive it and its calls.
 class RestClient {
  public:
   RestClient(std::shared_ptr<net::Transport> transport, const Runtime& runtime, RestOptions options = {},
@@ -98,28 +98,15 @@ class RestClient {
   void OpenWebSocket(RestRequest request, std::vector<std::string> subprotocols,
                      UniqueFunction<void(Result<std::shared_ptr<net::WebSocket>>)> done);
 
-  const Runtime& runtime() const { return runtime_; }
+  const Runtime& runtime() const;
 
  private:
-  friend class RestAttempt;
-  Result<net::Request> BuildRequest(const RestRequest& request);
-  // How long to wait before the next request may be sent by the client-side limit.
-  Duration ReserveToken();
-
-  const std::shared_ptr<net::Transport> transport_;
-  const Runtime runtime_;
-  const RestOptions options_;
-  const std::shared_ptr<Credentials> credentials_;
-  Mutex mu_;
-  double tokens_ GUARDED_BY(mu_);
-  SteadyTime refilled_ GUARDED_BY(mu_);
+  struct Core;
+  class Attempts;
+  // Shared with the calls under way, which may outlive the client.
+  const std::shared_ptr<Core> core_;
 };
 
-// The Error that an answer of 400 or more means: its Status if the body is one (with details, causes and
-// retryAfterSeconds), else one made from the code and client-go's words for it.
-Error ErrorFromResponse(int code, const net::Headers& headers, std::string_view body);
-// The same for a Status that is already parsed (the object of an ERROR watch event).
-Error ErrorFromStatus(const json::Value& status);
 // Percent-encodes everything but unreserved characters.
 std::string PercentEncode(std::string_view text);
 

@@ -78,13 +78,18 @@ using Reconciler = std::function<Result<Action>(const ObjectKey& key, Context& c
 // Thread-safe. Owned by a Manager.
 class Controller : public std::enable_shared_from_this<Controller> {
  public:
+  static std::shared_ptr<Controller> Make(Client client, InformerFactory& informers,
+                                          ControllerOptions options, Reconciler reconciler);
+  // Use Make.
   Controller(Client client, InformerFactory& informers, ControllerOptions options, Reconciler reconciler);
   ~Controller();
 
-  // Workers begin once every informer in `caches` and its handlers have synced.
+  // Workers begin once everything it depends on has synced.
   void Start();
   // No reconcile starts after this; `stopped` is called when none is running any more.
   void Stop(Closure stopped);
+  // Makes the client calls of reconciles under way fail.
+  void CancelCalls() { stop_.request_stop(); }
 
   void Enqueue(const ObjectKey& key, Priority priority = Priority::kNormal) { queue_.Add(key, priority); }
   void EnqueueAfter(const ObjectKey& key, Duration delay) { queue_.AddAfter(key, delay); }
@@ -117,7 +122,7 @@ class Controller : public std::enable_shared_from_this<Controller> {
   const ControllerOptions options_;
   const Reconciler reconciler_;
   EventRecorder recorder_;
-  WorkQueue<ObjectKey> queue_;
+  mutable WorkQueue<ObjectKey> queue_;
   const std::shared_ptr<WriteTracker> writes_;
   const std::unique_ptr<Counters> counters_;
   std::stop_source stop_;

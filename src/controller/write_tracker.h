@@ -20,8 +20,8 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
   // A cache that has not caught up after this long is not waited for any more.
   static constexpr Duration kTimeout = std::chrono::seconds(10);
 
-  explicit WriteTracker(InformerFactory& informers, const Clock& clock)
-      : informers_(informers), clock_(clock) {}
+  WriteTracker(InformerFactory& informers, const Runtime& runtime)
+      : informers_(informers), runtime_(runtime) {}
 
   // Of the client given to a reconcile of `key`.
   std::shared_ptr<WriteObserver> ObserverFor(const ObjectKey& key);
@@ -40,9 +40,11 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
   };
   class Observer;
   void Remember(const ObjectKey& key, Write write);
+  // Null if the write is visible or not to be waited for; else the version its cache has to reach.
+  std::shared_ptr<InformerCore> Lagging(const Write& write, std::string* version);
 
   InformerFactory& informers_;
-  const Clock& clock_;
+  const Runtime runtime_;
   Mutex mu_;
   std::unordered_map<ObjectKey, std::vector<Write>> writes_ GUARDED_BY(mu_);
 };

@@ -9,7 +9,6 @@
 #include <deque>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/mutex.h"
@@ -38,9 +37,8 @@ class DeltaQueue {
   // Changes taken at once.
   static constexpr std::size_t kBatch = 1000;
 
-  // `known` answers whether a key is stored. `ready` is called, outside any lock, when the queue becomes not
-  // empty.
-  DeltaQueue(UniqueFunction<bool(std::string_view key)> known, Closure ready);
+  // `ready` is called, outside any lock, when the queue becomes not empty.
+  explicit DeltaQueue(Closure ready) : ready_(std::move(ready)) {}
 
   void Add(std::string key, ObjectPtr object);
   void Update(std::string key, ObjectPtr object);
@@ -60,17 +58,12 @@ class DeltaQueue {
 
  private:
   void Push(Delta delta);
-  bool HasPending(const std::string& key) const REQUIRES(mu_);
-  void Count(const std::string& key, int n) REQUIRES(mu_);
 
-  UniqueFunction<bool(std::string_view)> known_;
-  Closure ready_;
+  const Closure ready_;
   mutable Mutex mu_;
   std::deque<Delta> deltas_ GUARDED_BY(mu_);
-  std::unordered_map<std::string, int> pending_ GUARDED_BY(mu_);
-  bool replaced_ GUARDED_BY(mu_) = false;     // the first Replace has been queued
-  bool taken_first_ GUARDED_BY(mu_) = false;  // ... taken
-  bool synced_ GUARDED_BY(mu_) = false;       // ... processed
+  bool taken_first_ GUARDED_BY(mu_) = false;  // the first Replace has been taken
+  bool synced_ GUARDED_BY(mu_) = false;       // ... and processed
 };
 
 }  // namespace flyball

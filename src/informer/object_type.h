@@ -26,6 +26,8 @@ struct ObjectType {
   // Views into the object.
   MetaView (*meta)(const void* object);
   ObjectForm form = ObjectForm::kWhole;
+  // Items of lists lack apiVersion and kind: to be filled in for types that keep them.
+  bool needs_type_meta = false;
 };
 
 namespace informer_internal {
@@ -51,8 +53,10 @@ MetaView ReadMeta(const void* object) {
 template <typename T>
 const ObjectType& ObjectTypeOf() {
   static constexpr ObjectType type{
-      &informer_internal::DecodeObject<T>, &informer_internal::ReadMeta<T>,
-      std::is_same_v<T, PartialObject> ? ObjectForm::kMetadataOnly : ObjectForm::kWhole};
+      .decode = &informer_internal::DecodeObject<T>,
+      .meta = &informer_internal::ReadMeta<T>,
+      .form = std::is_same_v<T, PartialObject> ? ObjectForm::kMetadataOnly : ObjectForm::kWhole,
+      .needs_type_meta = std::is_base_of_v<Unstructured, T>};
   return type;
 }
 

@@ -8,6 +8,7 @@
 // ordered decimal numbers. Nothing here blocks; everything runs on one strand.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,7 +37,7 @@ class Reflector {
 
   // The queue must outlive the reflector's Stop callback. `type` and the client's runtime too.
   Reflector(Client client, const ObjectType& type, ReflectorOptions options, DeltaQueue& queue);
-  ~Reflector();  // as Stop
+  ~Reflector();  // as Stop, unless that was called
 
   void Start();
   // Cancels what is under way; nothing reaches the queue after `stopped` has been called (on the executor).
@@ -53,6 +54,7 @@ class Reflector {
  private:
   class Machine;
   const std::shared_ptr<Machine> machine_;
+  std::atomic<bool> stop_called_ = false;
 };
 
 }  // namespace flyball

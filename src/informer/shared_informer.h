@@ -27,6 +27,9 @@ namespace flyball {
 
 inline constexpr std::size_t kHandlerBuffer = 10000;
 
+// Whether a resource version is the other or a later one: decimal numbers of any length. "" is before all.
+bool VersionAtLeast(std::string_view have, std::string_view want);
+
 struct InformerOptions {
   ReflectorOptions reflector;
 };
@@ -78,6 +81,7 @@ class InformerCore : public std::enable_shared_from_this<InformerCore> {
 
   const std::shared_ptr<ObjectStore>& store() const;
   const KindRef& kind() const;
+  const std::string& ns() const;  // the one it is limited to; "" for all
   const Reflector& reflector() const;
 
  private:

@@ -1,0 +1,78 @@
+// HandlerQueue: the notifications waiting for one handler of an informer, and their delivery, one at a time,
+// on a strand of its own: a slow handler delays nobody else.
+//
+// Bound: beyond kHandlerBuffer notifications those of one object are merged: what a handler that was away for
+// a while would have to see. Add then Update is an Add of the newer; Update then Update one Update; Update
+// then Delete a Delete; Delete then Add an Update; Add then Delete nothing.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/mutex.h"
+#include "informer/shared_informer.h"
+
+namespace flyball {
+
+struct Note {
+  enum class Type { kAdd, kUpdate, kDelete, kSynced, kNothing };
+  Type type = Type::kAdd;
+  ObjectPtr old_object, object;  // object is the last state for kDelete
+  bool flag = false;             // kAdd: of the initial list; kDelete: final state unknown
+};
+
+// Thread-safe. Must be owned by a shared_ptr.
+class HandlerQueue final : public HandlerRegistration, public std::enable_shared_from_this<HandlerQueue> {
+ public:
+  HandlerQueue(Executor& executor, const ObjectType& type, ErasedHandler handler, Duration resync)
+      : type_(type), handler_(std::move(handler)), resync_(resync), strand_(executor) {}
+
+  // In the order of delivery. Called by the informer, one at a time.
+  void Push(std::vector<Note> notes);
+
+  bool HasSynced() const override;
+  void OnSynced(Closure fn) override;
+  void Remove() override;
+  std::size_t backlog() const override;
+
+  bool removed() const { return removed_; }
+  Duration resync() const { return resync_; }
+  // When it wants its next resync; owned by the informer's strand.
+  SteadyTime next_resync{};
+
+ private:
+  // Notifications delivered in one turn on the executor.
+  static constexpr std::size_t kTurn = 256;
+
+  void PushLocked(Note note) REQUIRES(mu_);
+  // True if the note was merged into one that waits.
+  bool Merge(const Note& note) REQUIRES(mu_);
+  void BuildIndex() REQUIRES(mu_);
+  void Schedule();
+  void DeliverTurn();
+  void Deliver(const Note& note);
+  void MarkSynced();
+
+  const ObjectType& type_;
+  const ErasedHandler handler_;
+  const Duration resync_;
+  Strand strand_;
+  std::atomic<bool> removed_ = false;
+
+  mutable Mutex mu_;
+  std::deque<Note> notes_ GUARDED_BY(mu_);
+  std::uint64_t delivered_ GUARDED_BY(mu_) = 0;  // so that positions in the index stay true
+  // While merging: the position (counted from the very first) of the last note of each object.
+  std::unordered_map<std::string, std::uint64_t> index_ GUARDED_BY(mu_);
+  bool merging_ GUARDED_BY(mu_) = false;
+  bool scheduled_ GUARDED_BY(mu_) = false;
+  bool synced_ GUARDED_BY(mu_) = false;
+  std::vector<Closure> on_synced_ GUARDED_BY(mu_);
+};
+
+}  // namespace flyball

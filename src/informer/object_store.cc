@@ -1,0 +1,314 @@
+#include "informer/object_store.h"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+
+namespace flyball {
+namespace {
+
+struct Node;
+
+// One object's place among those that share an index value.
+struct Ref {
+  Node* node;
+  std::int32_t member;  // which of the node's memberships this is; kNamespaceMember for the inline one
+};
+constexpr std::int32_t kNamespaceMember = -1;
+
+struct Bucket {
+  std::string value;
+  std::vector<Ref> refs;
+};
+
+struct Membership {
+  Bucket* bucket = nullptr;
+  std::uint32_t position = 0;
+  std::uint32_t index = 0;  // into State::indexes
+};
+
+struct Node {
+  std::string key;
+  ObjectPtr object;
+  std::uint32_t position = 0;    // in State::all
+  Membership by_namespace;       // every object has exactly one
+  std::vector<Membership> more;  // of user-defined indexes
+};
+
+struct Index {
+  std::string name;
+  ObjectStore::IndexFn fn;
+  // std::map: buckets must not move.
+  std::map<std::string, Bucket, std::less<>> buckets;
+};
+
+Membership& MemberOf(Node& node, std::int32_t member) {
+  return member == kNamespaceMember ? node.by_namespace : node.more[static_cast<std::size_t>(member)];
+}
+
+Bucket& BucketOf(Index& index, std::string_view value) {
+  const auto it = index.buckets.find(value);
+  if (it != index.buckets.end()) return it->second;
+  return index.buckets.emplace(std::string(value), Bucket{std::string(value), {}}).first->second;
+}
+
+void Join(Bucket& bucket, Node& node, std::int32_t member) {
+  Membership& membership = MemberOf(node, member);
+  membership.bucket = &bucket;
+  membership.position = static_cast<std::uint32_t>(bucket.refs.size());
+  bucket.refs.push_back({&node, member});
+}
+
+void Leave(Index& index, const Membership& membership) {
+  Bucket& bucket = *membership.bucket;
+  const Ref last = bucket.refs.back();
+  bucket.refs.pop_back();
+  if (membership.position < bucket.refs.size()) {
+    bucket.refs[membership.position] = last;
+    MemberOf(*last.node, last.member).position = membership.position;
+  }
+  if (bucket.refs.empty()) index.buckets.erase(index.buckets.find(bucket.value));
+}
+
+// "ns/name" on the stack: a lookup does not allocate.
+class ComposedKey {
+ public:
+  ComposedKey(std::string_view ns, std::string_view name) {
+    if (ns.empty()) {
+      view_ = name;
+      return;
+    }
+    char* out = buffer_;
+    if (ns.size() + name.size() + 1 > sizeof buffer_) {
+      long_.resize(ns.size() + name.size() + 1);
+      out = long_.data();
+    }
+    std::memcpy(out, ns.data(), ns.size());
+    out[ns.size()] = '/';
+    std::memcpy(out + ns.size() + 1, name.data(), name.size());
+    view_ = std::string_view(out, ns.size() + name.size() + 1);
+  }
+  std::string_view view() const { return view_; }
+
+ private:
+  char buffer_[384];  // a namespace has at most 63 bytes, a name 253
+  std::string long_;
+  std::string_view view_;
+};
+
+}  // namespace
+
+std::string KeyOf(const MetaView& meta) {
+  return std::string(ComposedKey(meta.ns, meta.name).view());
+}
+
+struct ObjectStore::State {
+  explicit State(const ObjectType& t) : type(t) { namespaces.name = kNamespaceIndex; }
+
+  Node* Find(std::string_view key) REQUIRES(mu) {
+    const auto it = nodes.find(key);
+    return it == nodes.end() ? nullptr : it->second;
+  }
+
+  ObjectPtr Put(std::string_view key, ObjectPtr object) REQUIRES(mu) {
+    Node* node = Find(key);
+    if (!node) {
+      node = Insert(key);
+      node->object = std::move(object);
+      Join(BucketOf(namespaces, type.meta(node->object.get()).ns), *node, kNamespaceMember);
+      Reindex(*node);
+      return nullptr;
+    }
+    ObjectPtr previous = std::exchange(node->object, std::move(object));
+    if (!indexes.empty()) Reindex(*node);
+    return previous;
+  }
+
+  Node* Insert(std::string_view key) REQUIRES(mu) {
+    Node* node;
+    if (free.empty()) {
+      node = &slab.emplace_back();
+    } else {
+      node = free.back();
+      free.pop_back();
+    }
+    node->key = key;
+    node->position = static_cast<std::uint32_t>(all.size());
+    all.push_back(node);
+    nodes.emplace(node->key, node);
+    return node;
+  }
+
+  ObjectPtr Remove(std::string_view key) REQUIRES(mu) {
+    Node* node = Find(key);
+    if (!node) return nullptr;
+    nodes.erase(nodes.find(key));
+    Leave(namespaces, node->by_namespace);
+    while (!node->more.empty()) LeaveLast(*node);
+    all.back()->position = node->position;
+    all[node->position] = all.back();
+    all.pop_back();
+    free.push_back(node);
+    node->key = {};
+    return std::exchange(node->object, nullptr);
+  }
+
+  void LeaveLast(Node& node) REQUIRES(mu) {
+    const Membership membership = node.more.back();
+    Leave(*indexes[membership.index], membership);
+    node.more.pop_back();
+  }
+
+  // Puts the object where its index values say now.
+  void Reindex(Node& node) REQUIRES(mu) {
+    if (indexes.empty()) return;
+    std::vector<Membership> wanted;
+    for (std::uint32_t i = 0; i < indexes.size(); ++i) {
+      scratch.clear();
+      indexes[i]->fn(node.object.get(), &scratch);
+      for (const std::string& value : scratch) wanted.push_back({&BucketOf(*indexes[i], value), 0, i});
+    }
+    const auto same = [](const Membership& a, const Membership& b) { return a.bucket == b.bucket; };
+    if (std::equal(wanted.begin(), wanted.end(), node.more.begin(), node.more.end(), same)) return;
+    // Join first: a bucket that is left and joined must not be freed in between.
+    std::vector<Membership> old = std::exchange(node.more, std::move(wanted));
+    for (std::size_t i = 0; i < node.more.size(); ++i)
+      Join(*node.more[i].bucket, node, static_cast<std::int32_t>(i));
+    for (const Membership& membership : old) LeaveOld(node, membership, old);
+  }
+
+  // Leaves a bucket in which the node may be a second time by now: `old` positions are kept right by hand,
+  // because the refs of old memberships no longer lead to them.
+  void LeaveOld(Node& node, const Membership& membership, std::vector<Membership>& old) REQUIRES(mu) {
+    Bucket& bucket = *membership.bucket;
+    const Ref last = bucket.refs.back();
+    const auto last_position = static_cast<std::uint32_t>(bucket.refs.size() - 1);
+    bucket.refs.pop_back();
+    if (membership.position < bucket.refs.size()) {
+      bucket.refs[membership.position] = last;
+      Membership* moved = nullptr;
+      if (last.node == &node)
+        for (Membership& m : old)
+          if (m.bucket == &bucket && m.position == last_position) moved = &m;
+      (moved ? *moved : MemberOf(*last.node, last.member)).position = membership.position;
+    }
+    if (bucket.refs.empty()) {
+      auto& buckets = indexes[membership.index]->buckets;
+      buckets.erase(buckets.find(bucket.value));
+    }
+  }
+
+  const Index* FindIndex(std::string_view name) REQUIRES(mu) {
+    if (name == kNamespaceIndex) return &namespaces;
+    for (const auto& index : indexes)
+      if (index->name == name) return index.get();
+    return nullptr;
+  }
+
+  const ObjectType& type;
+  Mutex mu;
+  boost::unordered_flat_map<std::string_view, Node*> nodes GUARDED_BY(mu);
+  std::deque<Node> slab GUARDED_BY(mu);
+  std::vector<Node*> free GUARDED_BY(mu);
+  std::vector<Node*> all GUARDED_BY(mu);
+  Index namespaces GUARDED_BY(mu);
+  std::vector<std::unique_ptr<Index>> indexes GUARDED_BY(mu);
+  std::vector<std::string> scratch GUARDED_BY(mu);
+};
+
+ObjectStore::ObjectStore(const ObjectType& type) : state_(std::make_unique<State>(type)) {}
+ObjectStore::~ObjectStore() = default;
+
+Status ObjectStore::AddIndex(std::string name, IndexFn fn) {
+  MutexLock lock(state_->mu);
+  if (state_->FindIndex(name))
+    return Unexpected(Error(Reason::kAlreadyExists, "there is an index \"" + name + "\" already"));
+  state_->indexes.push_back(std::make_unique<Index>(Index{std::move(name), std::move(fn), {}}));
+  for (Node* node : state_->all) state_->Reindex(*node);
+  return {};
+}
+
+ObjectPtr ObjectStore::Put(std::string_view key, ObjectPtr object) {
+  MutexLock lock(state_->mu);
+  return state_->Put(key, std::move(object));
+}
+
+ObjectPtr ObjectStore::Remove(std::string_view key) {
+  MutexLock lock(state_->mu);
+  return state_->Remove(key);
+}
+
+ObjectStore::Replaced ObjectStore::Replace(const std::vector<Item>& items) {
+  Replaced result;
+  result.previous.reserve(items.size());
+  boost::unordered_flat_map<std::string_view, bool> wanted;
+  wanted.reserve(items.size());
+  for (const Item& item : items) wanted.emplace(item.key, true);
+
+  MutexLock lock(state_->mu);
+  std::vector<std::string> gone;
+  for (const Node* node : state_->all)
+    if (!wanted.contains(node->key)) gone.push_back(node->key);
+  for (std::string& key : gone) {
+    ObjectPtr object = state_->Remove(key);
+    result.removed.push_back({std::move(key), std::move(object)});
+  }
+  state_->nodes.reserve(items.size());
+  for (const Item& item : items) result.previous.push_back(state_->Put(item.key, item.object));
+  return result;
+}
+
+ObjectPtr ObjectStore::Get(std::string_view key) const {
+  MutexLock lock(state_->mu);
+  const Node* node = state_->Find(key);
+  return node ? node->object : nullptr;
+}
+
+ObjectPtr ObjectStore::Get(std::string_view ns, std::string_view name) const {
+  return Get(ComposedKey(ns, name).view());
+}
+
+std::vector<ObjectPtr> ObjectStore::List() const {
+  std::vector<ObjectPtr> objects;
+  MutexLock lock(state_->mu);
+  objects.reserve(state_->all.size());
+  for (const Node* node : state_->all) objects.push_back(node->object);
+  return objects;
+}
+
+std::vector<ObjectStore::Item> ObjectStore::Items() const {
+  std::vector<Item> items;
+  MutexLock lock(state_->mu);
+  items.reserve(state_->all.size());
+  for (const Node* node : state_->all) items.push_back({node->key, node->object});
+  return items;
+}
+
+std::vector<ObjectPtr> ObjectStore::ByIndex(std::string_view name, std::string_view value) const {
+  std::vector<ObjectPtr> objects;
+  MutexLock lock(state_->mu);
+  const Index* index = state_->FindIndex(name);
+  if (!index) return objects;
+  const auto bucket = index->buckets.find(value);
+  if (bucket == index->buckets.end()) return objects;
+  objects.reserve(bucket->second.refs.size());
+  for (const Ref& ref : bucket->second.refs) objects.push_back(ref.node->object);
+  return objects;
+}
+
+std::vector<std::string> ObjectStore::IndexValues(std::string_view name) const {
+  std::vector<std::string> values;
+  MutexLock lock(state_->mu);
+  if (const Index* index = state_->FindIndex(name))
+    for (const auto& [value, bucket] : index->buckets) values.push_back(value);
+  return values;
+}
+
+std::size_t ObjectStore::size() const {
+  MutexLock lock(state_->mu);
+  return state_->all.size();
+}
+
+}  // namespace flyball
