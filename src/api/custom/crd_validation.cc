@@ -1,0 +1,369 @@
+#include "api/custom/crd_validation.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/custom/crd_status.h"
+#include "api/format.h"
+#include "api/json_path.h"
+
+namespace flyball::api {
+
+namespace {
+
+using json::Value;
+
+constexpr std::array<std::string_view, 5> kColumnTypes = {"boolean", "date", "integer", "number", "string"};
+constexpr std::array<std::string_view, 11> kColumnFormats = {
+    "byte", "date", "date-time", "double", "float", "int32", "int64", "name", "password", "uri", "uuid"};
+
+std::string ToLower(std::string_view s) {
+  std::string out(s);
+  for (auto& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+std::string Join(const std::vector<std::string>& parts) {
+  std::string out;
+  for (const auto& part : parts) out += (out.empty() ? "" : ",") + part;
+  return out;
+}
+
+template <typename List>
+std::string JoinNames(const List& names) {
+  std::string out;
+  for (const auto name : names) out += (out.empty() ? "" : ",") + std::string(name);
+  return out;
+}
+
+const json::Array& Elements(const Value& list) {
+  static const json::Array none;
+  return list.is_array() ? list.as_array() : none;
+}
+
+// Upstream moves what all versions have in common out of them before it validates, so its paths, and the
+// versions it shows, depend on that.
+class Hoist {
+ public:
+  explicit Hoist(const Value& spec) : versions_(Elements(spec["versions"])) {}
+
+  bool Common(std::string_view member) const {
+    if (versions_.empty()) return false;
+    const auto& first = versions_.front()[member];
+    if (first.is_null() || (first.is_array() && first.empty())) return false;
+    return std::all_of(versions_.begin(), versions_.end(),
+                       [&](const Value& v) { return v[member] == first; });
+  }
+
+  // The versions as the struct Go prints: those members that were moved out show as null.
+  Value Shown() const {
+    json::Array out;
+    for (const auto& version : versions_) {
+      json::Object shown;
+      shown.Append("Name", version["name"].string_or(""));
+      shown.Append("Served", version["served"].bool_or(false));
+      shown.Append("Storage", version["storage"].bool_or(false));
+      shown.Append("Deprecated", version["deprecated"].bool_or(false));
+      shown.Append("DeprecationWarning", version["deprecationWarning"]);
+      shown.Append("Schema", Common("schema") ? Value() : version["schema"]);
+      shown.Append("Subresources", Common("subresources") ? Value() : version["subresources"]);
+      shown.Append("AdditionalPrinterColumns",
+                   Common("additionalPrinterColumns") ? Value() : version["additionalPrinterColumns"]);
+      shown.Append("SelectableFields", Common("selectableFields") ? Value() : version["selectableFields"]);
+      out.emplace_back(std::move(shown));
+    }
+    return out;
+  }
+
+ private:
+  const json::Array& versions_;
+};
+
+void CheckLabel(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  if (const auto problems = Dns1035LabelProblems(text); !problems.empty())
+    errors.Invalid(path, text, Join(problems));
+}
+
+void CheckMixedCase(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  if (const auto problems = Dns1035LabelProblems(ToLower(text)); !problems.empty())
+    errors.Invalid(path, text, "may have mixed case, but should otherwise match: " + Join(problems));
+}
+
+void CheckNames(const Value& names, const FieldPath& path, FieldErrors& errors) {
+  const auto plural = names["plural"].string_or(""), singular = names["singular"].string_or("");
+  const auto kind = names["kind"].string_or(""), list_kind = names["listKind"].string_or("");
+  for (const char* required : {"plural", "singular", "kind", "listKind"})
+    if (names[required].string_or("").empty()) errors.Required(path.Child(required));
+  if (!plural.empty()) CheckLabel(plural, path.Child("plural"), errors);
+  if (!singular.empty()) CheckLabel(singular, path.Child("singular"), errors);
+  if (!kind.empty()) CheckMixedCase(kind, path.Child("kind"), errors);
+  if (!list_kind.empty()) CheckMixedCase(list_kind, path.Child("listKind"), errors);
+  for (const char* list : {"shortNames", "categories"})
+    for (std::size_t i = 0; i < Elements(names[list]).size(); ++i)
+      CheckLabel(names[list].as_array()[i].string_or(""), path.Child(list).Index(i), errors);
+  if (!kind.empty() && kind == list_kind)
+    errors.Invalid(path.Child("listKind"), list_kind, "kind and listKind may not be the same");
+}
+
+void CheckGroup(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+  const auto group = spec["group"].string_or("");
+  if (group.empty()) return errors.Required(path);
+  if (const auto problems = DnsSubdomainProblems(group); !problems.empty())
+    errors.Invalid(path, group, Join(problems));
+  else if (group.find('.') == std::string_view::npos)
+    errors.Invalid(path, group, "should be a domain with at least one dot");
+}
+
+void CheckEnum(const Value& value, const FieldPath& path, std::vector<std::string> allowed,
+               FieldErrors& errors) {
+  const auto text = value.string_or("");
+  if (text.empty()) return errors.Required(path);
+  if (std::find(allowed.begin(), allowed.end(), text) == allowed.end())
+    errors.NotSupported(path, text, std::move(allowed));
+}
+
+void CheckVersionNames(const Value& spec, const Hoist& hoist, const FieldPath& path, FieldErrors& errors) {
+  std::set<std::string_view> names;
+  std::size_t storage = 0;
+  bool unique = true;
+  const auto& versions = Elements(spec["versions"]);
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const auto name = versions[i]["name"].string_or("");
+    storage += versions[i]["storage"].bool_or(false);
+    unique = names.insert(name).second && unique;
+    CheckLabel(name, path.Index(i).Child("name"), errors);
+    const auto& warning = versions[i]["deprecationWarning"];
+    if (!warning.string_or("").empty() && !versions[i]["deprecated"].bool_or(false))
+      errors.Invalid(path.Index(i).Child("deprecationWarning"), warning,
+                     "can only be set for deprecated versions");
+  }
+  if (!unique) errors.Invalid(path, hoist.Shown(), "must contain unique version names");
+  if (storage != 1)
+    errors.Invalid(path, hoist.Shown(), "must have exactly one version marked as storage version");
+}
+
+void CheckSimplePath(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  if (text.empty()) return errors.Required(path);
+  if (!text.starts_with('.')) return errors.Invalid(path, text, "must be a simple json path starting with .");
+  if (auto parsed = JsonPath::Parse(text); !parsed) errors.Invalid(path, text, parsed.error().message());
+}
+
+void CheckColumns(const Value& columns, const FieldPath& path, FieldErrors& errors) {
+  for (std::size_t i = 0; i < Elements(columns).size(); ++i) {
+    const auto& column = columns.as_array()[i];
+    const auto here = path.Index(i);
+    if (column["name"].string_or("").empty()) errors.Required(here.Child("name"));
+    const auto type = column["type"].string_or(""), format = column["format"].string_or("");
+    const std::string allowed = "must be one of " + JoinNames(kColumnTypes);
+    if (type.empty())
+      errors.Required(here.Child("type"), allowed);
+    else if (std::find(kColumnTypes.begin(), kColumnTypes.end(), type) == kColumnTypes.end())
+      errors.Invalid(here.Child("type"), type, allowed);
+    if (!format.empty() &&
+        std::find(kColumnFormats.begin(), kColumnFormats.end(), format) == kColumnFormats.end())
+      errors.Invalid(here.Child("format"), format, "must be one of " + JoinNames(kColumnFormats));
+    CheckSimplePath(column["jsonPath"].string_or(""), here.Child("jsonPath"), errors);
+  }
+}
+
+void CheckScalePath(const Value& text, const FieldPath& path, std::vector<std::string_view> roots,
+                    std::string_view problem, FieldErrors& errors) {
+  const auto given = text.string_or("");
+  const bool below =
+      std::any_of(roots.begin(), roots.end(), [&](auto root) { return given.starts_with(root); });
+  if (!below) return errors.Invalid(path, given, problem);
+  CheckSimplePath(given, path, errors);
+}
+
+void CheckSubresources(const Value& subresources, const FieldPath& path, FieldErrors& errors) {
+  const auto& scale = subresources["scale"];
+  if (!scale.is_object()) return;
+  const auto here = path.Child("scale");
+  for (const char* member : {"specReplicasPath", "statusReplicasPath"}) {
+    if (scale[member].string_or("").empty()) {
+      errors.Required(here.Child(member));
+      continue;
+    }
+    const bool spec = std::string_view(member).starts_with("spec");
+    CheckScalePath(scale[member], here.Child(member), {spec ? ".spec." : ".status."},
+                   spec ? "should be a json path under .spec" : "should be a json path under .status",
+                   errors);
+  }
+  if (!scale["labelSelectorPath"].string_or("").empty())
+    CheckScalePath(scale["labelSelectorPath"], here.Child("labelSelectorPath"), {".spec.", ".status."},
+                   "should be a json path under either .spec or .status", errors);
+}
+
+// The schema of the field a simple path names; null if the schema does not specify it.
+const Value* SchemaAt(const Value& schema, std::string_view path) {
+  const Value* at = &schema;
+  if (path.starts_with('.')) path.remove_prefix(1);
+  while (at != nullptr && !path.empty()) {
+    const auto dot = path.find('.');
+    at = (*at)["properties"].Find(path.substr(0, dot));
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  }
+  return at;
+}
+
+void CheckSelectableFields(const Value& version, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::size_t kMaxFields = 8;
+  const auto& fields = Elements(version["selectableFields"]);
+  if (fields.size() > kMaxFields) errors.TooMany(path, fields.size(), kMaxFields);
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto text = fields[i]["jsonPath"].string_or("");
+    const auto here = path.Index(i).Child("jsonPath");
+    if (text.empty()) {
+      errors.Required(here);
+      continue;
+    }
+    const Value* node = SchemaAt(version["schema"]["openAPIV3Schema"], text);
+    const auto type = node != nullptr ? (*node)["type"].string_or("") : std::string_view();
+    if (text.starts_with(".metadata.") || text == ".metadata")
+      errors.Invalid(here, text, "must not point to fields in metadata");
+    else if (node == nullptr)
+      errors.Invalid(here, text, "is an invalid path: does not exist in the schema");
+    else if (type != "string" && type != "integer" && type != "boolean")
+      errors.Invalid(here, text,
+                     "must point to a field of type string, boolean or integer. Enum string fields and "
+                     "strings with formats are allowed.");
+    if (!seen.insert(text).second) errors.Duplicate(here, text);
+  }
+}
+
+// One check of every version, or one at the top for what all have in common.
+template <typename Check>
+void ForEachVersion(const Value& spec, const Hoist& hoist, std::string_view member, const FieldPath& top,
+                    const FieldPath& versions_path, Check check) {
+  const auto& versions = Elements(spec["versions"]);
+  if (hoist.Common(member)) return check(versions.front(), top);
+  for (std::size_t i = 0; i < versions.size(); ++i) check(versions[i], versions_path.Index(i).Child(member));
+}
+
+void CheckVersions(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+  const Hoist hoist(spec);
+  const auto versions = path.Child("versions");
+  CheckVersionNames(spec, hoist, versions, errors);
+  ForEachVersion(spec, hoist, "schema", path.Child("validation"), versions,
+                 [&](const Value& version, const FieldPath& here) {
+                   const auto& schema = version["schema"]["openAPIV3Schema"];
+                   if (!schema.is_object()) return errors.Required(here.Child("openAPIV3Schema"));
+                   ValidateStructuralSchema(schema, here.Child("openAPIV3Schema"), errors);
+                 });
+  ForEachVersion(spec, hoist, "subresources", path.Child("subresources"), versions,
+                 [&](const Value& version, const FieldPath& here) {
+                   CheckSubresources(version["subresources"], here, errors);
+                 });
+  ForEachVersion(spec, hoist, "additionalPrinterColumns", path.Child("additionalPrinterColumns"), versions,
+                 [&](const Value& version, const FieldPath& here) {
+                   CheckColumns(version["additionalPrinterColumns"], here, errors);
+                 });
+  ForEachVersion(
+      spec, hoist, "selectableFields", path.Child("selectableFields"), versions,
+      [&](const Value& version, const FieldPath& here) { CheckSelectableFields(version, here, errors); });
+}
+
+void CheckConversion(const Value& conversion, const FieldPath& path, FieldErrors& errors) {
+  if (!conversion.is_object()) return;
+  const auto strategy = conversion["strategy"].string_or("");
+  CheckEnum(conversion["strategy"], path.Child("strategy"), {"None", "Webhook"}, errors);
+  const auto& webhook = conversion["webhook"];
+  if (strategy != "Webhook") {
+    if (webhook.is_object())
+      errors.Forbidden(path.Child("webhook"), "should not be set when strategy is not set to Webhook");
+    return;
+  }
+  if (!webhook["clientConfig"].is_object())
+    errors.Required(path.Child("webhook").Child("clientConfig"), "required when strategy is set to Webhook");
+  if (webhook["conversionReviewVersions"].empty())
+    errors.Required(path.Child("webhook").Child("conversionReviewVersions"), "must specify one or more");
+}
+
+void CheckStoredVersions(const Value& definition, FieldErrors& errors) {
+  const FieldPath path("status.storedVersions");
+  const auto stored = StoredVersions(definition);
+  // Upstream shows the absent list as it is.
+  if (stored.empty())
+    return errors.Add(
+        {"FieldValueInvalid", "Invalid value: null: must have at least one stored version", path.text()});
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    const auto& versions = Elements(definition["spec"]["versions"]);
+    const bool known = std::any_of(versions.begin(), versions.end(),
+                                   [&](const Value& v) { return v["name"].string_or("") == stored[i]; });
+    if (!known) errors.Invalid(path.Index(i), stored[i], "must appear in spec.versions");
+  }
+}
+
+void CheckApproval(const Value& definition, FieldErrors& errors) {
+  if (!IsProtectedGroup(definition["spec"]["group"].string_or(""))) return;
+  const auto approval = ApprovalOf(definition);
+  const auto path = FieldPath("metadata").Child("annotations").Key("api-approved.kubernetes.io");
+  if (approval.state == Approval::kMissing) errors.Required(path, approval.message);
+  if (approval.state == Approval::kMalformed)
+    errors.Invalid(path, definition["metadata"]["annotations"]["api-approved.kubernetes.io"],
+                   approval.message);
+}
+
+}  // namespace
+
+void DefaultCustomResourceDefinition(Value& definition) {
+  auto& spec = definition["spec"];
+  if (!spec.is_object()) return;
+  auto& names = spec["names"];
+  if (names.is_object()) {
+    const std::string kind(names["kind"].string_or(""));
+    if (names["singular"].string_or("").empty() && !kind.empty()) names["singular"] = ToLower(kind);
+    if (names["listKind"].string_or("").empty() && !kind.empty()) names["listKind"] = kind + "List";
+  }
+  if (!spec["conversion"].is_object()) {
+    json::Object conversion;
+    conversion.Append("strategy", "None");
+    spec["conversion"] = std::move(conversion);
+  }
+  const auto& strategy = spec["conversion"]["strategy"];
+  if (strategy.string_or("").empty()) spec["conversion"]["strategy"] = "None";
+}
+
+void ValidateCustomResourceDefinition(const Value& definition, FieldErrors& errors) {
+  const auto& spec = definition["spec"];
+  const FieldPath path("spec");
+  const std::string name(definition["metadata"]["name"].string_or(""));
+  const std::string required_name =
+      std::string(spec["names"]["plural"].string_or("")) + '.' + std::string(spec["group"].string_or(""));
+  if (name != required_name)
+    errors.Invalid(FieldPath("metadata.name"), name, "must be spec.names.plural+\".\"+spec.group");
+  CheckGroup(spec, path.Child("group"), errors);
+  CheckEnum(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors);
+  if (spec["preserveUnknownFields"].bool_or(false))
+    errors.Invalid(
+        path.Child("preserveUnknownFields"), true,
+        "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema "
+        "instead");
+  CheckVersions(spec, path, errors);
+  CheckNames(spec["names"], path.Child("names"), errors);
+  CheckConversion(spec["conversion"], path.Child("conversion"), errors);
+  CheckStoredVersions(definition, errors);
+  CheckApproval(definition, errors);
+}
+
+void ValidateCustomResourceDefinitionUpdate(const Value& definition, const Value& old, FieldErrors& errors) {
+  const auto& spec = definition["spec"];
+  const auto& before = old["spec"];
+  const FieldPath path("spec");
+  const auto immutable = [&](const Value& now, const Value& was, const FieldPath& where) {
+    if (now != was) errors.Invalid(where, now, "field is immutable");
+  };
+  if (IsEstablished(old)) {
+    immutable(spec["scope"], before["scope"], path.Child("scope"));
+    immutable(spec["names"]["kind"], before["names"]["kind"], path.Child("names").Child("kind"));
+  }
+  immutable(spec["group"], before["group"], path.Child("group"));
+  immutable(spec["names"]["plural"], before["names"]["plural"], path.Child("names").Child("plural"));
+}
+
+}  // namespace flyball::api

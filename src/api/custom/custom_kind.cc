@@ -1,0 +1,192 @@
+#include "api/custom/custom_kind.h"
+
+#include <algorithm>
+
+#include "api/discovery.h"
+
+namespace flyball::api {
+
+namespace {
+
+using json::Value;
+
+// Upstream's order for custom kinds, which clients see in discovery.
+constexpr std::string_view kVerbs = "delete,deletecollection,get,list,patch,create,update,watch";
+constexpr std::string_view kSubresourceVerbs = "get,patch,update";
+
+std::string_view WithoutDot(std::string_view path) {
+  if (path.starts_with('.')) path.remove_prefix(1);
+  return path;
+}
+
+const Value* FindDotted(const Value& object, std::string_view path) {
+  const Value* at = &object;
+  while (at != nullptr && !path.empty()) {
+    const auto dot = path.find('.');
+    at = at->Find(path.substr(0, dot));
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  }
+  return at;
+}
+
+// The place a dotted path names, made if it is not there. Null if something on the way is no object.
+Value* MakeDotted(Value& object, std::string_view path) {
+  Value* at = &object;
+  while (!path.empty()) {
+    if (!at->is_object() && !at->is_null()) return nullptr;
+    const auto dot = path.find('.');
+    at = &(*at)[path.substr(0, dot)];
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  }
+  return at;
+}
+
+const Value* FindVersion(const Value& spec, std::string_view name) {
+  if (!spec["versions"].is_array()) return nullptr;
+  for (const auto& version : spec["versions"].as_array())
+    if (version["name"].string_or("") == name) return &version;
+  return nullptr;
+}
+
+// The version upstream tells people to use instead of a deprecated one: the best served one that is not.
+std::string_view Replacement(const Value& spec, std::string_view deprecated) {
+  std::string_view best;
+  for (const auto& version : spec["versions"].as_array()) {
+    const auto name = version["name"].string_or("");
+    if (!version["served"].bool_or(false) || version["deprecated"].bool_or(false)) continue;
+    // Only a version that is newer or stabler than the deprecated one is a step forward.
+    if (CompareVersions(name, deprecated) < 0 && (best.empty() || CompareVersions(name, best) < 0))
+      best = name;
+  }
+  return best;
+}
+
+std::string DeprecationWarning(const Value& spec, const Value& version) {
+  if (!version["deprecated"].bool_or(false)) return "";
+  if (const auto given = version["deprecationWarning"].string_or(""); !given.empty())
+    return std::string(given);
+  const std::string group(spec["group"].string_or("")), kind(spec["names"]["kind"].string_or(""));
+  const auto name = version["name"].string_or("");
+  std::string out = group + '/' + std::string(name) + ' ' + kind + " is deprecated";
+  if (const auto better = Replacement(spec, name); !better.empty())
+    out += "; use " + group + '/' + std::string(better) + ' ' + kind;
+  return out;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const CustomKind>> CustomKind::Build(const Value& definition,
+                                                            std::string_view version_name) {
+  const auto& spec = definition["spec"];
+  const Value* version = FindVersion(spec, version_name);
+  if (version == nullptr)
+    return Unexpected(
+        Error(Reason::kNotFound, "no version " + std::string(version_name) + " in the definition"));
+  std::shared_ptr<CustomKind> kind(new CustomKind);
+  FLYBALL_ASSIGN(kind->schema_, CustomSchema::Build((*version)["schema"]["openAPIV3Schema"]));
+  kind->info_.version = kind->Keep(version_name);
+  kind->SetNames(spec);
+  kind->SetColumns(*version);
+  kind->SetSubresources(*version);
+  kind->storage_ = (*version)["storage"].bool_or(false);
+  kind->deprecation_warning_ = DeprecationWarning(spec, *version);
+  kind->info_.type = &kind->schema_->type();
+  kind->info_.custom = true;
+  return std::shared_ptr<const CustomKind>(std::move(kind));
+}
+
+Result<std::vector<std::shared_ptr<const CustomKind>>> CustomKind::BuildServed(const Value& definition) {
+  std::vector<std::shared_ptr<const CustomKind>> out;
+  const auto& versions = definition["spec"]["versions"];
+  if (!versions.is_array()) return out;
+  for (const auto& version : versions.as_array()) {
+    if (!version["served"].bool_or(false)) continue;
+    FLYBALL_ASSIGN(auto kind, Build(definition, version["name"].string_or("")));
+    out.push_back(std::move(kind));
+  }
+  return out;
+}
+
+void CustomKind::SetNames(const Value& spec) {
+  const auto& names = spec["names"];
+  info_.group = Keep(spec["group"].string_or(""));
+  info_.kind = Keep(names["kind"].string_or(""));
+  info_.plural = Keep(names["plural"].string_or(""));
+  info_.singular = Keep(names["singular"].string_or(""));
+  info_.namespaced = spec["scope"].string_or("") == "Namespaced";
+  info_.verbs = kVerbs;
+  list_kind_ = names["listKind"].string_or("");
+  if (list_kind_.empty()) list_kind_ = std::string(info_.kind) + "List";
+  const auto keep_all = [this](const Value& list, std::vector<std::string_view>& out) {
+    if (list.is_array())
+      for (const auto& name : list.as_array()) out.push_back(Keep(name.string_or("")));
+  };
+  keep_all(names["shortNames"], short_names_);
+  keep_all(names["categories"], categories_);
+  info_.short_names = short_names_;
+  info_.categories = categories_;
+}
+
+void CustomKind::SetColumns(const Value& version) {
+  if (const auto& columns = version["additionalPrinterColumns"]; columns.is_array()) {
+    for (const auto& column : columns.as_array())
+      columns_.push_back({Keep(column["name"].string_or("")), Keep(column["type"].string_or("")),
+                          Keep(column["format"].string_or("")), Keep(column["description"].string_or("")),
+                          Keep(column["jsonPath"].string_or("")),
+                          static_cast<int>(column["priority"].int_or(0))});
+  }
+  if (const auto& fields = version["selectableFields"]; fields.is_array())
+    for (const auto& field : fields.as_array())
+      selectable_fields_.push_back(Keep(WithoutDot(field["jsonPath"].string_or(""))));
+  info_.columns = columns_;
+  info_.selectable_fields = selectable_fields_;
+}
+
+void CustomKind::SetSubresources(const Value& version) {
+  const auto& given = version["subresources"];
+  has_status_ = given["status"].is_object();
+  if (has_status_) subresources_.push_back({"status", "", "", "", kSubresourceVerbs});
+  if (const auto& scale = given["scale"]; scale.is_object()) {
+    scale_ = ScalePaths{std::string(WithoutDot(scale["specReplicasPath"].string_or(""))),
+                        std::string(WithoutDot(scale["statusReplicasPath"].string_or(""))),
+                        std::string(WithoutDot(scale["labelSelectorPath"].string_or("")))};
+    subresources_.push_back({"scale", "autoscaling", "v1", "Scale", kSubresourceVerbs});
+  }
+  info_.subresources = subresources_;
+}
+
+Result<Value> CustomKind::ReadScale(const Value& object) const {
+  const Value* replicas = FindDotted(object, scale_->spec_replicas);
+  if (replicas == nullptr || !replicas->is_int())
+    return Unexpected(
+        InternalError("the spec replicas field \"." + scale_->spec_replicas + "\" does not exist"));
+  json::Object metadata, spec, status, out;
+  for (const char* name : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"})
+    if (const auto* value = object["metadata"].Find(name)) metadata.Append(name, *value);
+  spec.Append("replicas", *replicas);
+  const Value* current = FindDotted(object, scale_->status_replicas);
+  status.Append("replicas", current != nullptr && current->is_int() ? *current : Value(0));
+  if (!scale_->label_selector.empty())
+    if (const auto* selector = FindDotted(object, scale_->label_selector);
+        selector != nullptr && !selector->string_or("").empty())
+      status.Append("selector", *selector);
+  out.Append("kind", "Scale");
+  out.Append("apiVersion", "autoscaling/v1");
+  out.Append("metadata", std::move(metadata));
+  out.Append("spec", std::move(spec));
+  out.Append("status", std::move(status));
+  return Value(std::move(out));
+}
+
+Status CustomKind::WriteScale(Value& object, const Value& scale) const {
+  const auto& replicas = scale["spec"]["replicas"];
+  if (!replicas.is_int() && !replicas.is_null())
+    return Unexpected(BadRequest("spec.replicas must be an integer"));
+  Value* place = MakeDotted(object, scale_->spec_replicas);
+  if (place == nullptr)
+    return Unexpected(BadRequest("." + scale_->spec_replicas + " is not below an object"));
+  *place = Value(replicas.int_or(0));
+  return {};
+}
+
+}  // namespace flyball::api

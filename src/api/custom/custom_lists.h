@@ -1,0 +1,16 @@
+// What the types of a custom object demand beyond JSON Schema: embedded resources that are resources, sets
+// and maps without duplicates. Internal to ValidateCustomObject.
+#pragma once
+
+#include "api/custom/custom_schema.h"
+#include "api/field_error.h"
+#include "json/value.h"
+
+namespace flyball::api {
+
+// Appends what is wrong. `old`: the object before the update, whose unchanged parts are not looked at; or
+// null.
+void ValidateCustomStructure(const CustomSchema& schema, const json::Value& object, const json::Value* old,
+                             FieldErrors& errors);
+
+}  // namespace flyball::api

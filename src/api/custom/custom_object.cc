@@ -1,0 +1,127 @@
+#include "api/custom/custom_object.h"
+
+#include "json/json.h"
+
+namespace flyball::api {
+
+namespace {
+
+using json::Value;
+
+constexpr std::size_t kMaxReported = 100;
+
+// Where pruning is, as links on the stack: made into text only when something is reported.
+struct Place {
+  const Place* up = nullptr;
+  std::string_view name = {};
+  std::size_t index = 0;
+  bool is_index = false;
+};
+
+void AppendPath(const Place* place, std::string& out) {
+  if (place == nullptr) return;
+  AppendPath(place->up, out);
+  if (place->is_index) {
+    out += '[' + std::to_string(place->index) + ']';
+    return;
+  }
+  if (!out.empty()) out += '.';
+  out += place->name;
+}
+
+class Pruner {
+ public:
+  explicit Pruner(std::vector<std::string>* unknown) : unknown_(unknown) {}
+
+  void Visit(const TypeInfo& type, Value& value, const Place* place) {
+    switch (type.kind) {
+      case TypeKind::kObject:
+        if (value.is_object()) VisitObject(type, value.as_object(), place);
+        return;
+      case TypeKind::kMap:
+        if (!value.is_object()) return;
+        for (auto& [key, element] : value.as_object()) {
+          const Place here{.up = place, .name = key};
+          Visit(*type.element, element, &here);
+        }
+        return;
+      case TypeKind::kList:
+        if (!value.is_array()) return;
+        for (std::size_t i = 0; i < value.as_array().size(); ++i) {
+          const Place here{.up = place, .index = i, .is_index = true};
+          Visit(*type.element, value.as_array()[i], &here);
+        }
+        return;
+      default:
+        return;
+    }
+  }
+
+ private:
+  void VisitObject(const TypeInfo& type, json::Object& object, const Place* place) {
+    std::vector<std::string> remove;
+    for (auto& [name, member] : object) {
+      const FieldInfo* field = type.FindField(name);
+      const TypeInfo* child = field != nullptr ? field->type : type.additional;
+      const Place here{.up = place, .name = name};
+      if (child == nullptr && !type.preserve_unknown) {
+        remove.push_back(name);
+        Report(&here);
+      } else if (child != nullptr && child->schema != nullptr) {
+        Visit(*child, member, &here);
+      }
+    }
+    for (const auto& name : remove) object.Erase(name);
+  }
+
+  void Report(const Place* place) {
+    if (unknown_ == nullptr || unknown_->size() >= kMaxReported) return;
+    std::string path;
+    AppendPath(place, path);
+    unknown_->push_back("unknown field \"" + path + '"');
+  }
+
+  std::vector<std::string>* unknown_;
+};
+
+void ApplyDefaultsTo(const TypeInfo& type, Value& value);
+
+void DefaultFields(const TypeInfo& type, json::Object& object) {
+  for (const FieldInfo& field : type.fields) {
+    Value* member = object.Find(field.name);
+    const bool bare_null = member != nullptr && member->is_null() && !field.type->nullable;
+    const bool absent = member == nullptr || bare_null;
+    if (absent && !field.default_json.empty()) {
+      if (auto preset = json::Parse(field.default_json)) object.Set(field.name, std::move(*preset));
+    } else if (bare_null && field.type->schema != nullptr && field.type->kind != TypeKind::kAny) {
+      object.Erase(field.name);
+    }
+    member = object.Find(field.name);
+    if (member != nullptr && field.type->schema != nullptr) ApplyDefaultsTo(*field.type, *member);
+  }
+  if (type.additional == nullptr) return;
+  for (auto& [name, member] : object)
+    if (type.FindField(name) == nullptr) ApplyDefaultsTo(*type.additional, member);
+}
+
+void ApplyDefaultsTo(const TypeInfo& type, Value& value) {
+  if (type.kind == TypeKind::kObject && value.is_object()) {
+    DefaultFields(type, value.as_object());
+  } else if (type.kind == TypeKind::kMap && value.is_object()) {
+    for (auto& member : value.as_object()) ApplyDefaultsTo(*type.element, member.second);
+  } else if (type.kind == TypeKind::kList && value.is_array()) {
+    for (auto& element : value.as_array()) ApplyDefaultsTo(*type.element, element);
+  }
+}
+
+}  // namespace
+
+void PruneCustomObject(const CustomSchema& schema, Value& object, std::vector<std::string>* unknown) {
+  Pruner(unknown).Visit(schema.type(), object, nullptr);
+}
+
+void DefaultCustomObject(const CustomSchema& schema, Value& object) {
+  ApplyDefaultsTo(schema.type(), object);
+}
+
+}  // namespace flyball::api

@@ -1,0 +1,34 @@
+// What the server does to an object of a custom kind: prune, default, validate, by its CustomSchema. The
+// built-in metadata inside it is Decode's (decode.h), which runs first. Functions only; thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/custom/custom_schema.h"
+#include "api/field_error.h"
+#include "json/value.h"
+
+namespace flyball::api {
+
+// Removes what the schema does not name, except below x-kubernetes-preserve-unknown-fields. Each removed
+// field is reported as `unknown field "spec.x[0].y"` if `unknown` is given (at most 100, upstream's limit).
+void PruneCustomObject(const CustomSchema& schema, json::Value& object,
+                       std::vector<std::string>* unknown = nullptr);
+
+// Fills in defaults where a field is absent, or null without being nullable; other nulls that are not
+// nullable are removed.
+void DefaultCustomObject(const CustomSchema& schema, json::Value& object);
+
+// Appends what is wrong, in upstream's words and order: JSON Schema first, then embedded resources, then
+// duplicates in sets and maps. With `old`, what is wrong in a part that did not change is not reported
+// (upstream: validation ratcheting). If the schema has CEL rules and an error is of a kind that keeps
+// upstream from evaluating them, its note saying so is appended too.
+void ValidateCustomObject(const CustomSchema& schema, const json::Value& object, FieldErrors& errors,
+                          const json::Value* old = nullptr);
+
+// The JSON Schema part for any schema node and value. `prefix` goes before the path of every error.
+void ValidateAgainstSchema(const CustomSchema& schema, const json::Value& node, const json::Value& value,
+                           const FieldPath& prefix, FieldErrors& errors);
+
+}  // namespace flyball::api

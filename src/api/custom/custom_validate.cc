@@ -1,0 +1,332 @@
+#include <re2/re2.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "api/custom/custom_lists.h"
+#include "api/custom/custom_object.h"
+#include "api/custom/string_format.h"
+#include "api/go_text.h"
+#include "json/json.h"
+
+namespace flyball::api {
+
+namespace {
+
+using json::Value;
+
+std::string_view JsonTypeName(const Value& value) {
+  switch (value.kind()) {
+    case Value::Kind::kNull:
+      return "null";
+    case Value::Kind::kBool:
+      return "boolean";
+    case Value::Kind::kInt:
+      return "integer";
+    case Value::Kind::kDouble:
+      return "number";
+    case Value::Kind::kString:
+      return "string";
+    case Value::Kind::kArray:
+      return "array";
+    case Value::Kind::kObject:
+      return "object";
+  }
+  return "";
+}
+
+std::int64_t CountRunes(std::string_view s) {
+  std::int64_t n = 0;
+  for (const char c : s) n += (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
+  return n;
+}
+
+bool IsWhole(const Value& value) {
+  return value.is_int() || (value.is_double() && std::floor(value.as_double()) == value.as_double());
+}
+
+// 1 and 1.0 are the same number here.
+bool SameValue(const Value& a, const Value& b) {
+  if (a.is_number() && b.is_number() && a.kind() != b.kind()) return a.as_double() == b.as_double();
+  return a == b;
+}
+
+std::optional<std::int64_t> Limit(const Value& node, std::string_view keyword) {
+  const auto& limit = node[keyword];
+  if (limit.is_int()) return limit.as_int();
+  return std::nullopt;
+}
+
+// One walk along a schema and a value. Paths are texts that grow and shrink with the walk.
+class SchemaValidator {
+ public:
+  SchemaValidator(const CustomSchema& schema, const FieldPath& prefix, FieldErrors& errors)
+      : schema_(schema), prefix_(prefix), errors_(&errors) {}
+
+  void Validate(const Value& node, const Value& value, const Value* old) {
+    // What did not change was valid, or is tolerated.
+    if (old != nullptr && *old == value) return;
+    ++visited_;
+    CheckType(node, value);
+    if (value.is_null()) return CheckEnum(node, value);
+    CheckBranches(node, value, old);
+    if (value.is_string()) CheckString(node, value);
+    if (value.is_number()) CheckNumber(node, value);
+    if (value.is_array()) CheckArray(node, value, old);
+    CheckEnum(node, value);
+    if (value.is_object()) CheckObject(node, value, old);
+  }
+
+ private:
+  FieldPath Path() const { return name_.empty() ? prefix_ : prefix_.Child(name_); }
+  std::string InBody(const std::string& rest) const { return name_ + " in body " + rest; }
+  void Invalid(const Value& shown, const std::string& rest) { errors_->Invalid(Path(), shown, InBody(rest)); }
+
+  // Runs `body` one step further down.
+  template <typename Body>
+  void Within(const std::string& step, Body body) {
+    const std::size_t length = name_.size();
+    if (!name_.empty() && !step.starts_with('[')) name_ += '.';
+    name_ += step;
+    body();
+    name_.resize(length);
+  }
+
+  void CheckType(const Value& node, const Value& value) {
+    const bool either = node["x-kubernetes-int-or-string"].bool_or(false);
+    const auto want = either ? std::string_view("integer,string") : node["type"].string_or("");
+    if (want.empty()) return;
+    const auto got = JsonTypeName(value);
+    if (value.is_null() && node["nullable"].bool_or(false)) return;
+    const bool matches = either              ? value.is_string() || (value.is_number() && IsWhole(value))
+                         : want == "integer" ? value.is_number() && IsWhole(value)
+                         : want == "number"  ? value.is_number()
+                                             : want == got;
+    if (matches) return;
+    std::string detail = InBody("must be of type " + std::string(want) + ": \"" + std::string(got) + '"');
+    errors_->TypeInvalid(Path(), got, detail);
+  }
+
+  void CheckEnum(const Value& node, const Value& value) {
+    const auto& allowed = node["enum"];
+    if (!allowed.is_array() || allowed.empty()) return;
+    std::vector<std::string> texts;
+    for (const auto& candidate : allowed.as_array()) {
+      if (SameValue(candidate, value)) return;
+      texts.push_back(candidate.is_string() ? std::string(candidate.as_string()) : json::Write(candidate));
+    }
+    errors_->NotSupported(Path(), value, std::move(texts));
+  }
+
+  void CheckString(const Value& node, const Value& value) {
+    const auto text = value.as_string();
+    if (const auto max = Limit(node, "maxLength"); max && CountRunes(text) > *max)
+      errors_->TooLong(Path(), static_cast<std::size_t>(*max));
+    if (const auto min = Limit(node, "minLength"); min && CountRunes(text) < *min)
+      Invalid(value, "should be at least " + std::to_string(*min) + " chars long");
+    if (const auto pattern = node["pattern"].string_or(""); !pattern.empty()) {
+      const auto* compiled = schema_.Pattern(pattern);
+      if (compiled != nullptr &&
+          !re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *compiled))
+        Invalid(value, "should match '" + std::string(pattern) + "'");
+    }
+    if (const auto format = node["format"].string_or("");
+        !format.empty() && !MatchesStringFormat(format, text))
+      errors_->TypeInvalid(Path(), value,
+                           InBody("must be of type " + std::string(format) + ": " + GoQuote(text)));
+  }
+
+  void CheckNumber(const Value& node, const Value& value) {
+    const double number = value.as_double();
+    if (const auto& factor = node["multipleOf"]; factor.is_number() && factor.as_double() > 0) {
+      const double quotient = number / factor.as_double();
+      if (std::floor(quotient) != quotient) Invalid(value, "should be a multiple of " + json::Write(factor));
+    }
+    if (const auto& max = node["maximum"]; max.is_number()) {
+      const bool exclusive = node["exclusiveMaximum"].bool_or(false);
+      if (exclusive ? number >= max.as_double() : number > max.as_double())
+        Invalid(value,
+                (exclusive ? "should be less than " : "should be less than or equal to ") + json::Write(max));
+    }
+    if (const auto& min = node["minimum"]; min.is_number()) {
+      const bool exclusive = node["exclusiveMinimum"].bool_or(false);
+      if (exclusive ? number <= min.as_double() : number < min.as_double())
+        Invalid(value, (exclusive ? "should be greater than " : "should be greater than or equal to ") +
+                           json::Write(min));
+    }
+  }
+
+  void CheckArray(const Value& node, const Value& value, const Value* old) {
+    const auto& elements = value.as_array();
+    const auto count = static_cast<std::int64_t>(elements.size());
+    if (const auto min = Limit(node, "minItems"); min && count < *min)
+      Invalid(Value(count), "should have at least " + std::to_string(*min) + " items");
+    if (const auto max = Limit(node, "maxItems"); max && count > *max)
+      errors_->TooMany(Path(), elements.size(), static_cast<std::size_t>(*max));
+    if (node["uniqueItems"].bool_or(false) && HasDuplicates(elements))
+      Invalid("", "shouldn't contain duplicates");
+    const auto& items = node["items"];
+    if (!items.is_object()) return;
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      Within('[' + std::to_string(i) + ']',
+             [&] { Validate(items, elements[i], OldElement(node, elements[i], old)); });
+  }
+
+  static bool HasDuplicates(const json::Array& elements) {
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (SameValue(elements[i], elements[j])) return true;
+    return false;
+  }
+
+  static const Value* OldElement(const Value& node, const Value& element, const Value* old) {
+    if (old == nullptr || !old->is_array() || node["x-kubernetes-list-type"].string_or("") != "map")
+      return nullptr;
+    const auto& keys = node["x-kubernetes-list-map-keys"];
+    if (!keys.is_array()) return nullptr;
+    for (const auto& candidate : old->as_array()) {
+      bool same = true;
+      for (const auto& key : keys.as_array())
+        same = same && candidate[key.string_or("")] == element[key.string_or("")];
+      if (same) return &candidate;
+    }
+    return nullptr;
+  }
+
+  void CheckObject(const Value& node, const Value& value, const Value* old) {
+    const auto& object = value.as_object();
+    const auto count = static_cast<std::int64_t>(object.size());
+    if (const auto min = Limit(node, "minProperties"); min && count < *min)
+      Invalid(Value(count), "should have at least " + std::to_string(*min) + " properties");
+    if (const auto max = Limit(node, "maxProperties"); max && count > *max)
+      errors_->TooMany(Path(), object.size(), static_cast<std::size_t>(*max));
+    if (const auto& required = node["required"]; required.is_array())
+      for (const auto& name : required.as_array())
+        if (!object.contains(name.string_or("")))
+          Within(std::string(name.string_or("")), [&] { errors_->Required(Path()); });
+    const auto& properties = node["properties"];
+    const auto& additional = node["additionalProperties"];
+    for (const auto& [name, member] : object) {
+      const Value* child = properties.Find(name);
+      if (child == nullptr && additional.is_object()) child = &additional;
+      if (child == nullptr) continue;
+      Within(name, [&] { Validate(*child, member, old != nullptr ? old->Find(name) : nullptr); });
+    }
+  }
+
+  // What one alternative finds wrong, and how far into the value it got.
+  struct Attempt {
+    FieldErrors errors;
+    std::size_t visited = 0;
+  };
+
+  Attempt Try(const Value& node, const Value& value, const Value* old) {
+    Attempt attempt;
+    FieldErrors* const outer = std::exchange(errors_, &attempt.errors);
+    const std::size_t before = visited_;
+    Validate(node, value, old);
+    attempt.visited = visited_ - before;
+    errors_ = outer;
+    return attempt;
+  }
+
+  // Upstream reports these without a path of their own.
+  void Composite(const std::string& text) {
+    const FieldPath path = prefix_.text().empty() ? FieldPath("<nil>") : prefix_;
+    errors_->Invalid(path, "", GoQuote(name_) + ' ' + text);
+  }
+
+  void CheckBranches(const Value& node, const Value& value, const Value* old) {
+    if (node["anyOf"].is_array()) CheckAnyOf(node["anyOf"].as_array(), value, old);
+    if (node["oneOf"].is_array()) CheckOneOf(node["oneOf"].as_array(), value, old);
+    if (node["allOf"].is_array()) CheckAllOf(node["allOf"].as_array(), value, old);
+    if (node["not"].is_object() && Try(node["not"], value, nullptr).errors.empty())
+      Composite("must not validate the schema (not)");
+  }
+
+  void CheckAnyOf(const json::Array& branches, const Value& value, const Value* old) {
+    Attempt best;
+    for (const auto& branch : branches) {
+      auto attempt = Try(branch, value, old);
+      if (attempt.errors.empty()) return;
+      if (attempt.visited > best.visited) best = std::move(attempt);
+    }
+    if (branches.empty()) return;
+    Composite("must validate at least one schema (anyOf)");
+    errors_->Append(std::move(best.errors));
+  }
+
+  void CheckOneOf(const json::Array& branches, const Value& value, const Value* old) {
+    Attempt best;
+    std::size_t valid = 0;
+    for (const auto& branch : branches) {
+      auto attempt = Try(branch, value, old);
+      if (attempt.errors.empty())
+        ++valid;
+      else if (attempt.visited > best.visited)
+        best = std::move(attempt);
+    }
+    if (branches.empty() || valid == 1) return;
+    const std::string found =
+        valid == 0 ? "Found none valid" : "Found " + std::to_string(valid) + " valid alternatives";
+    Composite("must validate one and only one schema (oneOf). " + found);
+    if (valid == 0) errors_->Append(std::move(best.errors));
+  }
+
+  void CheckAllOf(const json::Array& branches, const Value& value, const Value* old) {
+    std::size_t valid = 0;
+    FieldErrors found;
+    for (const auto& branch : branches) {
+      auto attempt = Try(branch, value, old);
+      valid += attempt.errors.empty();
+      found.Append(std::move(attempt.errors));
+    }
+    if (valid == branches.size()) return;
+    errors_->Append(std::move(found));
+    Composite(std::string("must validate all the schemas (allOf)") + (valid == 0 ? ". None validated" : ""));
+  }
+
+  const CustomSchema& schema_;
+  const FieldPath& prefix_;
+  FieldErrors* errors_;
+  std::string name_;  // the path below prefix_
+  std::size_t visited_ = 0;
+};
+
+// Errors after which upstream does not run CEL rules.
+bool BlocksRules(const Cause& cause) {
+  return cause.reason == "FieldValueRequired" || cause.reason == "FieldValueNotSupported" ||
+         cause.reason == "FieldValueTooLong" || cause.reason == "FieldValueTooMany" ||
+         cause.reason == "FieldValueTypeInvalid";
+}
+
+void NoteUncheckedRules(FieldErrors& errors) {
+  for (const auto& cause : errors.causes()) {
+    if (!BlocksRules(cause)) continue;
+    Cause note{"FieldValueInvalid",
+               "Invalid value: null: some validation rules were not checked because the object was invalid; "
+               "correct the existing errors to complete validation",
+               "<nil>"};
+    return errors.Add(std::move(note));
+  }
+}
+
+}  // namespace
+
+void ValidateAgainstSchema(const CustomSchema& schema, const Value& node, const Value& value,
+                           const FieldPath& prefix, FieldErrors& errors) {
+  SchemaValidator(schema, prefix, errors).Validate(node, value, nullptr);
+}
+
+void ValidateCustomObject(const CustomSchema& schema, const Value& object, FieldErrors& errors,
+                          const Value* old) {
+  FieldErrors found;
+  const FieldPath root;
+  SchemaValidator(schema, root, found).Validate(schema.schema(), object, old);
+  ValidateCustomStructure(schema, object, old, found);
+  if (schema.uses_cel()) NoteUncheckedRules(found);
+  errors.Append(std::move(found));
+}
+
+}  // namespace flyball::api
