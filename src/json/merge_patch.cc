@@ -66,7 +66,7 @@ struct Difference {
 
 // Notes how the next member differs, or returns the pair of objects to descend into.
 std::pair<const Value*, const Value*> CompareMember(Difference& difference) {
-  const auto& [key, value] = difference.to->begin()[static_cast<std::ptrdiff_t>(difference.next++)];
+  const auto& [key, value] = difference.to->begin()[difference.next++];
   const Value* before = difference.from->Find(key);
   if (before && before->is_object() && value.is_object()) return {before, &value};
   if (!before || *before != value) difference.patch.Append(key, value);
@@ -102,7 +102,7 @@ Value CreateMergePatch(const Value& from, const Value& to) {
     if (top.next < top.to->size()) {
       const auto [before, after] = CompareMember(top);
       if (!before) continue;
-      const std::string& key = (top.to->begin() + static_cast<std::ptrdiff_t>(top.next) - 1)->first;
+      const std::string& key = top.to->begin()[top.next - 1].first;
       open.push_back({&before->as_object(), &after->as_object(), key, {}});
       continue;
     }
@@ -110,7 +110,7 @@ Value CreateMergePatch(const Value& from, const Value& to) {
     Difference done = std::move(top);
     open.pop_back();
     if (open.empty()) return Value(std::move(done.patch));
-    if (!done.patch.empty()) open.back().patch.Append(std::move(done.key), std::move(done.patch));
+    if (!done.patch.empty()) open.back().patch.Append(done.key, std::move(done.patch));
   }
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <functional>
+#include <memory>
+#include <new>
 
 #include "base/random.h"
 #include "json/value.h"
@@ -26,23 +27,25 @@ std::size_t Hash(std::string_view key) {
 // Positions of members by key: open addressing, linear probing, at most half full.
 class Object::Index {
  public:
-  explicit Index(const std::vector<Member>& members) { Rebuild(members); }
+  static constexpr std::size_t kNone = ~std::size_t{0};
 
-  std::size_t Find(const std::vector<Member>& members, std::string_view key) const {
+  explicit Index(const Object& object) { Rebuild(object); }
+
+  std::size_t Find(const Object& object, std::string_view key) const {
     for (std::size_t slot = Hash(key) & mask_; slots_[slot] != kEmpty; slot = (slot + 1) & mask_) {
-      if (slots_[slot] != kErased && members[slots_[slot]].first == key) return slots_[slot];
+      if (slots_[slot] != kErased && object.begin()[slots_[slot]].first == key) return slots_[slot];
     }
     return kNone;
   }
 
   // The last member was just added.
-  void AddLast(const std::vector<Member>& members) {
-    if (++used_ * 2 > slots_.size()) return Rebuild(members);
-    Place(members.back().first, static_cast<std::uint32_t>(members.size() - 1));
+  void AddLast(const Object& object) {
+    if (++used_ * 2 > slots_.size()) return Rebuild(object);
+    Place((object.end() - 1)->first, static_cast<std::uint32_t>(object.size() - 1));
   }
 
   // The member at `position` was just erased and those behind it moved up.
-  void Erased(std::uint32_t position) {
+  void Erased(std::size_t position) {
     for (std::uint32_t& slot : slots_) {
       if (slot >= kErased) continue;
       if (slot == position)
@@ -61,13 +64,13 @@ class Object::Index {
     slots_[slot] = position;
   }
 
-  void Rebuild(const std::vector<Member>& members) {
+  void Rebuild(const Object& object) {
     std::size_t size = 64;
-    while (size < members.size() * 4) size *= 2;
+    while (size < object.size() * 4) size *= 2;
     mask_ = size - 1;
-    used_ = members.size();
+    used_ = object.size();
     slots_.assign(size, kEmpty);
-    for (std::uint32_t i = 0; i < members.size(); ++i) Place(members[i].first, i);
+    for (std::uint32_t i = 0; i < object.size(); ++i) Place(object.begin()[i].first, i);
   }
 
   std::vector<std::uint32_t> slots_;
@@ -80,45 +83,60 @@ Object::Object(std::initializer_list<Member> members) {
   for (const Member& member : members) Set(member.first, member.second);
 }
 
-Object::Object(const Object& other) : members_(other.members_) {
-  BuildIndex();
+Object::Object(const Object& other) {
+  Reserve(other.size());
+  for (const auto& [key, value] : other) Append(key, value);
 }
-
-Object::Object() noexcept = default;
-Object::Object(Object&&) noexcept = default;
 
 Object& Object::operator=(const Object& other) {
   if (this != &other) *this = Object(other);
   return *this;
 }
 
-Object& Object::operator=(Object&&) noexcept = default;
-Object::~Object() = default;
+Object& Object::operator=(Object&& other) noexcept {
+  Object taken(std::move(other));
+  std::swap(block_, taken.block_);
+  return *this;
+}
+
+void Object::Free() noexcept {
+  std::destroy_n(block_->members(), block_->size);
+  delete block_->index;
+  ::operator delete(block_);
+  block_ = nullptr;
+}
+
+// Requires capacity >= size().
+void Object::Reallocate(std::size_t capacity) {
+  static_assert(sizeof(Block) % alignof(Member) == 0, "members follow the header");
+  void* memory = ::operator new(sizeof(Block) + capacity * sizeof(Member));
+  auto* block =
+      new (memory) Block{static_cast<std::uint32_t>(size()), static_cast<std::uint32_t>(capacity), nullptr};
+  if (block_) {
+    std::uninitialized_move_n(block_->members(), block_->size, block->members());
+    std::swap(block->index, block_->index);
+    Free();
+  }
+  block_ = block;
+}
 
 std::size_t Object::Position(std::string_view key) const {
-  if (index_) return index_->Find(members_, key);
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (members_[i].first == key) return i;
+  if (!block_) return Index::kNone;
+  if (block_->index) return block_->index->Find(*this, key);
+  for (std::size_t i = 0; i < block_->size; ++i) {
+    if (begin()[i].first == key) return i;
   }
-  return kNone;
+  return Index::kNone;
 }
 
 void Object::BuildIndex() {
-  index_ = members_.size() >= kIndexThreshold ? std::make_unique<Index>(members_) : nullptr;
-}
-
-Value& Object::Add(std::string key, Value value) {
-  members_.emplace_back(std::move(key), std::move(value));
-  if (index_)
-    index_->AddLast(members_);
-  else if (members_.size() >= kIndexThreshold)
-    BuildIndex();
-  return members_.back().second;
+  delete std::exchange(block_->index, nullptr);
+  if (block_->size >= kIndexThreshold) block_->index = new Index(*this);
 }
 
 const Value* Object::Find(std::string_view key) const {
   const std::size_t position = Position(key);
-  return position == kNone ? nullptr : &members_[position].second;
+  return position == Index::kNone ? nullptr : &begin()[position].second;
 }
 
 Value* Object::Find(std::string_view key) {
@@ -127,47 +145,61 @@ Value* Object::Find(std::string_view key) {
 
 Value& Object::operator[](std::string_view key) {
   Value* found = Find(key);
-  return found ? *found : Add(std::string(key), nullptr);
+  return found ? *found : Append(key, nullptr);
 }
 
 void Object::Set(std::string_view key, Value value) {
   if (Value* found = Find(key))
     *found = std::move(value);
   else
-    Add(std::string(key), std::move(value));
+    Append(key, std::move(value));
 }
 
-void Object::Append(std::string key, Value value) {
+Value& Object::Append(std::string_view key, Value value) {
   assert(!contains(key));
-  Add(std::move(key), std::move(value));
+  if (!block_ || block_->size == block_->capacity) {
+    // Made before the members move: the key may be one of theirs.
+    std::string own(key);
+    Reallocate(size() < 2 ? 4 : size() * 2);
+    new (end()) Member(std::move(own), std::move(value));
+  } else {
+    new (end()) Member(key, std::move(value));
+  }
+  ++block_->size;
+  if (block_->index)
+    block_->index->AddLast(*this);
+  else if (block_->size == kIndexThreshold)
+    BuildIndex();
+  return (end() - 1)->second;
 }
 
 bool Object::Erase(std::string_view key) {
   const std::size_t position = Position(key);
-  if (position == kNone) return false;
-  members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(position));
-  if (index_) index_->Erased(static_cast<std::uint32_t>(position));
+  if (position == Index::kNone) return false;
+  std::move(begin() + position + 1, end(), begin() + position);
+  std::destroy_at(end() - 1);
+  --block_->size;
+  if (block_->index) block_->index->Erased(position);
   return true;
 }
 
 void Object::Reserve(std::size_t n) {
-  members_.reserve(n);
+  if (n > (block_ ? block_->capacity : 0)) Reallocate(n);
 }
 
 void Object::Clear() {
-  members_.clear();
-  index_.reset();
+  if (block_) Free();
 }
 
 void Object::SortKeys() {
-  std::sort(members_.begin(), members_.end(),
-            [](const Member& a, const Member& b) { return a.first < b.first; });
+  if (!block_) return;
+  std::sort(begin(), end(), [](const Member& a, const Member& b) { return a.first < b.first; });
   BuildIndex();
 }
 
 bool Object::operator==(const Object& other) const {
   if (size() != other.size()) return false;
-  for (const auto& [key, value] : members_) {
+  for (const auto& [key, value] : *this) {
     const Value* found = other.Find(key);
     if (!found || *found != value) return false;
   }

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxDuplicates = 100;
 // Turns simdjson's tape into a tree, without recursion.
 class Builder {
  public:
-  explicit Builder(const ParseOptions& options) : options_(options) {}
+  explicit Builder(const ParseOptions& options) : options_(options) { open_.reserve(16); }
 
   // False if nested deeper than allowed.
   bool Build(dom::element root, Value& out) {
@@ -70,8 +70,7 @@ class Builder {
       }
     }
     top.seen |= bit;
-    top.object->Append(std::string(key), nullptr);
-    return (top.object->end() - 1)->second;
+    return top.object->Append(key, nullptr);
   }
 
   static std::uint64_t FilterBit(std::string_view key) {

@@ -30,7 +30,7 @@ struct Value::Walk {
   // Requires `to` to be null.
   static void CopyOne(const Value& from, Value& to, int depth, Copies& later) {
     if (!from.OwnsMemory()) {
-      to.wide_ = from.wide_;
+      std::memcpy(static_cast<void*>(&to), static_cast<const void*>(&from), sizeof to);
     } else if (from.is_string()) {
       to.SetString(from.as_string());
     } else if (depth == kMaxRecursion) {
@@ -43,8 +43,7 @@ struct Value::Walk {
       to = Value(Object());
       to.as_object().Reserve(from.size());
       for (const auto& [key, value] : from.as_object()) {
-        to.as_object().Append(key, nullptr);
-        CopyOne(value, (to.as_object().end() - 1)->second, depth + 1, later);
+        CopyOne(value, to.as_object().Append(key, nullptr), depth + 1, later);
       }
     }
   }
@@ -64,9 +63,9 @@ struct Value::Walk {
       for (auto& [key, member] : value.as_object()) {
         if (member.OwnsMemory()) Release(member, depth + 1, later);
       }
-      delete value.wide_.object;
+      value.wide_.object.~Object();
     }
-    value.wide_ = Wide(Kind::kNull);
+    value.Forget();
   }
 
   struct Pair {
@@ -133,26 +132,12 @@ Value::Value(Array a) : wide_(Kind::kArray) {
   wide_.array = new Array(std::move(a));
 }
 
-Value::Value(Object o) : wide_(Kind::kObject) {
-  wide_.object = new Object(std::move(o));
-}
-
-Value::Value(const Value& other) {
+Value::Value(const Value& other) : wide_(Kind::kNull) {
   Walk::CopyTree(other, *this);
 }
 
 Value& Value::operator=(const Value& other) {
   if (this != &other) *this = Value(other);
-  return *this;
-}
-
-Value& Value::operator=(Value&& other) noexcept {
-  if (this == &other) return *this;
-  // Taken first: `other` may be a part of the tree that is about to be destroyed.
-  const Wide taken = other.wide_;
-  other.wide_ = Wide(Kind::kNull);
-  if (OwnsMemory()) Destroy();
-  wide_ = taken;
   return *this;
 }
 
@@ -168,18 +153,17 @@ void Value::Destroy() noexcept {
 
 void Value::SetString(std::string_view s) {
   if (s.size() <= kInlineLength) {
-    short_ = Short{Kind::kString, static_cast<std::uint8_t>(s.size()), {}};
+    short_.kind = Kind::kString;
+    short_.length = static_cast<std::uint8_t>(s.size());
     if (!s.empty()) std::memcpy(short_.text, s.data(), s.size());
     return;
   }
   if (s.size() > std::numeric_limits<std::uint32_t>::max()) throw std::length_error("json: string too long");
-  wide_ = Wide(Kind::kNull);
-  char* text = new char[s.size()];
-  std::memcpy(text, s.data(), s.size());
-  wide_ = Wide(Kind::kString);
-  wide_.length = kOnHeap;
+  wide_.text = new char[s.size()];
+  std::memcpy(wide_.text, s.data(), s.size());
   wide_.heap_length = static_cast<std::uint32_t>(s.size());
-  wide_.text = text;
+  wide_.kind = Kind::kString;
+  wide_.length = kOnHeap;
 }
 
 double Value::as_double() const {

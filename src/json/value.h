@@ -8,8 +8,8 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,14 +19,69 @@ namespace flyball::json {
 
 class Value;
 using Array = std::vector<Value>;
-class Object;
+
+// Members in the order they were added. Lookup is linear for small objects and indexed for large ones.
+// Pointers to members, and iterators, are good until a member is added, erased or sorted.
+class Object {
+ public:
+  using Member = std::pair<std::string, Value>;
+  using iterator = Member*;
+  using const_iterator = const Member*;
+
+  Object() noexcept = default;
+  Object(std::initializer_list<Member> members);
+  Object(const Object& other);
+  Object(Object&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  Object& operator=(const Object& other);
+  Object& operator=(Object&& other) noexcept;
+  ~Object() {
+    if (block_) Free();
+  }
+
+  std::size_t size() const;
+  bool empty() const { return size() == 0; }
+  // Values may be changed through iterators; keys must not.
+  iterator begin();
+  iterator end();
+  const_iterator begin() const;
+  const_iterator end() const;
+
+  const Value* Find(std::string_view key) const;
+  Value* Find(std::string_view key);
+  bool contains(std::string_view key) const { return Find(key) != nullptr; }
+  // Found or added as null at the end.
+  Value& operator[](std::string_view key);
+  // Adds at the end or replaces in place.
+  void Set(std::string_view key, Value value);
+  // Adds at the end. Requires that key is absent (checked in debug builds only): for decoders.
+  Value& Append(std::string_view key, Value value);
+  // True if it was there. Keeps the order of the rest.
+  bool Erase(std::string_view key);
+  void Reserve(std::size_t n);
+  void Clear();
+  // Sorts members by key, bytewise: Go's order of maps.
+  void SortKeys();
+
+  bool operator==(const Object& other) const;
+
+ private:
+  class Index;
+  struct Block;
+
+  std::size_t Position(std::string_view key) const;
+  void Reallocate(std::size_t capacity);
+  void BuildIndex();
+  void Free() noexcept;
+
+  Block* block_ = nullptr;  // header and members in one piece; none if there never was a member
+};
 
 class Value {
  public:
   enum class Kind : std::uint8_t { kNull, kBool, kInt, kDouble, kString, kArray, kObject };
 
-  Value() noexcept = default;  // null
-  Value(std::nullptr_t) noexcept {}
+  Value() noexcept : wide_(Kind::kNull) {}
+  Value(std::nullptr_t) noexcept : wide_(Kind::kNull) {}
   Value(bool b) noexcept : wide_(Kind::kBool) { wide_.boolean = b; }
   Value(int n) noexcept : wide_(Kind::kInt, n) {}
   Value(long n) noexcept : wide_(Kind::kInt, n) {}
@@ -35,14 +90,21 @@ class Value {
   Value(double d) noexcept : wide_(Kind::kDouble) { wide_.real = d; }
   // Requires UTF-8 of less than 4 GiB; throws std::length_error beyond.
   Value(const char* s) : Value(std::string_view(s)) {}
-  Value(std::string_view s) { SetString(s); }
-  Value(const std::string& s) { SetString(s); }
+  Value(std::string_view s) : wide_(Kind::kNull) { SetString(s); }
+  Value(const std::string& s) : Value(std::string_view(s)) {}
   Value(Array a);
-  Value(Object o);
+  Value(Object o) noexcept : wide_(std::move(o)) {}
   Value(const Value& other);
-  Value(Value&& other) noexcept : wide_(other.wide_) { other.wide_ = Wide(Kind::kNull); }
+  Value(Value&& other) noexcept : wide_(Kind::kNull) { Take(other); }
   Value& operator=(const Value& other);
-  Value& operator=(Value&& other) noexcept;
+  Value& operator=(Value&& other) noexcept {
+    if (this == &other) return *this;
+    // Taken first: `other` may be a part of the tree that is about to be destroyed.
+    Value taken(std::move(other));
+    if (OwnsMemory()) Destroy();
+    Take(taken);
+    return *this;
+  }
   ~Value() {
     if (OwnsMemory()) Destroy();
   }
@@ -68,8 +130,8 @@ class Value {
   }
   const Array& as_array() const { return assert(is_array()), *wide_.array; }
   Array& as_array() { return assert(is_array()), *wide_.array; }
-  const Object& as_object() const { return assert(is_object()), *wide_.object; }
-  Object& as_object() { return assert(is_object()), *wide_.object; }
+  const Object& as_object() const { return assert(is_object()), wide_.object; }
+  Object& as_object() { return assert(is_object()), wide_.object; }
 
   // Tolerant reads: the value if it is of that kind, else the fallback.
   bool bool_or(bool fallback) const;
@@ -108,10 +170,13 @@ class Value {
   };
   struct Wide {
     explicit Wide(Kind k, std::int64_t n = 0) noexcept
-        : kind(k), length(0), covered{}, heap_length(0), integer(n) {}
+        : kind(k), length(0), unused{}, heap_length(0), integer(n) {}
+    explicit Wide(Object o) noexcept
+        : kind(Kind::kObject), length(0), unused{}, heap_length(0), object(std::move(o)) {}
+    ~Wide() {}
     Kind kind;
     std::uint8_t length;
-    char covered[2];  // no padding: copying a Wide copies a Short's every byte
+    char unused[2];
     std::uint32_t heap_length;
     union {
       std::int64_t integer;
@@ -119,73 +184,57 @@ class Value {
       double real;
       char* text;
       Array* array;
-      Object* object;
+      Object object;
     };
   };
   union {
-    Wide wide_{Kind::kNull};
+    Wide wide_;
     Short short_;
   };
 
   struct Walk;
   friend struct Walk;
+  // Moves other's bits here (every layout may be moved as such) and leaves null there. Requires that nothing
+  // is owned.
+  void Take(Value& other) noexcept {
+    std::memcpy(static_cast<void*>(this), static_cast<void*>(&other), sizeof *this);
+    other.Forget();
+  }
+  // Becomes null without freeing anything.
+  void Forget() noexcept {
+    wide_.kind = Kind::kNull;
+    wide_.length = 0;
+  }
   void SetString(std::string_view s);
   void Destroy() noexcept;
   bool OwnsMemory() const { return kind() > Kind::kString || (is_string() && wide_.length == kOnHeap); }
 };
 static_assert(sizeof(void*) != 8 || sizeof(Value) == 16, "trees are made of these: keep them small");
 
-// Members in the order they were added. Lookup is linear for small objects and indexed for large ones.
-class Object {
- public:
-  using Member = std::pair<std::string, Value>;
-  using iterator = std::vector<Member>::iterator;
-  using const_iterator = std::vector<Member>::const_iterator;
+// The members follow the header.
+struct Object::Block {
+  std::uint32_t size;
+  std::uint32_t capacity;
+  Index* index;  // from kIndexThreshold members on, else null
 
-  Object() noexcept;
-  Object(std::initializer_list<Member> members);
-  Object(const Object&);
-  Object(Object&&) noexcept;
-  Object& operator=(const Object&);
-  Object& operator=(Object&&) noexcept;
-  ~Object();
-
-  std::size_t size() const { return members_.size(); }
-  bool empty() const { return members_.empty(); }
-  // Values may be changed through iterators; keys must not.
-  iterator begin() { return members_.begin(); }
-  iterator end() { return members_.end(); }
-  const_iterator begin() const { return members_.begin(); }
-  const_iterator end() const { return members_.end(); }
-
-  const Value* Find(std::string_view key) const;
-  Value* Find(std::string_view key);
-  bool contains(std::string_view key) const { return Find(key) != nullptr; }
-  // Found or added as null at the end.
-  Value& operator[](std::string_view key);
-  // Adds at the end or replaces in place.
-  void Set(std::string_view key, Value value);
-  // Adds at the end. Requires that key is absent (checked in debug builds only): for decoders.
-  void Append(std::string key, Value value);
-  // True if it was there. Keeps the order of the rest.
-  bool Erase(std::string_view key);
-  void Reserve(std::size_t n);
-  void Clear();
-  // Sorts members by key, bytewise: Go's order of maps.
-  void SortKeys();
-
-  bool operator==(const Object& other) const;
-
- private:
-  class Index;
-  static constexpr std::size_t kNone = ~std::size_t{0};
-
-  std::size_t Position(std::string_view key) const;
-  Value& Add(std::string key, Value value);
-  void BuildIndex();
-
-  std::vector<Member> members_;
-  std::unique_ptr<Index> index_;  // from kIndexThreshold members on
+  Member* members() { return reinterpret_cast<Member*>(this + 1); }
+  const Member* members() const { return reinterpret_cast<const Member*>(this + 1); }
 };
+
+inline std::size_t Object::size() const {
+  return block_ ? block_->size : 0;
+}
+inline Object::iterator Object::begin() {
+  return block_ ? block_->members() : nullptr;
+}
+inline Object::iterator Object::end() {
+  return begin() + size();
+}
+inline Object::const_iterator Object::begin() const {
+  return block_ ? std::as_const(*block_).members() : nullptr;
+}
+inline Object::const_iterator Object::end() const {
+  return begin() + size();
+}
 
 }  // namespace flyball::json

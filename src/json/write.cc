@@ -6,6 +6,8 @@
 namespace flyball::json {
 namespace {
 
+constexpr std::size_t kKeptBufferBytes = 64 << 10;
+
 // Bytes that a string cannot simply contain. 0xe2 may begin U+2028 or U+2029, which Go escapes for
 // JavaScript's sake.
 constexpr std::array<bool, 256> kSpecial = [] {
@@ -79,7 +81,7 @@ class Writer {
       if (top.container->is_array()) {
         Begin(top.container->as_array()[i]);
       } else {
-        const auto& [key, value] = top.container->as_object().begin()[static_cast<std::ptrdiff_t>(i)];
+        const auto& [key, value] = top.container->as_object().begin()[i];
         AppendQuoted(key, out_);
         out_ += indent_ < 0 ? ":" : ": ";
         Begin(value);
@@ -162,8 +164,12 @@ void WriteTo(const Value& value, std::string& out) {
 }
 
 std::string Write(const Value& value) {
-  std::string out;
-  WriteTo(value, out);
+  // Results are kept for long: they are copied from a roomy buffer, so that none carries spare capacity.
+  thread_local std::string buffer;
+  buffer.clear();
+  WriteTo(value, buffer);
+  std::string out(buffer);
+  if (buffer.capacity() > kKeptBufferBytes) buffer = std::string();
   return out;
 }
 

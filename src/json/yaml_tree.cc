@@ -164,7 +164,7 @@ void YamlTreeBuilder::AddMember(Container& top, Value value) {
     NoteDuplicate();
     *earlier = std::move(value);
   } else {
-    object.Append(std::move(top.key), std::move(value));
+    object.Append(top.key, std::move(value));
   }
 }
 
