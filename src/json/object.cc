@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <tuple>
 
 #include "base/random.h"
 #include "json/value.h"
@@ -145,7 +146,7 @@ Value* Object::Find(std::string_view key) {
 
 Value& Object::operator[](std::string_view key) {
   Value* found = Find(key);
-  return found ? *found : Append(key, nullptr);
+  return found ? *found : AppendNull(key);
 }
 
 void Object::Set(std::string_view key, Value value) {
@@ -156,14 +157,18 @@ void Object::Set(std::string_view key, Value value) {
 }
 
 Value& Object::Append(std::string_view key, Value value) {
+  return AppendNull(key) = std::move(value);
+}
+
+Value& Object::AppendNull(std::string_view key) {
   assert(!contains(key));
   if (!block_ || block_->size == block_->capacity) {
     // Made before the members move: the key may be one of theirs.
     std::string own(key);
     Reallocate(size() < 2 ? 4 : size() * 2);
-    new (end()) Member(std::move(own), std::move(value));
+    new (end()) Member(std::piecewise_construct, std::forward_as_tuple(std::move(own)), std::tuple<>());
   } else {
-    new (end()) Member(key, std::move(value));
+    new (end()) Member(std::piecewise_construct, std::forward_as_tuple(key), std::tuple<>());
   }
   ++block_->size;
   if (block_->index)

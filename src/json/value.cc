@@ -43,7 +43,7 @@ struct Value::Walk {
       to = Value(Object());
       to.as_object().Reserve(from.size());
       for (const auto& [key, value] : from.as_object()) {
-        CopyOne(value, to.as_object().Append(key, nullptr), depth + 1, later);
+        CopyOne(value, to.as_object().AppendNull(key), depth + 1, later);
       }
     }
   }

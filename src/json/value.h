@@ -55,6 +55,7 @@ class Object {
   void Set(std::string_view key, Value value);
   // Adds at the end. Requires that key is absent (checked in debug builds only): for decoders.
   Value& Append(std::string_view key, Value value);
+  Value& AppendNull(std::string_view key);
   // True if it was there. Keeps the order of the rest.
   bool Erase(std::string_view key);
   void Reserve(std::size_t n);

@@ -48,6 +48,28 @@ TEST(WriteTest, StringsAreEscapedAsGoDoesButNotForHtml) {
   EXPECT_EQ(Write(Value(std::string_view("\0", 1))), "\"\\u0000\"");
 }
 
+TEST(WriteTest, EscapesAreFoundWhereverTheyStand) {
+  for (const std::string special :
+       {"\"", "\\", "\n", "\x01", "\x1f", "\u2028", "\u2030", "\xe2\x80\xa7", "é", "\x7f", " "}) {
+    for (std::size_t length = 0; length < 20; ++length) {
+      for (std::size_t at = 0; at <= length; ++at) {
+        std::string text = std::string(at, 'a') + special + std::string(length - at, 'z') + special;
+        const std::string written = Write(Value(text));
+        EXPECT_EQ(Parse(written)->as_string(), text);
+        std::string quoted;
+        AppendQuoted(text, quoted);
+        EXPECT_EQ(quoted, written);
+        EXPECT_EQ(written.find('\n'), std::string::npos);
+      }
+    }
+  }
+}
+
+TEST(WriteTest, ResultsCarryNoSpareRoom) {
+  const std::string text = Write(Value(std::string(10000, 'x')));
+  EXPECT_EQ(text.capacity(), text.size());
+}
+
 TEST(WriteTest, Compact) {
   EXPECT_EQ(Write(Value(Object{{"b", Array{1, nullptr, true}}, {"a", Object()}, {"c", Array()}})),
             R"({"b":[1,null,true],"a":{},"c":[]})");
