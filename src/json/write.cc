@@ -36,15 +36,26 @@ std::uint64_t SpecialBytes(std::uint64_t word) {
   return (control | equal('"') | equal('\\') | equal(0xe2)) & kHighs;
 }
 
+template <typename Word>
+std::uint64_t Load(const char* at) {
+  Word word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
 // The first special byte of s from i on; s.size() if there is none.
 std::size_t FindSpecial(std::string_view s, std::size_t i) {
-  if constexpr (std::endian::native == std::endian::little) {
+  const auto first = [](std::uint64_t found) {
+    return static_cast<std::size_t>(std::countr_zero(found)) / 8;
+  };
+  const std::size_t rest = s.size() - i;
+  if (std::endian::native == std::endian::little && rest >= 8) {
     for (; i + 8 <= s.size(); i += 8) {
-      std::uint64_t word;
-      std::memcpy(&word, s.data() + i, 8);
-      if (const std::uint64_t found = SpecialBytes(word))
-        return i + static_cast<std::size_t>(std::countr_zero(found)) / 8;
+      if (const auto found = SpecialBytes(Load<std::uint64_t>(s.data() + i))) return i + first(found);
     }
+    // The last few together with some that were seen before, rather than one by one.
+    const auto found = SpecialBytes(Load<std::uint64_t>(s.data() + s.size() - 8));
+    return found ? s.size() - 8 + first(found) : s.size();
   }
   while (i < s.size() && !kSpecial[static_cast<unsigned char>(s[i])]) ++i;
   return i;
