@@ -140,18 +140,20 @@ void H1ServerSession::Fill(std::string& out, std::size_t limit) {
   out.append(std::exchange(control_, {}));
   while (state_ == State::kAnswer && out.size() < limit) {
     stream_->Collect();
-    if (stream_->aborted() && stream_->available() == 0) {
-      // Half an answer cannot be taken back: cutting the connection tells the client that it is not whole.
-      return channel_.Close(Error(Reason::kConnection, "the answer was abandoned"));
+    const bool complete = AppendAnswer(out, limit);
+    if (stream_->aborted() && stream_->available() == 0 && state_ == State::kAnswer) {
+      // Half an answer cannot be taken back: that it lacks its end tells the client.
+      state_ = State::kFinished;
+      break;
     }
-    if (!AppendAnswer(out, limit)) break;
+    if (!complete) break;
     FinishAnswer();
     out.append(std::exchange(control_, {}));
   }
   if (state_ != State::kRaw) return;
   stream_->Collect();
   stream_->Take(std::min(stream_->available(), limit), out);
-  if (stream_->ended() && stream_->available() == 0) state_ = State::kFinished;
+  if (stream_->available() == 0 && stream_->ended()) state_ = State::kFinished;
 }
 
 bool H1ServerSession::AppendAnswer(std::string& out, std::size_t limit) {
@@ -167,7 +169,7 @@ bool H1ServerSession::AppendAnswer(std::string& out, std::size_t limit) {
     }
   }
   if (const std::size_t n = std::min(stream_->available(), limit); n > 0) AppendBody(n, out);
-  if (!stream_->ended() || stream_->available() > 0) return false;
+  if (stream_->available() > 0 || !stream_->ended()) return false;
   if (chunked_) out += "0\r\n\r\n";
   return true;
 }

@@ -75,7 +75,7 @@ struct H2ServerSession::Callbacks {
     if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST)
       self.OnHeadersComplete(*stream, end);
     else if (end && (frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS))
-      self.OnComplete(*stream);
+      self.OnEnd(*stream);
     return 0;
   }
 
@@ -93,9 +93,10 @@ struct H2ServerSession::Callbacks {
 
   static ssize_t ReadBody(nghttp2_session*, std::int32_t, std::uint8_t*, std::size_t length,
                           std::uint32_t* flags, nghttp2_data_source* source, void*) {
-    const auto& answer = *static_cast<const ServerStream*>(source->ptr);
-    const std::size_t n = std::min(length, answer.available());
-    if (n == answer.available() && answer.ended()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    auto& answer = *static_cast<ServerStream*>(source->ptr);
+    const std::size_t available = answer.available();
+    const std::size_t n = std::min(length, available);
+    if (n == available && answer.ended()) *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (n > 0) *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (n == 0 && answer.aborted()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // resets the stream
     if (n == 0 && !answer.ended()) return NGHTTP2_ERR_DEFERRED;
@@ -208,6 +209,12 @@ void H2ServerSession::OnComplete(Stream& stream) {
   if (!stream.answer) ready_.push_back(stream.id);
 }
 
+void H2ServerSession::OnEnd(Stream& stream) {
+  // A WebSocket's request was complete with its head; this is the peer closing its side.
+  if (stream.websocket && stream.answer) stream.answer->End();
+  OnComplete(stream);
+}
+
 void H2ServerSession::MakeAnswer(Stream& stream) {
   ServerStream::Traits traits;
   traits.id = stream.id;
@@ -264,9 +271,8 @@ void H2ServerSession::OnNotified(Notifiable& item) {
 
 void H2ServerSession::Update(Stream& stream) {
   ServerStream& answer = *stream.answer;
-  const std::size_t before = answer.available();
   if (!answer.Collect()) return;
-  unsent_ += answer.available() - before;
+  NoteOutput(stream);
   stream.since = Now();
   if (const auto head = answer.TakeHead())
     SubmitHead(stream, *head);
@@ -274,6 +280,12 @@ void H2ServerSession::Update(Stream& stream) {
     nghttp2_submit_rst_stream(h2_, NGHTTP2_FLAG_NONE, stream.id, NGHTTP2_INTERNAL_ERROR);
   else
     nghttp2_session_resume_data(h2_, stream.id);
+}
+
+void H2ServerSession::NoteOutput(Stream& stream) {
+  const bool has_output = stream.answer->available() > 0;
+  if (std::exchange(stream.has_output, has_output) == has_output) return;
+  with_output_ += has_output ? 1u : -1u;
 }
 
 void H2ServerSession::SubmitHead(Stream& stream, const ServerStream::Head& head) {
@@ -299,14 +311,14 @@ void H2ServerSession::SubmitContinue(Stream& stream) {
 void H2ServerSession::AppendData(std::int32_t stream_id, std::size_t size, std::string& out) {
   Stream* stream = Find(stream_id);
   stream->since = Now();
-  unsent_ -= size;
   stream->answer->Take(size, out);
+  NoteOutput(*stream);
 }
 
 void H2ServerSession::Fill(std::string& out, std::size_t limit) {
   H2Session::Fill(out, limit);
   // Whatever is left now waits for the client to open its windows.
-  if (out.empty() && unsent_ > 0 && sweep_at_ == SteadyTime::max())
+  if (out.empty() && with_output_ > 0 && sweep_at_ == SteadyTime::max())
     sweep_at_ = Now() + context_->limits.write_timeout;
 }
 
@@ -314,10 +326,8 @@ void H2ServerSession::OnStreamClosed(std::int32_t id) {
   const auto it = streams_.find(id);
   if (it == streams_.end()) return;
   if (!it->second.complete) --receiving_;
-  if (const auto& answer = it->second.answer) {
-    unsent_ -= answer->available();
-    answer->PeerGone();
-  }
+  with_output_ -= it->second.has_output ? 1 : 0;
+  if (it->second.answer) it->second.answer->PeerGone();
   streams_.erase(it);
   if (streams_.empty()) idle_since_ = Now();
 }
@@ -356,7 +366,7 @@ void H2ServerSession::Sweep(SteadyTime now) {
   const auto& limits = context_->limits;
   bool again = false;
   for (const auto& [id, stream] : streams_) {
-    const bool stalled = stream.answer && stream.answer->available() > 0;
+    const bool stalled = stream.has_output;
     if (stream.complete && !stalled) continue;
     again = true;
     if (now - stream.since >= (stalled ? limits.write_timeout : limits.head_timeout))

@@ -43,6 +43,7 @@ class H2ServerSession final : public H2Session {
     std::size_t discarded = 0;  // of a refused body
     bool websocket = false;     // extended CONNECT
     bool complete = false;
+    bool has_output = false;
     int refusal = 0;   // an HTTP status
     SteadyTime since;  // receiving, then of the last progress in sending
   };
@@ -60,6 +61,8 @@ class H2ServerSession final : public H2Session {
   int OnData(Stream& stream, std::string_view data);
   int Discard(Stream& stream, std::size_t size);
   void OnComplete(Stream& stream);
+  void OnEnd(Stream& stream);
+  void NoteOutput(Stream& stream);
   void OnStreamClosed(std::int32_t id);
   void DispatchReady();
   void StartHandler(Stream& stream);
@@ -76,8 +79,8 @@ class H2ServerSession final : public H2Session {
   std::unordered_map<std::int32_t, Stream> streams_;
   std::deque<std::int32_t> ready_;  // complete, waiting for a handler
   const std::shared_ptr<Running> running_ = std::make_shared<Running>();
-  std::size_t receiving_ = 0;  // streams not complete
-  std::size_t unsent_ = 0;     // bytes of answers collected and not yet framed
+  std::size_t receiving_ = 0;    // streams not complete
+  std::size_t with_output_ = 0;  // streams whose answer has bytes to be sent
   bool going_ = false;
   bool any_request_ = false;
   SteadyTime idle_since_;

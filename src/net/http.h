@@ -73,6 +73,8 @@ class WebSocket {
   virtual bool Send(Type type, std::string message) = 0;
   virtual std::size_t pending_bytes() const = 0;
   virtual void Close(int code, std::string_view reason) = 0;
+  // The protocol that was agreed on; "" if none.
+  virtual std::string_view subprotocol() const { return {}; }
 };
 
 // The answer to one request, on the server's side. Either Send once; or Begin, Write*, End; or

@@ -5,6 +5,7 @@
 
 #include "base/notification.h"
 #include "net/client_pool.h"
+#include "net/websocket_client.h"
 
 namespace flyball::net {
 
@@ -16,14 +17,16 @@ class HttpClient final : public Transport {
     for (int i = 0; i < std::max(1, context_->options.io_threads); ++i) {
       loops_.push_back(std::make_shared<IoLoop>("io-client-" + std::to_string(i)));
       pools_.push_back(std::make_shared<ClientPool>(loops_.back(), context_));
+      websockets_.push_back(std::make_shared<WebSocketChannels>());
     }
   }
 
   ~HttpClient() override {
     for (std::size_t i = 0; i < loops_.size(); ++i) {
       auto done = std::make_shared<Notification<bool>>();
-      loops_[i]->Post([pool = pools_[i], done] {
+      loops_[i]->Post([pool = pools_[i], websockets = websockets_[i], done] {
         pool->Close();
+        websockets->CloseAll();
         done->Set(true);
       });
       done->Wait();
@@ -38,15 +41,17 @@ class HttpClient final : public Transport {
     return call;
   }
 
-  void OpenWebSocket(Request, std::vector<std::string>,
-                     UniqueFunction<void(Result<std::shared_ptr<WebSocket>>)> done) override {
-    done(Unexpected(InternalError("no WebSockets")));
+  void OpenWebSocket(Request request, std::vector<std::string> subprotocols, WebSocketDone done) override {
+    const std::size_t i = next_++ % loops_.size();
+    OpenWebSocketOn(loops_[i], context_, websockets_[i], std::move(request), std::move(subprotocols),
+                    std::move(done));
   }
 
  private:
   const std::shared_ptr<const ClientContext> context_;
   std::vector<std::shared_ptr<IoLoop>> loops_;
   std::vector<std::shared_ptr<ClientPool>> pools_;  // one a loop
+  std::vector<std::shared_ptr<WebSocketChannels>> websockets_;
   std::atomic<std::size_t> next_{0};
 };
 

@@ -18,20 +18,27 @@ void ServerStream::NotifySession(bool needed) {
   if (needed) channel_->Notify(shared_from_this());
 }
 
-bool ServerStream::QueueHeadLocked(int status, Headers headers, bool streamed) {
+bool ServerStream::QueueHeadLocked(Head head) {
   if (stage_ != Stage::kUnanswered || aborted_) return false;
-  head_.emplace(Head{status, std::move(headers), streamed});
+  head_.emplace(std::move(head));
   stage_ = Stage::kBegun;
   return true;
 }
 
 void ServerStream::Send(int status, Headers headers, std::string body) {
-  if (status >= 200 && status != 204 && status != 304)
+  const bool gzip = traits_.accepts_gzip && !traits_.no_body &&
+                    body.size() >= context_->limits.gzip_threshold && !headers.Has("content-encoding");
+  if (gzip) {
+    headers.Set("content-encoding", "gzip");
+    headers.Add("vary", "Accept-Encoding");
+    headers.Remove("content-length");
+  } else if (status >= 200 && status != 204 && status != 304) {
     headers.Set("content-length", std::to_string(body.size()));
+  }
   bool notify = false;
   {
     MutexLock lock(mu_);
-    if (!QueueHeadLocked(status, std::move(headers), false)) return;
+    if (!QueueHeadLocked({status, std::move(headers), gzip, gzip})) return;
     stage_ = Stage::kEnded;
     if (!body.empty() && !traits_.no_body && !closed()) {
       pending_.fetch_add(body.size(), std::memory_order_relaxed);
@@ -46,7 +53,7 @@ void ServerStream::Begin(int status, Headers headers) {
   bool notify = false;
   {
     MutexLock lock(mu_);
-    if (!QueueHeadLocked(status, std::move(headers), true)) return;
+    if (!QueueHeadLocked({status, std::move(headers), true, false})) return;
     notify = NeedsNotifyLocked();
   }
   NotifySession(notify);
@@ -84,8 +91,9 @@ void ServerStream::Abandon() {
   std::vector<Closure> dropped;
   {
     MutexLock lock(mu_);
+    if (upgraded_) return;  // the WebSocket has taken over
     dropped.swap(on_close_);
-    if (stage_ == Stage::kEnded || upgraded() || closed()) return;
+    if (stage_ == Stage::kEnded || closed()) return;
     aborted_ = true;
     notify = NeedsNotifyLocked();
   }
@@ -124,6 +132,10 @@ bool ServerStream::Collect() {
   MutexLock lock(mu_);
   if (!std::exchange(notified_, false)) return false;
   if (head_) head_out_ = std::exchange(head_, std::nullopt);
+  if (head_out_ && head_out_->gzip && !chunks_.empty()) {
+    gzip_ = std::make_unique<GzipSource>(std::move(chunks_.front()));
+    chunks_.clear();
+  }
   for (const auto& chunk : chunks_) available_ += chunk->size();
   if (outbox_next_ == outbox_.size()) {
     outbox_.clear();
@@ -136,6 +148,18 @@ bool ServerStream::Collect() {
   ended_out_ = stage_ == Stage::kEnded;
   aborted_out_ = aborted_ && !ended_out_;
   return true;
+}
+
+void ServerStream::Compress() {
+  const std::size_t before = gzip_->input_left();
+  Bytes piece = MakeBytes(gzip_->Next());
+  pending_.fetch_add(piece->size(), std::memory_order_relaxed);
+  pending_.fetch_sub(before - gzip_->input_left(), std::memory_order_relaxed);
+  if (gzip_->done()) gzip_ = nullptr;
+  available_ += piece->size();
+  outbox_.clear();
+  outbox_next_ = outbox_offset_ = 0;
+  outbox_.push_back(std::move(piece));
 }
 
 void ServerStream::Take(std::size_t n, std::string& out) {
@@ -181,25 +205,61 @@ void ServerStream::AnnounceClose() {
 }
 
 void ServerStream::PeerGone() {
+  std::shared_ptr<WebSocketStream> websocket;
   {
     MutexLock lock(mu_);
     if (closed_.exchange(true)) return;
+    websocket.swap(websocket_);
     chunks_.clear();
     outbox_.clear();
     outbox_next_ = outbox_offset_ = available_ = 0;
     pending_.store(0, std::memory_order_relaxed);
   }
+  gzip_ = nullptr;
   AnnounceClose();
   RunDrained();
-  raw_reader_ = nullptr;
+  if (websocket) websocket->OnGone();
 }
 
-Result<std::shared_ptr<WebSocket>> ServerStream::AcceptWebSocket(std::string_view) {
-  return Unexpected(BadRequest("the request is not a WebSocket upgrade"));
+Headers ServerStream::WebSocketHeaders(std::string_view subprotocol) const {
+  Headers headers;
+  if (traits_.id == 0) {
+    headers.Add("upgrade", "websocket");
+    headers.Add("connection", "Upgrade");
+    headers.Add("sec-websocket-accept", WebSocketAccept(traits_.websocket_key));
+  }
+  if (!subprotocol.empty()) headers.Add("sec-websocket-protocol", std::string(subprotocol));
+  return headers;
+}
+
+Result<std::shared_ptr<WebSocket>> ServerStream::AcceptWebSocket(std::string_view subprotocol) {
+  if (!traits_.websocket) return Unexpected(BadRequest("the request is not a WebSocket upgrade"));
+  auto websocket = std::make_shared<WebSocketStream>(WebSocketStream::Side::kServer, channel_->shared_loop(),
+                                                     shared_from_this(), std::string(subprotocol));
+  bool notify = false;
+  {
+    MutexLock lock(mu_);
+    if (closed()) return Unexpected(Error(Reason::kConnection, "the peer is gone"));
+    if (!QueueHeadLocked({traits_.id == 0 ? 101 : 200, WebSocketHeaders(subprotocol), true, false}))
+      return Unexpected(InternalError("the request was answered already"));
+    upgraded_ = true;
+    websocket_ = websocket;
+    notify = NeedsNotifyLocked();
+  }
+  NotifySession(notify);
+  OnClose([weak = std::weak_ptr(websocket)] {
+    if (auto w = weak.lock()) w->Close(kWsGoingAway, "the server is shutting down");
+  });
+  return std::shared_ptr<WebSocket>(std::move(websocket));
 }
 
 void ServerStream::OnRawBytes(std::string_view data) {
-  if (raw_reader_) raw_reader_(data);
+  std::shared_ptr<WebSocketStream> websocket;  // a reference of its own: what comes may end the stream
+  {
+    MutexLock lock(mu_);
+    websocket = websocket_;
+  }
+  if (websocket) websocket->OnBytes(data);
 }
 
 }  // namespace flyball::net

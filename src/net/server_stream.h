@@ -11,12 +11,15 @@
 
 #include "base/mutex.h"
 #include "net/channel.h"
+#include "net/gzip.h"
 #include "net/http.h"
 #include "net/server_context.h"
+#include "net/websocket_stream.h"
 
 namespace flyball::net {
 
 class ServerStream final : public ResponseStream,
+                           public ByteStream,
                            public Notifiable,
                            public std::enable_shared_from_this<ServerStream> {
  public:
@@ -53,14 +56,19 @@ class ServerStream final : public ResponseStream,
     int status = 0;
     Headers headers;
     bool streamed = false;  // length unknown
+    bool gzip = false;      // the one chunk that follows is to be compressed
   };
   // Takes over what the handler has queued since the last time. True if there is anything new.
   bool Collect();
   // The head, once, after it was collected.
   std::optional<Head> TakeHead() { return std::exchange(head_out_, std::nullopt); }
-  // Collected bytes not yet taken.
-  std::size_t available() const { return available_; }
-  bool ended() const { return ended_out_; }
+  // Collected bytes not yet taken; compresses some more if there are none.
+  std::size_t available() {
+    if (available_ == 0 && gzip_) Compress();
+    return available_;
+  }
+  // Everything has been collected (and compressed).
+  bool ended() const { return ended_out_ && !gzip_; }
   // Abandoned without an end.
   bool aborted() const { return aborted_out_; }
   // Moves n <= available() bytes to the end of `out`.
@@ -72,9 +80,7 @@ class ServerStream final : public ResponseStream,
   const Traits& traits() const { return traits_; }
 
   // A stream after AcceptWebSocket: bytes from the peer go here.
-  bool upgraded() const { return upgraded_.load(std::memory_order_acquire); }
   void OnRawBytes(std::string_view data);
-  void SetRawReader(UniqueFunction<void(std::string_view)> fn) { raw_reader_ = std::move(fn); }
 
  private:
   enum class Stage { kUnanswered, kBegun, kEnded };
@@ -85,22 +91,25 @@ class ServerStream final : public ResponseStream,
 
   // Requires mu_ just released: tells the session, unless told already.
   void NotifySession(bool needed);
-  bool QueueHeadLocked(int status, Headers headers, bool streamed) REQUIRES(mu_);
+  bool QueueHeadLocked(Head head) REQUIRES(mu_);
   bool NeedsNotifyLocked() REQUIRES(mu_);
   void RunDrained();
+  void Compress();
+  Headers WebSocketHeaders(std::string_view subprotocol) const;
 
   const std::shared_ptr<Channel> channel_;
   const std::shared_ptr<ServerContext> context_;
   const Traits traits_;
   std::atomic<std::size_t> pending_{0};
   std::atomic<bool> closed_{false};
-  std::atomic<bool> upgraded_{false};
 
   Mutex mu_;
   Stage stage_ GUARDED_BY(mu_) = Stage::kUnanswered;
   bool aborted_ GUARDED_BY(mu_) = false;
   bool notified_ GUARDED_BY(mu_) = false;
   bool close_announced_ GUARDED_BY(mu_) = false;
+  bool upgraded_ GUARDED_BY(mu_) = false;
+  std::shared_ptr<WebSocketStream> websocket_ GUARDED_BY(mu_);
   std::optional<Head> head_ GUARDED_BY(mu_);
   std::vector<Bytes> chunks_ GUARDED_BY(mu_);
   std::vector<Drain> drains_ GUARDED_BY(mu_);
@@ -115,7 +124,7 @@ class ServerStream final : public ResponseStream,
   std::size_t available_ = 0;
   bool ended_out_ = false;
   bool aborted_out_ = false;
-  UniqueFunction<void(std::string_view)> raw_reader_;
+  std::unique_ptr<GzipSource> gzip_;
 };
 
 }  // namespace flyball::net

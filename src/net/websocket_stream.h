@@ -1,0 +1,74 @@
+// WebSocketStream: a WebSocket over any stream of bytes: an upgraded HTTP/1.1 connection, or a stream of
+// HTTP/2.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/mutex.h"
+#include "net/http.h"
+#include "net/io_loop.h"
+#include "net/websocket_frames.h"
+
+namespace flyball::net {
+
+// What frames are sent through. Thread-safe.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  // Queues; false if the other side is gone.
+  virtual bool Write(Bytes bytes) = 0;
+  // Nothing more will be written.
+  virtual void End() = 0;
+  virtual std::size_t pending_bytes() const = 0;
+};
+
+// Flow: kOpen -> (Close here: kClosing -> the peer's close frame, or a time-out) or (the peer's close frame,
+// answered)
+// -> kClosed. The connection keeps it alive until then.
+// Messages that come before OnMessage was called wait for it.
+class WebSocketStream final : public WebSocket, public std::enable_shared_from_this<WebSocketStream> {
+ public:
+  enum class Side { kServer, kClient };
+  WebSocketStream(Side side, std::shared_ptr<IoLoop> loop, std::shared_ptr<ByteStream> bytes,
+                  std::string subprotocol);
+  ~WebSocketStream() override;
+
+  void OnMessage(UniqueFunction<void(Type, std::string)> fn) override;
+  void OnClose(Closure fn) override;
+  bool Send(Type type, std::string message) override;
+  std::size_t pending_bytes() const override { return bytes_->pending_bytes(); }
+  void Close(int code, std::string_view reason) override;
+  std::string_view subprotocol() const override { return subprotocol_; }
+
+  // On the loop: bytes from the peer; and the end of everything.
+  void OnBytes(std::string_view data);
+  void OnGone();
+
+ private:
+  enum class State { kOpen, kClosing, kClosed };
+
+  void OnFrame(WebSocketOpcode opcode, std::string payload);
+  void OnPeerClose(const std::string& payload);
+  void DeliverWaiting();
+  bool SendFrame(WebSocketOpcode opcode, std::string_view payload) REQUIRES(mu_);
+
+  const Side side_;
+  const std::shared_ptr<IoLoop> loop_;
+  const std::shared_ptr<ByteStream> bytes_;
+  const std::string subprotocol_;
+  WebSocketReader reader_;
+  bool input_over_ = false;
+
+  Mutex mu_;
+  State state_ GUARDED_BY(mu_) = State::kOpen;
+  std::deque<std::pair<Type, std::string>> waiting_ GUARDED_BY(mu_);
+  bool has_listener_ GUARDED_BY(mu_) = false;
+  bool gone_ GUARDED_BY(mu_) = false;
+  Closure on_close_ GUARDED_BY(mu_);
+  UniqueFunction<void(Type, std::string)> on_message_;  // set once, then used on the loop only
+};
+
+}  // namespace flyball::net
