@@ -7,6 +7,7 @@
 
 namespace flyball::api {
 
+extern const KindHooks kCustomResourceDefinitionHooks;
 extern const KindHooks kStatefulSetHooks;
 
 // Every kind's hooks, in no particular order.
