@@ -8,6 +8,7 @@
 #include "controller/event_recorder.h"
 #include "controller/expectations.h"
 #include "controller/leader_elector.h"
+#include "controller/main.h"
 #include "controller/manager.h"
 #include "controller/owner.h"
 #include "controller/retry.h"

@@ -9,9 +9,9 @@
 //                Field{"vlan", &NetworkSpec::vlan, {.minimum = 1, .maximum = 4094}});
 //   };
 //
-// Field types: bool, integers, double, std::string, json::Value (any JSON), std::optional, std::vector,
-// std::map<std::string, ...> of those, other structs with kFields, and any type with its own
-// FromJson/ToJson found by argument-dependent lookup.
+// Field types: bool, integers, double, std::string, api::Time, api::Quantity, api::IntOrString, json::Value
+// (any JSON), std::optional, std::vector, std::map<std::string, ...> of those, other structs with kFields,
+// and any type with its own FromJson/ToJson found by argument-dependent lookup: the API's own structs.
 //
 // Written is what Go's omitempty writes: empty strings, lists and maps, zero numbers, false and empty
 // optionals are left out, except required fields.
@@ -29,6 +29,9 @@
 #include <utility>
 #include <vector>
 
+#include "api/int_or_string.h"
+#include "api/quantity.h"
+#include "api/time.h"
 #include "base/result.h"
 #include "json/value.h"
 
@@ -146,6 +149,16 @@ Status DecodeMap(const json::Value& value, Map* out) {
   return {};
 }
 
+// A value written as a string and read by a parser of its own.
+template <typename T>
+Status DecodeText(const json::Value& value, Result<T> (*parse)(std::string_view), T* out) {
+  if (!value.is_string()) return WrongType(value, "string");
+  auto parsed = parse(value.as_string());
+  if (!parsed) return Unexpected(parsed.error());
+  *out = std::move(*parsed);
+  return {};
+}
+
 template <typename T>
 Status Decode(const json::Value& value, T* out) {
   if constexpr (std::is_same_v<T, json::Value>) {
@@ -168,6 +181,13 @@ Status Decode(const json::Value& value, T* out) {
     if (!value.is_string()) return WrongType(value, "string");
     *out = std::string(value.as_string());
     return {};
+  } else if constexpr (std::is_same_v<T, api::Time>) {
+    return DecodeText(value, &api::ParseTime, out);
+  } else if constexpr (std::is_same_v<T, api::Quantity>) {
+    return DecodeText(value, &api::Quantity::Parse, out);
+  } else if constexpr (std::is_same_v<T, api::IntOrString>) {
+    *out = api::IntOrString::From(value);
+    return {};
   } else if constexpr (IsOptional<T>::value) {
     return Decode(value, &out->emplace());
   } else if constexpr (IsVector<T>::value) {
@@ -187,6 +207,12 @@ json::Value Encode(const T& field) {
     return json::Value(static_cast<long long>(field));
   } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
     return json::Value(field);
+  } else if constexpr (std::is_same_v<T, api::Time>) {
+    return field.IsZero() ? json::Value() : json::Value(api::FormatTime(field));
+  } else if constexpr (std::is_same_v<T, api::Quantity>) {
+    return json::Value(field.ToString());
+  } else if constexpr (std::is_same_v<T, api::IntOrString>) {
+    return field.ToJson();
   } else if constexpr (IsOptional<T>::value) {
     return field ? Encode(*field) : json::Value();
   } else if constexpr (IsVector<T>::value) {

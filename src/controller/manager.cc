@@ -43,6 +43,18 @@ void Manager::AddRunnable(std::string name, Runnable runnable, bool needs_leader
       std::make_shared<Supervised>(Supervised{std::move(name), std::move(runnable), needs_leader}));
 }
 
+void Manager::AddCrd(json::Value crd) {
+  MutexLock lock(mu_);
+  for (const json::Value& known : crds_)
+    if (known["metadata"] == std::as_const(crd)["metadata"]) return;
+  crds_.push_back(std::move(crd));
+}
+
+std::vector<json::Value> Manager::crds() const {
+  MutexLock lock(mu_);
+  return crds_;
+}
+
 void Manager::AddHealthCheck(std::string name, Check check) {
   MutexLock lock(mu_);
   health_[std::move(name)] = std::move(check);

@@ -53,6 +53,10 @@ class Manager {
   using Runnable = std::function<Status(std::stop_token)>;
   void AddRunnable(std::string name, Runnable runnable, bool needs_leader = true);
 
+  // The CustomResourceDefinitions of the custom kinds this program is For: added by the builders.
+  void AddCrd(json::Value crd);
+  std::vector<json::Value> crds() const;
+
   // Not ready, or not healthy, while any check fails.
   using Check = std::function<Status()>;
   void AddHealthCheck(std::string name, Check check);
@@ -93,6 +97,7 @@ class Manager {
   mutable Mutex mu_;
   std::vector<std::shared_ptr<Controller>> controllers_ GUARDED_BY(mu_);
   std::vector<std::shared_ptr<Supervised>> runnables_ GUARDED_BY(mu_);
+  std::vector<json::Value> crds_ GUARDED_BY(mu_);
   std::map<std::string, Check> health_ GUARDED_BY(mu_);
   std::map<std::string, Check> ready_ GUARDED_BY(mu_);
   bool started_ GUARDED_BY(mu_) = false;

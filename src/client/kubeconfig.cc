@@ -1,0 +1,239 @@
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "client/config.h"
+#include "client/credentials.h"
+#include "json/json.h"
+#include "json/yaml.h"
+#include "net/pki.h"
+
+namespace flyball {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One kubeconfig file, or several merged: of entries with one name the first counts.
+struct Kubeconfig {
+  struct Entry {
+    std::string name;
+    json::Value value;
+    std::string directory;  // of its file: relative paths begin here
+  };
+  std::vector<Entry> clusters, users, contexts;
+  std::string current_context;
+
+  static const Entry* Find(const std::vector<Entry>& entries, std::string_view name) {
+    for (const Entry& entry : entries)
+      if (entry.name == name) return &entry;
+    return nullptr;
+  }
+
+  Status Merge(std::string_view text, const std::string& directory) {
+    auto parsed = json::ParseYaml(text);
+    if (!parsed) return Unexpected(parsed.error().Annotate("kubeconfig"));
+    const json::Value& root = *parsed;
+    if (current_context.empty()) current_context = root["current-context"].string_or("");
+    MergeList(root["clusters"], "cluster", directory, clusters);
+    MergeList(root["users"], "user", directory, users);
+    MergeList(root["contexts"], "context", directory, contexts);
+    return {};
+  }
+
+  static void MergeList(const json::Value& list, std::string_view member, const std::string& directory,
+                        std::vector<Entry>& into) {
+    if (!list.is_array()) return;
+    for (const json::Value& item : list.as_array()) {
+      const std::string name(item["name"].string_or(""));
+      if (!Find(into, name)) into.push_back({name, item[member], directory});
+    }
+  }
+};
+
+std::string Absolute(std::string_view path, const std::string& directory) {
+  const fs::path p(path);
+  return p.is_absolute() || directory.empty() ? p.string() : (fs::path(directory) / p).string();
+}
+
+// The bytes of `<field>-data` (base64) or of the file `<field>` names; "" if neither is there.
+Result<std::string> DataOrFile(const Kubeconfig::Entry& entry, const std::string& field) {
+  const std::string_view inline_data = entry.value[field + "-data"].string_or("");
+  if (!inline_data.empty()) {
+    auto decoded = net::Base64Decode(inline_data);
+    if (!decoded)
+      return Unexpected(BadRequest("kubeconfig: " + field + "-data of \"" + entry.name + "\" is not base64"));
+    return decoded;
+  }
+  const std::string_view path = entry.value[field].string_or("");
+  if (path.empty()) return std::string();
+  return ReadFile(Absolute(path, entry.directory));
+}
+
+Status ReadCluster(const Kubeconfig::Entry& entry, ClientConfig* config) {
+  net::ClientOptions& http = config->http;
+  http.url = entry.value["server"].string_or("");
+  if (http.url.empty())
+    return Unexpected(BadRequest("kubeconfig: cluster \"" + entry.name + "\" has no server"));
+  FLYBALL_ASSIGN(http.tls.ca_pem, DataOrFile(entry, "certificate-authority"));
+  http.tls.insecure_skip_verify = entry.value["insecure-skip-tls-verify"].bool_or(false);
+  http.tls.server_name = entry.value["tls-server-name"].string_or("");
+  http.proxy_url = entry.value["proxy-url"].string_or("");
+  return {};
+}
+
+ExecPlugin ReadExec(const json::Value& exec, const Kubeconfig::Entry& cluster, const std::string& directory) {
+  ExecPlugin plugin;
+  const std::string_view command = exec["command"].string_or("");
+  // As upstream: a command with a slash is a path, relative to the file; else it is looked up.
+  const bool is_path = command.find('/') != std::string_view::npos;
+  plugin.command = is_path ? Absolute(command, directory) : std::string(command);
+  if (exec["args"].is_array())
+    for (const json::Value& arg : exec["args"].as_array()) plugin.args.emplace_back(arg.string_or(""));
+  if (exec["env"].is_array())
+    for (const json::Value& var : exec["env"].as_array())
+      plugin.env.emplace_back(var["name"].string_or(""), var["value"].string_or(""));
+  plugin.api_version = exec["apiVersion"].string_or(plugin.api_version);
+  plugin.install_hint = exec["installHint"].string_or("");
+  if (exec["provideClusterInfo"].bool_or(false)) {
+    json::Object info{{"server", cluster.value["server"]}};
+    for (const char* field :
+         {"tls-server-name", "insecure-skip-tls-verify", "certificate-authority-data", "proxy-url"})
+      if (const json::Value* v = cluster.value.Find(field)) info.Set(field, *v);
+    plugin.cluster = json::Value(std::move(info));
+  }
+  return plugin;
+}
+
+Status UseExec(ExecPlugin plugin, ClientConfig* config, const Clock& clock) {
+  auto first = RunExecPlugin(plugin);
+  if (!first) return Unexpected(first.error());
+  if (!first->certificate_pem.empty()) {
+    config->http.tls.certificate_pem = first->certificate_pem;
+    config->http.tls.private_key_pem = first->private_key_pem;
+  }
+  config->credentials = ExecCredentials(std::move(plugin), std::move(*first), clock);
+  return {};
+}
+
+Status ReadUser(const Kubeconfig::Entry& entry, const Kubeconfig::Entry& cluster, ClientConfig* config,
+                const Clock& clock) {
+  const json::Value& user = entry.value;
+  FLYBALL_ASSIGN(config->http.tls.certificate_pem, DataOrFile(entry, "client-certificate"));
+  FLYBALL_ASSIGN(config->http.tls.private_key_pem, DataOrFile(entry, "client-key"));
+  config->rest.impersonate_user = user["as"].string_or("");
+  if (user["as-groups"].is_array())
+    for (const json::Value& group : user["as-groups"].as_array())
+      config->rest.impersonate_groups.emplace_back(group.string_or(""));
+  if (user.Find("auth-provider"))
+    return Unexpected(
+        BadRequest("kubeconfig: auth-provider of user \"" + entry.name + "\" is not supported; use exec"));
+  const std::string_view token_file = user["tokenFile"].string_or("");
+  const std::string_view token = user["token"].string_or("");
+  if (!token_file.empty())
+    config->credentials = TokenFile(Absolute(token_file, entry.directory), clock);
+  else if (!token.empty())
+    config->credentials = BearerToken(std::string(token));
+  else if (const json::Value* name = user.Find("username"))
+    config->credentials =
+        BasicAuth(std::string(name->string_or("")), std::string(user["password"].string_or("")));
+  else if (const json::Value* exec = user.Find("exec"); exec && exec->is_object())
+    return UseExec(ReadExec(*exec, cluster, entry.directory), config, clock);
+  return {};
+}
+
+Result<ClientConfig> Resolve(const Kubeconfig& file, const std::string& wanted, const Clock& clock) {
+  const std::string& name = wanted.empty() ? file.current_context : wanted;
+  if (name.empty()) return Unexpected(BadRequest("kubeconfig: no current-context is set"));
+  const auto* context = Kubeconfig::Find(file.contexts, name);
+  if (!context) return Unexpected(BadRequest("kubeconfig: context \"" + name + "\" does not exist"));
+  const std::string cluster_name(context->value["cluster"].string_or(""));
+  const auto* cluster = Kubeconfig::Find(file.clusters, cluster_name);
+  if (!cluster) return Unexpected(BadRequest("kubeconfig: cluster \"" + cluster_name + "\" does not exist"));
+
+  ClientConfig config;
+  config.default_namespace = context->value["namespace"].string_or("default");
+  FLYBALL_TRY(ReadCluster(*cluster, &config));
+  const std::string user_name(context->value["user"].string_or(""));
+  if (user_name.empty()) return config;
+  const auto* user = Kubeconfig::Find(file.users, user_name);
+  if (!user) return Unexpected(BadRequest("kubeconfig: user \"" + user_name + "\" does not exist"));
+  FLYBALL_TRY(ReadUser(*user, *cluster, &config, clock));
+  return config;
+}
+
+std::string Env(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::vector<std::string> Paths(const KubeconfigParams& params) {
+  if (!params.path.empty()) return {params.path};
+  std::vector<std::string> paths;
+  std::string list = Env("KUBECONFIG");
+  while (!list.empty()) {
+    const std::size_t colon = list.find(':');
+    if (colon != 0) paths.push_back(list.substr(0, colon));
+    list = colon == std::string::npos ? "" : list.substr(colon + 1);
+  }
+  if (paths.empty()) paths.push_back(Env("HOME") + "/.kube/config");
+  return paths;
+}
+
+constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount/";
+
+}  // namespace
+
+Result<ClientConfig> ParseKubeconfig(std::string_view yaml, const std::string& directory,
+                                     const std::string& context, const Clock& clock) {
+  Kubeconfig file;
+  FLYBALL_TRY(file.Merge(yaml, directory));
+  return Resolve(file, context, clock);
+}
+
+Result<ClientConfig> LoadKubeconfig(const KubeconfigParams& params, const Clock& clock) {
+  Kubeconfig merged;
+  bool any = false;
+  const auto paths = Paths(params);
+  for (const std::string& path : paths) {
+    auto text = ReadFile(path);
+    // As upstream: files of the list that do not exist are skipped.
+    if (!text && paths.size() > 1) continue;
+    if (!text) return Unexpected(text.error());
+    any = true;
+    FLYBALL_TRY(merged.Merge(*text, fs::absolute(path).parent_path().string()));
+  }
+  if (!any) return Unexpected(Error(Reason::kNotFound, "no kubeconfig found"));
+  return Resolve(merged, params.context, clock);
+}
+
+Result<ClientConfig> LoadInClusterConfig(const Clock& clock) {
+  const std::string host = Env("KUBERNETES_SERVICE_HOST"), port = Env("KUBERNETES_SERVICE_PORT");
+  if (host.empty() || port.empty())
+    return Unexpected(
+        Error(Reason::kNotFound,
+              "not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be set"));
+  ClientConfig config;
+  const bool ipv6 = host.find(':') != std::string::npos;
+  config.http.url = "https://" + (ipv6 ? "[" + host + "]" : host) + ":" + port;
+  const std::string directory = kServiceAccount;
+  FLYBALL_ASSIGN(config.http.tls.ca_pem, ReadFile(directory + "ca.crt"));
+  config.credentials = TokenFile(directory + "token", clock);
+  if (auto ns = ReadFile(directory + "namespace"); ns && !ns->empty()) config.default_namespace = *ns;
+  return config;
+}
+
+Result<ClientConfig> LoadConfig(const KubeconfigParams& params, const Clock& clock) {
+  if (!params.path.empty() || !params.context.empty()) return LoadKubeconfig(params, clock);
+  auto in_cluster = LoadInClusterConfig(clock);
+  if (in_cluster) return in_cluster;
+  return LoadKubeconfig(params, clock);
+}
+
+Result<std::shared_ptr<RestClient>> NewRestClient(const ClientConfig& config, const Runtime& runtime) {
+  auto transport = net::NewHttpClient(config.http);
+  if (!transport) return Unexpected(transport.error());
+  return std::make_shared<RestClient>(std::shared_ptr<net::Transport>(std::move(*transport)), runtime,
+                                      config.rest, config.credentials);
+}
+
+}  // namespace flyball

@@ -1,0 +1,90 @@
+#include "client/subprocess.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+extern char** environ;
+
+namespace flyball {
+namespace {
+
+std::vector<std::string> Environment(const std::vector<std::pair<std::string, std::string>>& added) {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text(*entry);
+    const std::string_view name = text.substr(0, text.find('='));
+    bool replaced = false;
+    for (const auto& [key, value] : added) replaced = replaced || key == name;
+    if (!replaced) out.emplace_back(text);
+  }
+  for (const auto& [key, value] : added) out.push_back(key + "=" + value);
+  return out;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  for (std::string& s : strings) out.push_back(s.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+std::string ReadAll(int fd) {
+  std::string out;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t n = read(fd, buffer, sizeof buffer);
+    if (n > 0)
+      out.append(buffer, static_cast<std::size_t>(n));
+    else if (n == 0 || errno != EINTR)
+      return out;
+  }
+}
+
+}  // namespace
+
+Result<ProcessOutput> RunProcess(const std::string& command, const std::vector<std::string>& args,
+                                 const std::vector<std::pair<std::string, std::string>>& env) {
+  std::vector<std::string> argv_strings{command};
+  argv_strings.insert(argv_strings.end(), args.begin(), args.end());
+  std::vector<std::string> env_strings = Environment(env);
+  const auto argv = Pointers(argv_strings), envp = Pointers(env_strings);
+
+  int pipe_fds[2];
+  if (pipe2(pipe_fds, O_CLOEXEC) != 0) return Unexpected(InternalError(std::strerror(errno)));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, pipe_fds[1], STDOUT_FILENO);
+  // Signals we have blocked are none of its business.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t pid = 0;
+  const int failed = posix_spawnp(&pid, command.c_str(), &actions, &attributes, argv.data(), envp.data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  close(pipe_fds[1]);
+  if (failed != 0) {
+    close(pipe_fds[0]);
+    const Reason reason = failed == ENOENT ? Reason::kNotFound : Reason::kInternalError;
+    return Unexpected(Error(reason, "cannot run " + command + ": " + std::strerror(failed)));
+  }
+  ProcessOutput output;
+  output.out = ReadAll(pipe_fds[0]);
+  close(pipe_fds[0]);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  output.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return output;
+}
+
+}  // namespace flyball

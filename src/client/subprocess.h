@@ -1,0 +1,21 @@
+// Running another program and reading what it prints.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace flyball {
+
+struct ProcessOutput {
+  int exit_code = 0;
+  std::string out;  // standard output; standard error goes where ours goes
+};
+
+// Blocks until it ends. The environment is ours with `env` added. NotFound if there is no such program.
+Result<ProcessOutput> RunProcess(const std::string& command, const std::vector<std::string>& args,
+                                 const std::vector<std::pair<std::string, std::string>>& env);
+
+}  // namespace flyball
