@@ -122,6 +122,12 @@ Result<SqliteConnection> SqliteConnection::Open(const std::string& path, Mode mo
   return connection;
 }
 
+Status SqliteConnection::ForbidCheckpoints() {
+  if (sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr) != SQLITE_OK)
+    return Unexpected(SqliteError(db_.get()));
+  return Execute("PRAGMA wal_autocheckpoint = 0");
+}
+
 Status SqliteConnection::Execute(const std::string& sql) {
   if (sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
     return Unexpected(SqliteError(db_.get()));

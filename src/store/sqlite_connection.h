@@ -63,6 +63,10 @@ class SqliteConnection {
   // `vfs`: the name of a registered SQLite VFS; empty: the default.
   static Result<SqliteConnection> Open(const std::string& path, Mode mode, const std::string& vfs = {});
 
+  // For those who only read: no checkpoint, neither by the way nor when closing. One beside the writer's
+  // would meet a defect of SQLite's (before 3.51.3) in which the two together can lose a transaction.
+  Status ForbidCheckpoints();
+
   Status Execute(const std::string& sql);
   Result<SqliteStatement> Prepare(std::string_view sql);
   // The first column of the first row, as a number or text.

@@ -25,8 +25,7 @@ Result<SqliteHistory::Reader*> SqliteHistory::Open() {
   if (reader_) return &*reader_;
   Reader reader;
   FLYBALL_ASSIGN(reader.connection, SqliteConnection::Open(path_, SqliteConnection::Mode::kReadWrite, vfs_));
-  // Never writes: without this it would run checkpoints of its own.
-  FLYBALL_TRY(reader.connection.Execute("PRAGMA query_only = ON; PRAGMA wal_autocheckpoint = 0"));
+  FLYBALL_TRY(reader.connection.ForbidCheckpoints());
   FLYBALL_ASSIGN(reader.rows, reader.connection.Prepare("SELECT " FLYBALL_LOG_COLUMNS
                                                         " FROM log WHERE id > ? AND id <= ? ORDER BY id"));
   FLYBALL_ASSIGN(reader.changes, reader.connection.Prepare("SELECT id, key, previous FROM log"
@@ -35,6 +34,11 @@ Result<SqliteHistory::Reader*> SqliteHistory::Open() {
                  reader.connection.Prepare("SELECT " FLYBALL_LOG_COLUMNS " FROM log WHERE id = ?"));
   reader_.emplace(std::move(reader));
   return &*reader_;
+}
+
+void SqliteHistory::Close() {
+  MutexLock lock(mu_);
+  reader_.reset();
 }
 
 Status SqliteHistory::CheckNotCompacted(Revision wanted) const {

@@ -29,7 +29,10 @@ class SqliteHistory final : public History {
   // before.
   Result<PastVersions> ChangedSince(std::string_view prefix, std::string_view start, Revision after,
                                     Revision up_to);
+  // The content of a version that ChangedSince(.., wanted, ..) has named.
   Result<KeyValue> Load(const std::string& key, LogId id, Revision wanted);
+  // Closes the file; a later read opens it again.
+  void Close();
 
  private:
   struct Reader {

@@ -8,16 +8,13 @@
 namespace flyball::store {
 namespace {
 
-// The write-ahead log is checkpointed when it has this many pages of 4 KB (16 MB), and again after each as
-// many more if a reader kept it from being reused.
-constexpr int kCheckpointPages = 4096;
 // Rows looked at by one Scrub: about a millisecond of work.
 constexpr std::size_t kScrubRows = 256;
 
 }  // namespace
 
-SqliteLog::SqliteLog(std::string path, SqliteConnection connection)
-    : path_(std::move(path)), connection_(std::move(connection)) {
+SqliteLog::SqliteLog(std::string path, SqliteConnection connection, int checkpoint_pages)
+    : path_(std::move(path)), checkpoint_pages_(checkpoint_pages), connection_(std::move(connection)) {
   sqlite3_wal_hook(
       connection_.handle(),
       [](void* log, sqlite3*, const char*, int pages) {
@@ -32,7 +29,8 @@ void SqliteLog::NoteWalPages(int pages) {
   if (pages < checkpointed_pages_) checkpointed_pages_ = 0;  // begun again from its start
 }
 
-Result<std::unique_ptr<SqliteLog>> SqliteLog::Open(const std::string& path, const std::string& vfs) {
+Result<std::unique_ptr<SqliteLog>> SqliteLog::Open(const std::string& path, const std::string& vfs,
+                                                   int checkpoint_pages) {
   FLYBALL_ASSIGN(SqliteConnection connection,
                  SqliteConnection::Open(path, SqliteConnection::Mode::kCreate, vfs));
   // Checkpoints are ours to time; the automatic one is off as soon as there is a WAL hook.
@@ -45,7 +43,7 @@ Result<std::unique_ptr<SqliteLog>> SqliteLog::Open(const std::string& path, cons
   }
   FLYBALL_TRY(connection.Execute("PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY"));
   FLYBALL_TRY(PrepareFile(connection, path));
-  std::unique_ptr<SqliteLog> log(new SqliteLog(path, std::move(connection)));
+  std::unique_ptr<SqliteLog> log(new SqliteLog(path, std::move(connection), checkpoint_pages));
   FLYBALL_ASSIGN(log->meta_, ReadMeta(log->connection_));
   FLYBALL_TRY(log->PrepareStatements());
   return log;
@@ -124,7 +122,12 @@ Result<Revision> SqliteLog::Settle() {
   if (connection_.InTransaction()) FLYBALL_TRY(rollback_.Run());
   // A commit whose fsync failed may lie in the write-ahead log and come back after a crash. This one, once
   // durable, stands in its place there.
-  FLYBALL_TRY(InTransaction([&] { return SetMeta("barrier", ++barrier_); }));
+  const auto barrier = [&] { return InTransaction([&] { return SetMeta("barrier", ++barrier_); }); };
+  if (!barrier()) {
+    // On a full disk there may yet be room in the file itself, and so in the write-ahead log.
+    FLYBALL_TRY(Checkpoint());
+    FLYBALL_TRY(barrier());
+  }
   FLYBALL_ASSIGN(const std::int64_t last, connection_.QueryInt("SELECT max(id) FROM log"));
   return std::max({RevisionOf(last), meta_.compacted, meta_.floor});
 }
@@ -180,7 +183,7 @@ Status SqliteLog::Scrub() {
 }
 
 bool SqliteLog::WantsCheckpoint() const {
-  return wal_pages_ - checkpointed_pages_ >= kCheckpointPages;
+  return wal_pages_ - checkpointed_pages_ >= checkpoint_pages_;
 }
 
 Status SqliteLog::Checkpoint() {

@@ -19,7 +19,8 @@ namespace flyball::store {
 class SqliteLog {
  public:
   // Opens or makes the file. The caller holds its FileLock.
-  static Result<std::unique_ptr<SqliteLog>> Open(const std::string& path, const std::string& vfs);
+  static Result<std::unique_ptr<SqliteLog>> Open(const std::string& path, const std::string& vfs,
+                                                 int checkpoint_pages);
 
   // Calls `visit` for every row after `after`, oldest first, each verified.
   Status Replay(LogId after, const std::function<void(const LogRow&)>& visit);
@@ -47,7 +48,7 @@ class SqliteLog {
   std::uint64_t syncs() const { return syncs_; }
 
  private:
-  SqliteLog(std::string path, SqliteConnection connection);
+  SqliteLog(std::string path, SqliteConnection connection, int checkpoint_pages);
   Status PrepareStatements();
   void NoteWalPages(int pages);
   Status AppendOne(const Change& change);
@@ -57,6 +58,7 @@ class SqliteLog {
   Status DeleteRow(LogId id);
 
   const std::string path_;
+  const int checkpoint_pages_;
   SqliteConnection connection_;
   SqliteStatement begin_, commit_, rollback_, insert_, delete_, set_meta_, scrub_scan_;
   Meta meta_;

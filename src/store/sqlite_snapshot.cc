@@ -85,6 +85,7 @@ Status SaveSnapshot(const std::string& path, const std::string& snapshot) {
   const Leftover leftover(partial);
   {
     FLYBALL_ASSIGN(SqliteConnection source, SqliteConnection::Open(path, Mode::kReadWrite));
+    FLYBALL_TRY(source.ForbidCheckpoints());
     FLYBALL_TRY(CheckFormat(source, path));
     FLYBALL_TRY(CopyTo(source, partial));
   }

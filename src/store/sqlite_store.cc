@@ -125,6 +125,10 @@ SqliteStore::~SqliteStore() {
     work_ready_.NotifyAll();
   }
   committer_.Join();
+  // The writer closes last and so leaves one whole file, without a write-ahead log.
+  past_.Close();
+  replay_.Close();
+  log_.reset();
 }
 
 Status SqliteStore::Start() {
@@ -335,6 +339,12 @@ Status SqliteStore::SettleAfterFailure() {
 
 void SqliteStore::SetHealth(Status status) {
   MutexLock lock(mu_);
+  if (health_.has_value() != status.has_value()) {
+    if (status)
+      log::Info("store takes writes again", {{"path", path_}});
+    else
+      log::Error("store cannot write", {{"error", status.error().message()}});
+  }
   health_ = std::move(status);
 }
 
@@ -377,14 +387,13 @@ void SqliteStore::RestoreRow(const LogRow& row) {
 }
 
 void SqliteStore::Fail(Batch batch, const Error& error) {
-  log::Error("store: write failed", {{"error", error.message()}});
+  SetHealth(Unexpected(error));
   {
     MutexLock lock(mu_);
     // What was decided since rests on what failed.
     for (Queued& queued : queue_) batch.push_back(std::move(queued));
     queue_.clear();
     sequencer_.Rewind();
-    health_ = Unexpected(error);
   }
   for (Queued& queued : batch) queued.done(Unexpected(error));
 }
@@ -415,7 +424,8 @@ bool SqliteStore::DoBackgroundStep() {
 
 Result<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options, Executor& executor) {
   FLYBALL_ASSIGN(FileLock lock, FileLock::Acquire(options.path));
-  FLYBALL_ASSIGN(std::unique_ptr<SqliteLog> log, SqliteLog::Open(options.path, options.vfs));
+  FLYBALL_ASSIGN(std::unique_ptr<SqliteLog> log,
+                 SqliteLog::Open(options.path, options.vfs, options.checkpoint_pages));
   auto store = std::make_unique<SqliteStore>(options, executor, std::move(lock), std::move(log));
   FLYBALL_TRY(store->Start());
   return std::unique_ptr<Store>(std::move(store));

@@ -17,6 +17,9 @@ struct SqliteOptions {
   std::string path{};  // made if absent; its folder must exist
   Duration compaction_interval =
       std::chrono::minutes(5);  // history older than this goes; zero: only Compact() does it
+  // Pages of 4 KB in the write-ahead log at which the committer moves them to the file. It is the only one
+  // who does.
+  int checkpoint_pages = 1024;
   std::string vfs{};  // name of a registered SQLite VFS (tests inject faults there); empty: the default
 };
 

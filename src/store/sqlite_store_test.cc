@@ -215,6 +215,7 @@ TEST_F(SqliteStoreTest, SnapshotOfARunningStoreIsConsistent) {
       ASSERT_TRUE(CommitNow(*store, {Put("a", value), Put("b", value)}));
     }
   });
+  const auto stop_writer = std::shared_ptr<void>(nullptr, [&](void*) { stop = true; });
   const std::string snapshot = folder_ / "snapshot";
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(PutNow(*store, "c" + std::to_string(i), "1"));
@@ -241,7 +242,6 @@ TEST_F(SqliteStoreTest, SnapshotOfARunningStoreIsConsistent) {
     copy->reset();
     EXPECT_TRUE(CheckStore(restored)) << CheckStore(restored).error().ToString();
   }
-  stop = true;
 }
 
 TEST_F(SqliteStoreTest, RestoreDoesNotOverwriteAndChecksItsInput) {
