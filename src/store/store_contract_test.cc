@@ -8,6 +8,7 @@
 
 #include "base/executor.h"
 #include "base/random.h"
+#include "base/sim_executor.h"
 #include "base/thread.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
@@ -21,6 +22,10 @@ struct Engine {
   bool survives_restart;
   std::function<std::unique_ptr<Store>(const TempFolder&, Executor&)> open;
 };
+
+void PrintTo(const Engine& engine, std::ostream* out) {
+  *out << engine.name;
+}
 
 std::vector<Engine> Engines() {
   return {{"memory", false, [](const TempFolder&, Executor& executor) { return NewMemoryStore(executor); }},
@@ -231,7 +236,7 @@ TEST_P(StoreContract, AcknowledgementComesAfterTheWatches) {
 
 TEST_P(StoreContract, WatchFromEveryRevision) {
   Random random(7);
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < 300; ++i) {
     const std::string key = "/k/" + std::to_string(random.Below(20));
     if (random.OneIn(4))
       ASSERT_TRUE(DeleteNow(*store_, key));
@@ -356,6 +361,172 @@ TEST_P(StoreContract, ConcurrentIncrementsAddUp) {
     }
   }
   EXPECT_EQ(ValueOf("n"), std::to_string(kThreads * kIncrements));
+}
+
+// Readers, watches that begin anywhere and writers, while history disappears under them: each answer is
+// right, or says that the revision has been compacted.
+TEST_P(StoreContract, CompactionRaces) {
+  constexpr int kWrites = 400;
+  std::atomic<bool> stop{false};
+  std::atomic<int> right{0};
+  ASSERT_TRUE(CommitNow(*store_, {Put("/p/a", "first"), Put("/p/b", "first")}));
+  {
+    std::vector<Thread> threads;
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+      threads.emplace_back("reader", [&, seed] {
+        Random random(seed);
+        while (!stop) {
+          const Revision now = store_->CurrentRevision();
+          const Revision at = std::max<Revision>(2, now - static_cast<Revision>(random.Below(10)));
+          auto range = store_->Range("/p/", {.revision = at});
+          if (!range) {
+            ASSERT_TRUE(range.error().Is(Reason::kExpired)) << range.error().ToString();
+            continue;
+          }
+          ASSERT_EQ(range->items.size(), 2u) << "at " << at;
+          ASSERT_EQ(*range->items[0].value, *range->items[1].value) << "at " << at;
+          ASSERT_LE(range->items[0].mod_revision, at);
+          ++right;
+        }
+      });
+    }
+    threads.emplace_back("watcher", [&] {
+      Random random(3);
+      while (!stop) {
+        const Revision now = store_->CurrentRevision();
+        const Revision after = std::max<Revision>(1, now - static_cast<Revision>(random.Below(10)));
+        RecordingSink sink;
+        auto watch = store_->WatchPrefix("", after, &sink);
+        sink.WaitFor(now);
+        if (sink.error()) {
+          ASSERT_TRUE(sink.error()->Is(Reason::kExpired));
+          continue;
+        }
+        watch.reset();
+        Revision last = after;
+        for (const Event& event : sink.events()) {
+          ASSERT_TRUE(event.kv.mod_revision == last + 1 || event.kv.mod_revision == last)
+              << "a gap or a duplicate";
+          last = event.kv.mod_revision;
+        }
+      }
+    });
+    Random random(4);
+    for (int i = 0; i < kWrites || (right < 10 && i < 10 * kWrites); ++i) {
+      const std::string value = std::to_string(i);
+      ASSERT_TRUE(CommitNow(*store_, {Put("/p/a", value), Put("/p/b", value)}));
+      ASSERT_TRUE(
+          store_->Compact(random.OneIn(3) ? std::max<Revision>(1, store_->CurrentRevision() - 3) : 1));
+    }
+    stop = true;
+  }
+  EXPECT_GT(right, 0);
+}
+
+// A sink may commit: that happens after the delivery it is called from, and everyone sees both in order.
+TEST_P(StoreContract, SinksMayCommit) {
+  class Echo final : public WatchSink {
+   public:
+    explicit Echo(Store& store) : store_(store) {}
+    void OnEvents(const std::vector<Event>& events) override {
+      for (const Event& event : events) {
+        Transaction transaction;
+        transaction.push_back(Put("/out/" + event.kv.key.substr(4), *event.kv.value));
+        store_.Commit(std::move(transaction), [](Result<CommitOutcome>) {});
+      }
+    }
+    void OnProgress(Revision) override {}
+    void OnError(const Error&) override {}
+
+   private:
+    Store& store_;
+  };
+  Echo echo(*store_);
+  RecordingSink sink;
+  auto echo_watch = store_->WatchPrefix("/in/", 0, &echo);
+  auto watch = store_->WatchPrefix("", 0, &sink);
+  for (int i = 0; i < 10; ++i) MustPut("/in/" + std::to_string(i), std::to_string(i));
+  sink.WaitForEvents(20);
+  Revision last = 1;
+  for (const Event& event : sink.events()) EXPECT_EQ(event.kv.mod_revision, ++last);
+  EXPECT_EQ(*store_->Count("/out/"), 10u);
+}
+
+TEST_P(StoreContract, AWatchMayEndItselfFromItsSink) {
+  class Once final : public WatchSink {
+   public:
+    void OnEvents(const std::vector<Event>&) override {
+      ++calls;
+      watch.reset();
+    }
+    void OnProgress(Revision) override {}
+    void OnError(const Error&) override {}
+    std::unique_ptr<Watch> watch;
+    std::atomic<int> calls{0};
+  };
+  Once once;
+  once.watch = store_->WatchPrefix("", 0, &once);
+  MustPut("a", "1");
+  MustPut("a", "2");
+  EXPECT_EQ(once.calls, 1);
+  EXPECT_EQ(once.watch, nullptr);
+}
+
+TEST_P(StoreContract, AWatchFromTheFutureWaitsForIt) {
+  RecordingSink sink;
+  auto watch = store_->WatchPrefix("", 3, &sink);
+  for (int i = 0; i < 4; ++i) MustPut("a", std::to_string(i));
+  sink.WaitForEvents(2);
+  EXPECT_EQ(sink.events().at(0).kv.mod_revision, 4);
+}
+
+TEST_P(StoreContract, TimeToLive) {
+  SimExecutor sim(1);
+  TempFolder folder;
+  auto store = GetParam().open(folder, sim);
+  RecordingSink sink;
+  auto watch = store->WatchPrefix("", 0, &sink);
+  ASSERT_TRUE(PutNow(*store, "a", "1", {}, std::chrono::minutes(1)));
+  ASSERT_TRUE(PutNow(*store, "b", "1", {}, std::chrono::minutes(1)));
+  ASSERT_TRUE(PutNow(*store, "c", "1", {}, std::chrono::minutes(3)));
+  sim.RunFor(std::chrono::seconds(30));
+  ASSERT_TRUE(PutNow(*store, "b", "2", {}, std::chrono::minutes(1)));
+  sim.RunFor(std::chrono::seconds(29));
+  EXPECT_TRUE(*store->Get("a"));
+  sim.RunFor(std::chrono::seconds(2));
+  sink.WaitForEvents(5);
+  EXPECT_FALSE(*store->Get("a"));
+  EXPECT_TRUE(*store->Get("b"));
+  sim.RunFor(std::chrono::seconds(30));
+  sink.WaitForEvents(6);
+  EXPECT_FALSE(*store->Get("b"));
+  sim.RunFor(std::chrono::minutes(2));
+  sink.WaitForEvents(7);
+  EXPECT_EQ(*store->Count(""), 0u);
+  EXPECT_EQ(sink.events().back().type, Event::Type::kDelete);
+}
+
+TEST_P(StoreContract, ManyKeys) {
+  for (int i = 0; i < 30; ++i) {
+    Transaction transaction;
+    for (int k = 0; k < 100; ++k) transaction.push_back(Put("/m/" + std::to_string(k * 30 + i), "v"));
+    ASSERT_TRUE(CommitNow(*store_, std::move(transaction)));
+  }
+  EXPECT_EQ(*store_->Count("/m/"), 3000u);
+  // Page through it at one revision while the keys change.
+  const Revision revision = store_->CurrentRevision();
+  std::set<std::string> seen;
+  for (std::string start;;) {
+    auto page = store_->Range("/m/", {.start = start, .limit = 700, .revision = revision});
+    ASSERT_TRUE(page) << page.error().ToString();
+    for (const KeyValue& kv : page->items) ASSERT_TRUE(seen.insert(kv.key).second);
+    ASSERT_EQ(page->remaining, 3000 - seen.size());
+    if (!page->more) break;
+    start = page->items.back().key + std::string(1, '\0');
+    ASSERT_TRUE(DeleteNow(*store_, page->items.front().key));
+    MustPut("/m/new" + std::to_string(seen.size()), "v");
+  }
+  EXPECT_EQ(seen.size(), 3000u);
 }
 
 TEST_P(StoreContract, SurvivesARestart) {
