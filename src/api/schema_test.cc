@@ -74,6 +74,19 @@ TEST(Schema, TypesAreSortedAndFieldsUnique) {
   }
 }
 
+TEST(Schema, EverythingIsDescribed) {
+  for (const TypeInfo* type : BuiltinTypes()) {
+    EXPECT_FALSE(type->description.empty()) << type->name;
+    if (type->kind != TypeKind::kObject) continue;
+    for (const FieldInfo& field : type->fields)
+      EXPECT_FALSE(field.description.empty()) << type->name << "." << field.name;
+  }
+  for (const KindInfo& kind : BuiltinKinds()) {
+    for (const ColumnInfo& column : kind.columns)
+      EXPECT_FALSE(column.description.empty()) << kind.kind << " " << column.name;
+  }
+}
+
 TEST(Schema, ListKeysAndMergeKeysAreFieldsOfTheElement) {
   for (const TypeInfo* type : BuiltinTypes()) {
     for (const FieldInfo& field : type->fields) {
