@@ -1,0 +1,21 @@
+// The errors of resource requests, in Kubernetes' words (upstream: apimachinery api/errors).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/schema.h"
+#include "base/error.h"
+
+namespace flyball::server {
+
+Error NotFound(const api::KindInfo& kind, std::string_view name);       // pods "x" not found
+Error AlreadyExists(const api::KindInfo& kind, std::string_view name);  // pods "x" already exists
+Error Conflict(const api::KindInfo& kind, std::string_view name, std::string_view why);
+Error Modified(const api::KindInfo& kind, std::string_view name);  // the object has been modified; ...
+Error MethodNotAllowed();
+Error NoSuchResource();  // the server could not find the requested resource
+Error Expired(std::string_view message);
+Error TooLargeResourceVersion(std::int64_t wanted, std::int64_t current);
+
+}  // namespace flyball::server

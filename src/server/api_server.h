@@ -1,0 +1,65 @@
+// ApiServer: the Kubernetes API on a store, without sockets: `handler()` serves whatever brings requests, an
+// HttpServer (serving.h) or the in-process transport.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "net/http.h"
+#include "server/user.h"
+#include "store/store.h"
+
+namespace flyball::server {
+
+struct ApiServerOptions {
+  std::string advertise_address = "127.0.0.1:6443";      // how clients reach it: host:port
+  std::string service_cluster_ip_range = "10.0.0.0/24";  // kube-apiserver's default
+  std::string service_node_port_range = "30000-32767";
+  Duration event_ttl = std::chrono::hours(1);
+  std::vector<std::string> authorization_modes = {"Node", "RBAC"};
+  bool anonymous_auth = true;
+  std::string token_auth_file;         // empty: none
+  std::map<std::string, User> tokens;  // tokens the program made itself
+  std::string service_account_issuer = "https://kubernetes.default.svc.cluster.local";
+  std::string service_account_signing_key;        // PEM; empty: one is made, and tokens die with the process
+  std::vector<std::string> service_account_keys;  // further public keys that are accepted
+  std::vector<std::string> api_audiences;         // empty: the issuer
+  std::string root_ca_pem;  // what service accounts should trust; empty: none is published
+  std::string cluster_signing_certificate, cluster_signing_key;  // signs certificate requests; empty: not
+  std::set<std::string> enable_admission, disable_admission;
+  int max_requests_inflight = 400;
+  int max_mutating_requests_inflight = 200;
+  std::string audit_log_path;  // empty: none
+};
+
+// Thread-safe once made.
+class ApiServer {
+ public:
+  // Loads the store, makes what every cluster has (namespaces, roles) and is ready to serve. Blocks until
+  // then.
+  static Result<std::unique_ptr<ApiServer>> Make(const ApiServerOptions& options, store::Store& store,
+                                                 Executor& executor, Random& random, Metrics& metrics);
+  ~ApiServer();
+
+  net::Handler handler();
+  // A transport whose requests come from `user`, with the semantics of the network: authorisation, admission,
+  // validation.
+  std::unique_ptr<net::Transport> InProcess(User user);
+  // Ends every watch. Requests that come later are still answered.
+  void Stop();
+
+ private:
+  struct Parts;
+  explicit ApiServer(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace flyball::server

@@ -1,0 +1,35 @@
+// Audit: one JSON line a request, metadata level: who did what to which object and how it ended. Never a
+// body, so never a secret. The format is audit.k8s.io/v1 Event.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/mutex.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "net/http.h"
+#include "server/request_scope.h"
+
+namespace flyball::server {
+
+// Thread-safe. Lines are appended with one write each.
+class Audit {
+ public:
+  // Writes nothing.
+  static std::unique_ptr<Audit> Off();
+  // Appends to the file ("-": standard output), made if absent.
+  static Result<std::unique_ptr<Audit>> Open(const std::string& path, Random& random);
+  ~Audit();
+
+  bool enabled() const { return fd_ >= 0; }
+  // Once a request, when its answer is known.
+  void Record(const RequestScope& scope, const net::Request& request, int code, TimePoint finished);
+
+ private:
+  explicit Audit(int fd, Random* random) : fd_(fd), random_(random) {}
+  const int fd_;
+  Random* const random_;
+};
+
+}  // namespace flyball::server

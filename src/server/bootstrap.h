@@ -1,0 +1,22 @@
+// Bootstrap: what every cluster has from the start: the system namespaces, the bootstrap roles, the system
+// priority classes, the `kubernetes` Service. Missing objects are made in one commit; existing ones are left
+// as they are.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "json/value.h"
+#include "server/server_state.h"
+
+namespace flyball::server {
+
+// Each object with apiVersion, kind and metadata.name (and namespace). Blocks until they are stored. Defaults
+// are set and metadata filled in as a create would; admission and validation are skipped.
+Status EnsureObjects(ServerState& state, const std::vector<json::Value>& objects);
+
+// default, kube-system, kube-public, kube-node-lease; system-cluster-critical and system-node-critical.
+std::vector<json::Value> BootstrapObjects();
+
+}  // namespace flyball::server

@@ -1,0 +1,60 @@
+// Documents: everything the server says of itself: discovery, OpenAPI, version, health, metrics. Built when
+// first asked for and kept until the catalog changes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.h"
+#include "net/http.h"
+#include "server/answer.h"
+#include "server/server_state.h"
+
+namespace flyball::server {
+
+// Thread-safe.
+class Documents {
+ public:
+  // `address` is "host:port", shown in /api.
+  Documents(ServerState& state, std::string address) : state_(state), address_(std::move(address)) {}
+
+  // Health checks by name ("ping", "etcd", "poststarthook/..."), in this order. Before serving.
+  void AddCheck(std::string name, std::function<Status()> check);
+  // Verbatim answers for paths of other modules (/openid/v1/jwks, ...). Before serving.
+  void AddPage(std::string path, std::function<Answer()> page);
+
+  // The answer to a request for none of the resources; nullopt: there is no such page.
+  Result<std::optional<Answer>> Get(const RequestScope& scope, const net::Request& request);
+
+ private:
+  struct Cached {
+    Answer answer;
+    std::string etag;
+  };
+  Result<Answer> Discovery(std::string_view path, const net::Request& request);
+  Result<Answer> OpenApi(std::string_view path, const net::Request& request);
+  std::optional<Answer> Health(const RequestScope& scope) const;
+  // The document under `key`, made by `make` if this generation of the catalog has none. 304 if the client
+  // has it.
+  Answer Keep(const std::string& key, const net::Request& request, const std::function<Answer()>& make);
+
+  ServerState& state_;
+  const std::string address_;
+  std::vector<std::pair<std::string, std::function<Status()>>> checks_;
+  std::map<std::string, std::function<Answer()>, std::less<>> pages_;
+  Mutex mu_;
+  std::uint64_t generation_ GUARDED_BY(mu_) = 0;
+  std::map<std::string, Cached> kept_ GUARDED_BY(mu_);
+};
+
+// The version document: what kubectl version shows.
+inline constexpr std::string_view kKubernetesMajor = "1";
+inline constexpr std::string_view kKubernetesMinor = "34";
+inline constexpr std::string_view kKubernetesVersion = "v1.34.0+flyball";
+
+}  // namespace flyball::server

@@ -1,0 +1,41 @@
+// The options of list and watch requests, checked as upstream checks them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "api/selector.h"
+#include "base/result.h"
+#include "server/request_info.h"
+#include "server/watch_cache.h"
+
+namespace flyball::server {
+
+struct ListOptions {
+  api::LabelSelector labels;
+  api::FieldSelector fields;
+  std::int64_t limit = 0;
+  std::string continue_token;
+  std::optional<store::Revision> resource_version;  // nullopt: not given
+  std::string version_match;                        // "", "Exact", "NotOlderThan"
+  bool allow_bookmarks = false;
+  std::optional<bool> send_initial_events;
+  std::optional<std::int64_t> timeout_seconds;
+};
+
+Result<ListOptions> ParseListOptions(const RequestInfo& info, const api::KindInfo& kind, bool watch);
+
+// The selectors and the request's namespace as a filter of the cache.
+ObjectFilter FilterOf(const RequestInfo& info, const ListOptions& options);
+
+// Where a paged list goes on: the version it is of, and the first key not yet sent (relative to the
+// resource's prefix).
+struct ContinueToken {
+  store::Revision revision = 0;  // -1: the newest (an inconsistent continuation)
+  std::string start_key;
+};
+std::string EncodeContinue(const ContinueToken& token);
+Result<ContinueToken> DecodeContinue(std::string_view text);
+
+}  // namespace flyball::server

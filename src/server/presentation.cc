@@ -1,0 +1,156 @@
+#include "server/presentation.h"
+
+#include "json/json.h"
+#include "json/yaml.h"
+
+namespace flyball::server {
+namespace {
+
+json::Value MetaValue(const ListMeta& meta) {
+  json::Object out{{"resourceVersion", std::to_string(meta.revision)}};
+  if (!meta.continue_token.empty()) out.Set("continue", meta.continue_token);
+  if (meta.remaining > 0) out.Set("remainingItemCount", meta.remaining);
+  return out;
+}
+
+api::IncludeObject IncludeOf(std::string_view text) {
+  if (text == "None") return api::IncludeObject::kNone;
+  if (text == "Object") return api::IncludeObject::kObject;
+  return api::IncludeObject::kMetadata;
+}
+
+std::size_t TotalBytes(const std::vector<ObjectPtr>& objects) {
+  std::size_t total = 256;
+  for (const auto& object : objects) total += object->bytes()->size() + 40;
+  return total;
+}
+
+}  // namespace
+
+Presenter::Presenter(ResourcePtr resource, AnswerFormat format, TimePoint now,
+                     std::string_view include_object)
+    : resource_(std::move(resource)), format_(format), table_options_{now, IncludeOf(include_object)} {}
+
+json::Value Presenter::Served(const StoredObject& object, store::Revision revision) const {
+  json::Value value = object.ToValue(revision);
+  return resource_->conversion ? resource_->conversion->from_stored(std::move(value)) : value;
+}
+
+std::string Presenter::Text(const StoredObject& object, store::Revision revision, bool columns) const {
+  std::string out;
+  if (plain()) {
+    out.reserve(object.bytes()->size() + 64);
+    object.AppendJson(out, StoredObject::Form::kWhole, revision);
+    return out;
+  }
+  const json::Value value = Served(object, revision);
+  switch (format_.form) {
+    case AnswerForm::kTable: {
+      auto options = table_options_;
+      options.with_columns = columns;
+      return api::TableFormat(*resource_->kind).SingleTable(value, options);
+    }
+    case AnswerForm::kPartialMetadata:
+      api::AppendPartialObjectMetadata(value, out);
+      return out;
+    default:
+      return json::Write(value);
+  }
+}
+
+std::string Presenter::InWantedLanguage(std::string text) const {
+  if (!format_.yaml) return text;
+  auto value = json::Parse(text);
+  return value ? json::WriteYaml(*value) : text;
+}
+
+std::string Presenter::Object(const StoredObject& object) const {
+  auto text = Text(object, object.revision(), true);
+  if (object.revision() == 0) {  // a dry run: there is no version
+    constexpr std::string_view kNoVersion = ",\"resourceVersion\":\"0\"";
+    if (const auto at = text.find(kNoVersion); at != std::string::npos) text.erase(at, kNoVersion.size());
+  }
+  return InWantedLanguage(std::move(text));
+}
+
+std::string Presenter::List(const std::vector<ObjectPtr>& objects, const ListMeta& meta) const {
+  std::string out;
+  const json::Value metadata = MetaValue(meta);
+  if (format_.form == AnswerForm::kTable) {
+    const api::TableFormat table(*resource_->kind);
+    table.AppendStart(metadata, table_options_, out);
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      if (i) out += ',';
+      table.AppendRow(Served(*objects[i], objects[i]->revision()), table_options_, out);
+    }
+    api::TableFormat::AppendEnd(out);
+    return InWantedLanguage(std::move(out));
+  }
+  if (format_.form == AnswerForm::kPartialMetadata) {
+    api::AppendPartialObjectMetadataListStart(metadata, out);
+  } else {
+    out.reserve(TotalBytes(objects));
+    out += "{\"kind\":\"" + std::string(resource_->kind->kind) + "List\",\"apiVersion\":\"" +
+           resource_->kind->ApiVersion() + "\",\"metadata\":" + json::Write(metadata) + ",\"items\":[";
+  }
+  // Items of built-in lists say neither apiVersion nor kind; those of custom ones do.
+  const auto form = resource_->custom ? StoredObject::Form::kWhole : StoredObject::Form::kListItem;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (i) out += ',';
+    if (plain()) {
+      objects[i]->AppendJson(out, form);
+      continue;
+    }
+    json::Value value = Served(*objects[i], objects[i]->revision());
+    if (format_.form == AnswerForm::kPartialMetadata) {
+      api::AppendPartialObjectMetadata(value, out);
+    } else {
+      value.as_object().Erase("apiVersion");
+      value.as_object().Erase("kind");
+      json::WriteTo(value, out);
+    }
+  }
+  out += "]}";
+  return InWantedLanguage(std::move(out));
+}
+
+Bytes Presenter::Line(std::string_view type, const StoredObject& object, store::Revision revision) {
+  std::string line = "{\"type\":\"";
+  line += type;
+  line += "\",\"object\":";
+  line += Text(object, revision, !columns_sent_);
+  line += "}\n";
+  columns_sent_ = true;
+  return MakeBytes(std::move(line));
+}
+
+Bytes Presenter::Event(const Subscriber::Item& item) {
+  if (plain()) return item.change->Encoded(item.type);
+  const auto& shown = item.type == ChangeType::kDeleted ? item.change->previous : item.change->object;
+  return Line(ChangeTypeName(item.type), *shown, item.change->revision);
+}
+
+Bytes Presenter::Initial(const StoredObject& object) {
+  return Line("ADDED", object, object.revision());
+}
+
+Bytes Presenter::Bookmark(store::Revision revision, bool initial_events_end) {
+  json::Object metadata{{"resourceVersion", std::to_string(revision)}};
+  if (initial_events_end) metadata.Set("annotations", json::Object{{"k8s.io/initial-events-end", "true"}});
+  json::Object object;
+  if (format_.form == AnswerForm::kObject) {
+    object = {{"kind", resource_->kind->kind}, {"apiVersion", resource_->kind->ApiVersion()}};
+  } else if (format_.form == AnswerForm::kPartialMetadata) {
+    object = {{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"}};
+  } else {
+    object = {{"kind", "Table"},
+              {"apiVersion", "meta.k8s.io/v1"},
+              {"columnDefinitions", nullptr},
+              {"rows", json::Array{}}};
+  }
+  object.Set("metadata", std::move(metadata));
+  json::Object event{{"type", "BOOKMARK"}, {"object", std::move(object)}};
+  return MakeBytes(json::Write(json::Value(std::move(event))) + "\n");
+}
+
+}  // namespace flyball::server

@@ -1,0 +1,55 @@
+// Presentation: objects, lists and watch events as bytes on the wire, in the form the client asked for. Plain
+// JSON copies stored bytes; every other form is made from the parsed object.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/table.h"
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "json/value.h"
+#include "server/catalog.h"
+#include "server/negotiation.h"
+#include "server/watch_cache.h"
+
+namespace flyball::server {
+
+struct ListMeta {
+  store::Revision revision = 0;
+  std::string continue_token;
+  std::int64_t remaining = 0;  // 0: not said
+};
+
+// One request's way of showing objects. Confined to it.
+class Presenter {
+ public:
+  // `include_object` is the Table option: "" and "Metadata", "Object" or "None".
+  Presenter(ResourcePtr resource, AnswerFormat format, TimePoint now, std::string_view include_object);
+
+  std::string Object(const StoredObject& object) const;
+  std::string List(const std::vector<ObjectPtr>& objects, const ListMeta& meta) const;
+  // Lines of a watch. The first event of a table watch carries the column definitions.
+  Bytes Event(const Subscriber::Item& item);
+  Bytes Initial(const StoredObject& object);
+  Bytes Bookmark(store::Revision revision, bool initial_events_end);
+
+  std::string_view content_type() const { return format_.yaml ? "application/yaml" : "application/json"; }
+
+ private:
+  // Stored bytes can be sent as they are.
+  bool plain() const { return format_.form == AnswerForm::kObject && !resource_->conversion; }
+  json::Value Served(const StoredObject& object, store::Revision revision) const;
+  // The text of one object in this format, as JSON.
+  std::string Text(const StoredObject& object, store::Revision revision, bool columns) const;
+  std::string InWantedLanguage(std::string text) const;
+  Bytes Line(std::string_view type, const StoredObject& object, store::Revision revision);
+
+  const ResourcePtr resource_;
+  const AnswerFormat format_;
+  api::TableOptions table_options_;
+  bool columns_sent_ = false;
+};
+
+}  // namespace flyball::server

@@ -1,0 +1,133 @@
+#include "server/read_handlers.h"
+
+#include <algorithm>
+
+#include "api/status.h"
+#include "json/json.h"
+#include "server/api_errors.h"
+#include "server/list_options.h"
+#include "server/presentation.h"
+
+namespace flyball::server {
+namespace {
+
+// How long a read of a version that is not there yet waits for it (upstream: blockTimeout).
+constexpr Duration kFutureVersionWait = std::chrono::seconds(3);
+
+Result<Presenter> PresenterFor(const RequestScope& scope, const net::Request& request) {
+  FLYBALL_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
+  return Presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
+}
+
+Task<Status> WaitForVersion(ServerState& state, RequestScope& scope, store::Revision wanted) {
+  if (wanted <= state.cache.revision()) co_return Status();
+  auto start = [&scope](UniqueFunction<void(bool)> done) {
+    scope.executor.PostAfter(kFutureVersionWait, [done = std::move(done)] { done(true); });
+  };
+  auto pause = Callback<bool>(scope.executor, std::move(start));
+  co_await pause;
+  if (wanted <= state.cache.revision()) co_return Status();
+  co_return Unexpected(TooLargeResourceVersion(wanted, state.cache.revision()));
+}
+
+// The state at one revision, whole and filtered. `start` is the first key wanted, relative to the resource's
+// prefix.
+Result<ListSnapshot> ListAt(ServerState& state, const ServedResource& resource, const ObjectFilter& filter,
+                            store::Revision revision) {
+  auto snapshot = resource.cache->List(filter);
+  if (resource.cache->last_change() <= revision) {
+    snapshot.revision = revision;
+    return snapshot;
+  }
+  FLYBALL_ASSIGN(auto range, state.store.Range(resource.prefix, {.revision = revision}));
+  snapshot = {{}, revision};
+  for (auto& item : range.items) {
+    FLYBALL_ASSIGN(auto object, StoredObject::Build(item.value, item.mod_revision, resource.cache->kind()));
+    if (filter.Accepts(*object)) snapshot.objects.push_back(std::move(object));
+  }
+  return snapshot;
+}
+
+constexpr std::string_view kTooOldToContinue =
+    "The provided continue parameter is too old to display a consistent list result. You can start a new "
+    "list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the "
+    "results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, "
+    "modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list.";
+
+// 410 with a token that goes on from the newest state.
+Answer ExpiredContinue(const ContinueToken& token) {
+  json::Value status = api::StatusFromError(Expired(kTooOldToContinue));
+  status["metadata"]["continue"] = EncodeContinue({-1, token.start_key});
+  return {410, "application/json", json::Write(status)};
+}
+
+std::string KeyOf(const StoredObject& object) {
+  return ServedResource::CacheKey(object.namespace_name(), object.name());
+}
+
+// Cuts the page that starts at `start` out of the whole list.
+ListMeta CutPage(ListSnapshot& snapshot, const std::string& start, std::int64_t limit, bool selective) {
+  auto& objects = snapshot.objects;
+  if (!start.empty()) {
+    const auto first =
+        std::find_if(objects.begin(), objects.end(), [&](const auto& o) { return KeyOf(*o) >= start; });
+    objects.erase(objects.begin(), first);
+  }
+  ListMeta meta{snapshot.revision};
+  const auto wanted = static_cast<std::size_t>(limit);
+  if (limit <= 0 || objects.size() <= wanted) return meta;
+  // Upstream's start key is the last one sent with a NUL behind it: the smallest key after it.
+  meta.continue_token = EncodeContinue({snapshot.revision, KeyOf(*objects[wanted - 1]) + '\0'});
+  if (!selective) meta.remaining = static_cast<std::int64_t>(objects.size() - wanted);
+  objects.resize(wanted);
+  return meta;
+}
+
+}  // namespace
+
+Task<Result<Answer>> HandleGet(ServerState& state, RequestScope& scope, const net::Request& request) {
+  FLYBALL_CO_ASSIGN(const Presenter presenter, PresenterFor(scope, request));
+  FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *scope.resource->kind, false));
+  FLYBALL_CO_TRY(co_await WaitForVersion(state, scope, options.resource_version.value_or(0)));
+  const auto& info = scope.info;
+  const auto object = scope.resource->cache->Get(
+      ServedResource::CacheKey(scope.resource->kind->namespaced ? info.namespace_name : "", info.name));
+  if (!object) co_return Unexpected(NotFound(*scope.resource->kind, info.name));
+  co_return Answer{200, std::string(presenter.content_type()), presenter.Object(*object)};
+}
+
+Task<Result<Answer>> HandleList(ServerState& state, RequestScope& scope, const net::Request& request) {
+  FLYBALL_CO_ASSIGN(const Presenter presenter, PresenterFor(scope, request));
+  const auto& resource = *scope.resource;
+  FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *resource.kind, false));
+  const ObjectFilter filter = FilterOf(scope.info, options);
+  const store::Revision version = options.resource_version.value_or(0);
+  FLYBALL_CO_TRY(co_await WaitForVersion(state, scope, version));
+
+  ContinueToken from;
+  if (!options.continue_token.empty()) {
+    FLYBALL_CO_ASSIGN(from, DecodeContinue(options.continue_token));
+  } else if (version != 0 &&
+             (options.version_match == "Exact" || (options.limit > 0 && options.version_match.empty()))) {
+    from.revision = version;
+  }
+  // A list at version 0 takes what is cached, whole (upstream ignores the limit too).
+  const bool any_version = options.resource_version == 0 && options.version_match.empty();
+  ListSnapshot snapshot;
+  if (from.revision > 0) {
+    auto at = ListAt(state, resource, filter, from.revision);
+    if (!at && at.error().Is(Reason::kExpired) && !from.start_key.empty()) co_return ExpiredContinue(from);
+    if (!at) co_return Unexpected(at.error());
+    snapshot = std::move(*at);
+  } else {
+    snapshot = resource.cache->List(filter);
+  }
+  const bool selective = static_cast<bool>(filter.matches);
+  const ListMeta meta = CutPage(snapshot, from.start_key, any_version ? 0 : options.limit, selective);
+  co_return Answer{200, std::string(presenter.content_type()), presenter.List(snapshot.objects, meta)};
+}
+
+}  // namespace flyball::server

@@ -1,0 +1,152 @@
+#include "server/request_handler.h"
+
+#include "base/log.h"
+#include "server/api_errors.h"
+#include "server/impersonation.h"
+#include "server/read_handlers.h"
+#include "server/write_handlers.h"
+
+namespace flyball::server {
+namespace {
+
+using MaybeAnswer = Result<std::optional<Answer>>;
+
+AuthorizationAttributes AttributesOf(const RequestScope& scope) {
+  const auto& info = scope.info;
+  AuthorizationAttributes attributes;
+  attributes.user = &scope.user;
+  attributes.verb = info.verb;
+  attributes.is_resource = info.is_resource;
+  attributes.namespace_name = info.namespace_name;
+  attributes.group = info.group;
+  attributes.version = info.version;
+  attributes.resource = info.resource;
+  attributes.subresource = info.subresource;
+  attributes.name = info.name.empty() ? info.selector_name : info.name;
+  attributes.path = info.path;
+  return attributes;
+}
+
+bool HasVerb(std::string_view verbs, std::string_view verb) {
+  while (!verbs.empty()) {
+    const auto comma = verbs.find(',');
+    if (verbs.substr(0, comma) == verb) return true;
+    if (comma == std::string_view::npos) break;
+    verbs.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
+MaybeAnswer Wrap(Result<Answer> answer) {
+  if (!answer) return Unexpected(answer.error());
+  return std::optional(std::move(*answer));
+}
+
+Error Panicked(std::string_view what) {
+  return InternalError("panic: " + std::string(what));
+}
+
+}  // namespace
+
+Result<User> RequestHandler::Identify(const net::Request& request) const {
+  FLYBALL_ASSIGN(User user, state_.authenticator.Authenticate(request));
+  return Impersonate(request, std::move(user), state_.authorizer);
+}
+
+Status RequestHandler::Authorize(const RequestScope& scope) const {
+  const auto attributes = AttributesOf(scope);
+  const auto verdict = state_.authorizer.Authorize(attributes);
+  if (verdict.decision == Decision::kAllow) return {};
+  return Unexpected(ForbiddenError(attributes, verdict.reason));
+}
+
+Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
+                                  std::shared_ptr<net::ResponseStream> stream) {
+  auto info = ParseRequestInfo(request->method, request->target);
+  if (!info) {
+    SendAnswer(*stream, ErrorAnswer(info.error()), {});
+    co_return;
+  }
+  RequestScope scope(std::move(*info), {}, stream->executor(), state_.clock().Now());
+  scope.user_agent = request->headers.Get("user-agent");
+  std::optional<Answer> answer;
+  std::string panic;
+  try {
+    auto routed = co_await Route(scope, *request, stream);
+    if (!routed) {
+      answer = ErrorAnswer(routed.error());
+    } else {
+      answer = std::move(*routed);
+    }
+  } catch (const std::exception& e) {
+    panic = e.what();
+  }
+  if (!panic.empty()) {
+    log::Error("a request handler failed", {{"path", scope.info.path}, {"error", panic}});
+    answer = ErrorAnswer(Panicked(panic));
+  }
+  const int code = answer ? answer->code : 200;
+  if (answer) {
+    if (request->method == "HEAD") answer->body.clear();
+    SendAnswer(*stream, std::move(*answer), scope.warnings);
+  }
+  audit_.Record(scope, *request, code, state_.clock().Now());
+}
+
+Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request& request,
+                                        std::shared_ptr<net::ResponseStream> stream) {
+  FLYBALL_CO_ASSIGN(scope.user, Identify(request));
+  FLYBALL_CO_ASSIGN(const FlowControl::Ticket ticket, flow_.Admit(scope));
+  FLYBALL_CO_TRY(Authorize(scope));
+  if (scope.info.is_resource) co_return co_await RouteResource(scope, request, std::move(stream));
+  auto page = documents_.Get(scope, request);
+  if (!page) co_return Unexpected(page.error());
+  if (!*page) co_return std::optional(TextAnswer(404, "404 page not found\n"));
+  if (request.method != "GET" && request.method != "HEAD") co_return Unexpected(MethodNotAllowed());
+  co_return page;
+}
+
+Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::Request& request,
+                                                std::shared_ptr<net::ResponseStream> stream) {
+  const auto& info = scope.info;
+  scope.resource = state_.catalog.Find(info.group, info.version, info.resource);
+  if (!scope.resource && !state_.catalog.snapshot()->HasGroup(info.group))
+    co_return std::optional(TextAnswer(404, "404 page not found\n"));
+  if (!scope.resource) co_return Unexpected(NoSuchResource());
+  const auto& kind = *scope.resource->kind;
+  if (kind.namespaced && info.namespace_name.empty() && info.verb != "list" && info.verb != "watch" &&
+      !info.name.empty())
+    co_return Unexpected(NoSuchResource());
+
+  std::string_view verbs = kind.verbs;
+  if (!info.subresource.empty()) {
+    const auto* subresource = kind.FindSubresource(info.subresource);
+    if (!subresource) co_return Unexpected(NoSuchResource());
+    verbs = subresource->verbs;
+  }
+  if (!HasVerb(verbs, info.verb)) co_return Unexpected(MethodNotAllowed());
+  // Creating and deleting collections happens inside one namespace.
+  if (kind.namespaced && info.namespace_name.empty() &&
+      (info.verb == "create" || info.verb == "deletecollection"))
+    co_return Unexpected(MethodNotAllowed());
+
+  if (auto* endpoint = endpoints_.Find(*scope.resource, info.subresource))
+    co_return co_await endpoint->Handle(state_, scope, request, std::move(stream));
+  if (!scope.resource->cache || (!info.subresource.empty() && info.subresource != "status"))
+    co_return Unexpected(
+        Error(Reason::kUnknown, 501,
+              "flyball does not implement " + std::string(kind.plural) + "/" + info.subresource + " yet"));
+  if (info.verb == "watch") {
+    FLYBALL_CO_TRY(co_await HandleWatch(state_, scope, request, std::move(stream)));
+    co_return std::optional<Answer>();
+  }
+  if (info.verb == "get") co_return Wrap(co_await HandleGet(state_, scope, request));
+  if (info.verb == "list") co_return Wrap(co_await HandleList(state_, scope, request));
+  if (info.verb == "create") co_return Wrap(co_await HandleCreate(state_, scope, request));
+  if (info.verb == "update") co_return Wrap(co_await HandleUpdate(state_, scope, request));
+  if (info.verb == "patch") co_return Wrap(co_await HandlePatch(state_, scope, request));
+  if (info.verb == "delete") co_return Wrap(co_await HandleDelete(state_, scope, request));
+  co_return Wrap(co_await HandleDeleteCollection(state_, scope, request));
+}
+
+}  // namespace flyball::server

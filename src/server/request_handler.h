@@ -1,0 +1,43 @@
+// RequestHandler: the way of one request: who are you (authentication), may you (authorisation), what is it
+// (discovery, health, a resource), do it. One coroutine a request.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "base/task.h"
+#include "net/http.h"
+#include "server/audit.h"
+#include "server/documents.h"
+#include "server/endpoint.h"
+#include "server/flow_control.h"
+#include "server/server_state.h"
+
+namespace flyball::server {
+
+// Thread-safe.
+class RequestHandler {
+ public:
+  RequestHandler(ServerState& state, const EndpointTable& endpoints, Documents& documents, FlowControl& flow,
+                 Audit& audit)
+      : state_(state), endpoints_(endpoints), documents_(documents), flow_(flow), audit_(audit) {}
+
+  // Answers on the stream, always: an exception becomes a 500 and is logged.
+  Task<void> Handle(std::shared_ptr<net::Request> request, std::shared_ptr<net::ResponseStream> stream);
+
+ private:
+  Task<Result<std::optional<Answer>>> Route(RequestScope& scope, const net::Request& request,
+                                            std::shared_ptr<net::ResponseStream> stream);
+  Task<Result<std::optional<Answer>>> RouteResource(RequestScope& scope, const net::Request& request,
+                                                    std::shared_ptr<net::ResponseStream> stream);
+  Status Authorize(const RequestScope& scope) const;
+  Result<User> Identify(const net::Request& request) const;
+
+  ServerState& state_;
+  const EndpointTable& endpoints_;
+  Documents& documents_;
+  FlowControl& flow_;
+  Audit& audit_;
+};
+
+}  // namespace flyball::server

@@ -1,0 +1,42 @@
+// RequestScope: everything about one request that the layers below the HTTP handler need to know.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "server/catalog.h"
+#include "server/request_info.h"
+#include "server/user.h"
+
+namespace flyball::server {
+
+enum class FieldValidation : std::uint8_t { kIgnore, kWarn, kStrict };
+
+// Lives as long as the request's coroutine. Confined to it.
+struct RequestScope {
+  RequestScope(RequestInfo request_info, User request_user, Executor& request_executor, TimePoint time)
+      : info(std::move(request_info)), user(std::move(request_user)), executor(request_executor), now(time) {}
+
+  RequestInfo info;
+  User user;
+  Executor& executor;  // where the coroutine resumes
+  TimePoint now;
+  std::string user_agent;
+  ResourcePtr resource;
+
+  // Options of writes, from the query or the body of a DELETE.
+  bool dry_run = false;
+  FieldValidation field_validation = FieldValidation::kWarn;
+  std::string field_manager;
+  bool force = false;
+
+  std::vector<std::string> warnings;  // become Warning headers, duplicates once
+
+  // The manager of fields this request changes: the option, else the user agent up to its first '/'.
+  std::string Manager() const;
+};
+
+}  // namespace flyball::server

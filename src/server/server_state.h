@@ -1,0 +1,35 @@
+// ServerState: the long-lived parts of an API server, as request handlers see them. Owned by ApiServer.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "server/admission.h"
+#include "server/authentication.h"
+#include "server/authorization.h"
+#include "server/catalog.h"
+#include "server/registry.h"
+#include "server/watch_cache.h"
+#include "store/store.h"
+
+namespace flyball::server {
+
+struct ServerState {
+  store::Store& store;
+  WatchCache& cache;
+  Catalog& catalog;
+  Registry& registry;
+  const AdmissionChain& admission;
+  const AuthenticatorChain& authenticator;
+  const Authorizer& authorizer;
+  Executor& executor;
+  Random& random;
+  Metrics& metrics;
+
+  const Clock& clock() const { return executor.clock(); }
+};
+
+}  // namespace flyball::server

@@ -1,0 +1,84 @@
+#include "server/stored_object.h"
+
+#include <algorithm>
+
+#include "api/selector.h"
+#include "json/json.h"
+
+namespace flyball::server {
+namespace {
+
+constexpr std::string_view kMetadata = "\"metadata\":{";
+
+}  // namespace
+
+Result<ObjectPtr> StoredObject::Build(Bytes bytes, store::Revision revision, const api::KindInfo& kind) {
+  auto value = json::Parse(*bytes);
+  if (!value) return Unexpected(InternalError("stored object is not JSON: " + value.error().message()));
+  if (!(*value)["metadata"].is_object()) return Unexpected(InternalError("stored object has no metadata"));
+  return FromValue(*value, std::move(bytes), revision, kind);
+}
+
+ObjectPtr StoredObject::FromValue(const json::Value& value, Bytes bytes, store::Revision revision,
+                                  const api::KindInfo& kind) {
+  auto object = std::make_shared<StoredObject>();
+  object->bytes_ = std::move(bytes);
+  object->revision_ = revision;
+  object->Extract(value, kind);
+  object->Locate();
+  return object;
+}
+
+void StoredObject::Extract(const json::Value& value, const api::KindInfo& kind) {
+  const auto& metadata = value["metadata"];
+  uid_ = metadata["uid"].string_or("");
+  if (const auto& labels = metadata["labels"]; labels.is_object()) {
+    labels_.reserve(labels.size());
+    for (const auto& [key, label] : labels.as_object()) labels_.emplace_back(key, label.string_or(""));
+    std::sort(labels_.begin(), labels_.end());
+  }
+  fields_ = api::SelectableValues(kind, value);
+}
+
+// The first "metadata" member is the object's own: only apiVersion and kind come before it.
+void StoredObject::Locate() {
+  const auto metadata = bytes_->find(kMetadata);
+  metadata_offset_ = static_cast<std::uint32_t>(metadata);
+  const auto uid = bytes_->find("\"uid\":\"" + uid_ + "\"", metadata);
+  version_offset_ = static_cast<std::uint32_t>(
+      uid == std::string::npos || uid_.empty() ? 0
+                                               : uid + std::string_view("\"uid\":\"\"").size() + uid_.size());
+}
+
+void StoredObject::AppendJson(std::string& out, Form form, store::Revision resource_version) const {
+  const std::string_view text = *bytes_;
+  std::size_t from = 0;
+  if (form == Form::kListItem) {
+    out += '{';
+    from = metadata_offset_;
+  }
+  if (version_offset_ != 0) {
+    out += text.substr(from, version_offset_ - from);
+    out += ",\"resourceVersion\":\"";
+    out += std::to_string(resource_version);
+    out += '"';
+    out += text.substr(version_offset_);
+    return;
+  }
+  // No uid to follow (objects written by others): first in metadata.
+  const auto after_brace = metadata_offset_ + kMetadata.size();
+  out += text.substr(from, after_brace - from);
+  out += "\"resourceVersion\":\"";
+  out += std::to_string(resource_version);
+  out += text[after_brace] == '}' ? "\"" : "\",";
+  out += text.substr(after_brace);
+}
+
+json::Value StoredObject::ToValue(store::Revision resource_version) const {
+  std::string text;
+  text.reserve(bytes_->size() + 40);
+  AppendJson(text, Form::kWhole, resource_version);
+  return std::move(*json::Parse(text));
+}
+
+}  // namespace flyball::server

@@ -1,0 +1,69 @@
+// StoredObject: one object as the server holds it: its final JSON bytes, shared with the store, and the few
+// facts that lists and watches filter by. Nothing is re-encoded to send it: the resourceVersion, which the
+// stored bytes do not contain (the store's revision is its only source), is spliced in while copying to the
+// wire.
+//
+// Immutable after Build: thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/schema.h"
+#include "base/bytes.h"
+#include "base/result.h"
+#include "json/value.h"
+#include "store/store.h"
+
+namespace flyball::server {
+
+using LabelList = std::vector<std::pair<std::string, std::string>>;  // sorted by key
+
+class StoredObject {
+ public:
+  // From the stored bytes of an object. `fields` are the kind's selectable field paths. InternalError if the
+  // bytes are no JSON object with metadata.
+  static Result<std::shared_ptr<const StoredObject>> Build(Bytes bytes, store::Revision revision,
+                                                           const api::KindInfo& kind);
+  // The same, from a value that was just encoded to `bytes`.
+  static std::shared_ptr<const StoredObject> FromValue(const json::Value& value, Bytes bytes,
+                                                       store::Revision revision, const api::KindInfo& kind);
+
+  const std::string& name() const { return fields_[0]; }
+  const std::string& namespace_name() const { return fields_[1]; }
+  const std::string& uid() const { return uid_; }
+  store::Revision revision() const { return revision_; }
+  const Bytes& bytes() const { return bytes_; }
+  const LabelList& labels() const { return labels_; }
+  // As api::SelectableValues gives them: name, namespace, then the kind's own.
+  const std::vector<std::string>& fields() const { return fields_; }
+
+  // Appends the object with the given resourceVersion. kListItem leaves apiVersion and kind out, as lists of
+  // built-in kinds do.
+  enum class Form { kWhole, kListItem };
+  void AppendJson(std::string& out, Form form, store::Revision resource_version) const;
+  void AppendJson(std::string& out, Form form = Form::kWhole) const { AppendJson(out, form, revision_); }
+  // The object as a value, metadata.resourceVersion included.
+  json::Value ToValue() const { return ToValue(revision_); }
+  json::Value ToValue(store::Revision resource_version) const;
+
+ private:
+  void Locate();
+  void Extract(const json::Value& value, const api::KindInfo& kind);
+
+  Bytes bytes_;
+  store::Revision revision_ = 0;
+  std::uint32_t metadata_offset_ = 0;  // of `"metadata":`
+  std::uint32_t version_offset_ = 0;   // where `,"resourceVersion":"N"` goes
+  std::string uid_;
+  LabelList labels_;
+  std::vector<std::string> fields_;
+};
+
+using ObjectPtr = std::shared_ptr<const StoredObject>;
+
+}  // namespace flyball::server

@@ -1,0 +1,146 @@
+#include "server/write_handlers.h"
+
+#include "api/status.h"
+#include "json/json.h"
+#include "server/api_errors.h"
+#include "server/list_options.h"
+#include "server/object_codec.h"
+#include "server/patch.h"
+#include "server/presentation.h"
+#include "server/write_options.h"
+
+namespace flyball::server {
+namespace {
+
+// The body's name and namespace must be the URL's.
+Status CheckName(const RequestScope& scope, const json::Value& object) {
+  const auto name = object["metadata"]["name"].string_or("");
+  if (name.empty())
+    return Unexpected(BadRequest("the name of the object (" + scope.info.name +
+                                 " based on URL) was undeterminable: name must be provided"));
+  if (name != scope.info.name)
+    return Unexpected(BadRequest("the name of the object (" + std::string(name) +
+                                 ") does not match the name on the URL (" + scope.info.name + ")"));
+  const auto space = object["metadata"]["namespace"].string_or("");
+  if (!space.empty() && space != scope.info.namespace_name && scope.resource->kind->namespaced)
+    return Unexpected(BadRequest("the namespace of the object (" + std::string(space) +
+                                 ") does not match the namespace on the URL (" + scope.info.namespace_name +
+                                 ")"));
+  return {};
+}
+
+void AddKindWarnings(RequestScope& scope, const StoredObject& object) {
+  if (scope.resource->custom || !scope.resource->hooks->warnings) return;
+  scope.resource->hooks->warnings(object.ToValue(), scope.warnings);
+}
+
+// {"kind":"Status","status":"Success","details":{...}}: what DELETE of most kinds answers.
+Answer DeletedStatus(const RequestScope& scope, const StoredObject& object) {
+  const auto& kind = *scope.resource->kind;
+  json::Object details{{"name", object.name()}};
+  if (!kind.group.empty()) details.Set("group", kind.group);
+  details.Set("kind", kind.plural);
+  details.Set("uid", object.uid());
+  json::Object status{{"kind", "Status"},
+                      {"apiVersion", "v1"},
+                      {"metadata", json::Object{}},
+                      {"status", "Success"},
+                      {"details", std::move(details)}};
+  return {200, "application/json", json::Write(json::Value(std::move(status)))};
+}
+
+}  // namespace
+
+Result<Answer> ObjectAnswer(const RequestScope& scope, const net::Request& request,
+                            const StoredObject& object, int code) {
+  FLYBALL_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
+  const Presenter presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
+  return Answer{code, std::string(presenter.content_type()), presenter.Object(object)};
+}
+
+Task<Result<Answer>> HandleCreate(ServerState& state, RequestScope& scope, const net::Request& request) {
+  FLYBALL_CO_TRY(ReadWriteOptions(scope, "CreateOptions"));
+  FLYBALL_CO_TRY(NegotiateObject(request.headers.Get("accept"), true));
+  FLYBALL_CO_ASSIGN(json::Value object,
+                    DecodeObject(scope, *scope.resource, request.headers.Get("content-type"), request.body));
+  FLYBALL_CO_ASSIGN(const ObjectPtr created,
+                    co_await state.registry.Create(scope, *scope.resource, std::move(object)));
+  AddKindWarnings(scope, *created);
+  co_return ObjectAnswer(scope, request, *created, 201);
+}
+
+Task<Result<Answer>> HandleUpdate(ServerState& state, RequestScope& scope, const net::Request& request) {
+  FLYBALL_CO_TRY(ReadWriteOptions(scope, "UpdateOptions"));
+  FLYBALL_CO_TRY(NegotiateObject(request.headers.Get("accept"), true));
+  FLYBALL_CO_ASSIGN(const json::Value object,
+                    DecodeObject(scope, *scope.resource, request.headers.Get("content-type"), request.body));
+  FLYBALL_CO_TRY(CheckName(scope, object));
+  UpdateOptions options;
+  options.subresource = scope.info.subresource;
+  options.create_if_absent = scope.resource->hooks->allow_create_on_update && options.subresource.empty();
+  Registry::Transform transform = [&object](const json::Value&) -> Result<json::Value> { return object; };
+  FLYBALL_CO_ASSIGN(
+      const UpdateOutcome outcome,
+      co_await state.registry.Update(scope, *scope.resource, scope.info.namespace_name, scope.info.name,
+                                     std::move(transform), std::move(options)));
+  AddKindWarnings(scope, *outcome.object);
+  co_return ObjectAnswer(scope, request, *outcome.object, outcome.created ? 201 : 200);
+}
+
+Task<Result<Answer>> HandlePatch(ServerState& state, RequestScope& scope, const net::Request& request) {
+  FLYBALL_CO_ASSIGN(const PatchType type, PatchTypeOf(request.headers.Get("content-type"), *scope.resource));
+  FLYBALL_CO_TRY(ReadWriteOptions(scope, "PatchOptions"));
+  FLYBALL_CO_TRY(CheckPatchOptions(scope, type));
+  FLYBALL_CO_TRY(NegotiateObject(request.headers.Get("accept"), true));
+  FLYBALL_CO_ASSIGN(const Patch patch, ParsePatch(scope, type, request.body));
+  UpdateOptions options;
+  options.subresource = scope.info.subresource;
+  options.create_if_absent = type == PatchType::kApply && options.subresource.empty();
+  options.conflict_retries = !patch.names_version;
+  options.track_fields = type != PatchType::kApply;
+  Registry::Transform transform = [&](const json::Value& current) -> Result<json::Value> {
+    FLYBALL_ASSIGN(json::Value object, ApplyPatch(scope, patch, current));
+    FLYBALL_TRY(CheckName(scope, object));
+    return object;
+  };
+  FLYBALL_CO_ASSIGN(
+      const UpdateOutcome outcome,
+      co_await state.registry.Update(scope, *scope.resource, scope.info.namespace_name, scope.info.name,
+                                     std::move(transform), std::move(options)));
+  AddKindWarnings(scope, *outcome.object);
+  co_return ObjectAnswer(scope, request, *outcome.object, outcome.created ? 201 : 200);
+}
+
+Task<Result<Answer>> HandleDelete(ServerState& state, RequestScope& scope, const net::Request& request) {
+  FLYBALL_CO_TRY(NegotiateObject(request.headers.Get("accept"), true));
+  FLYBALL_CO_ASSIGN(DeleteOptions options, ReadDeleteOptions(scope, request));
+  if (scope.resource->hooks->orphan_dependents && !options.propagation_policy && !options.orphan_dependents)
+    scope.warnings.push_back(
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to "
+        "remove them or "
+        "set propagationPolicy=Orphan to suppress this warning");
+  FLYBALL_CO_ASSIGN(const DeleteOutcome outcome,
+                    co_await state.registry.Delete(scope, *scope.resource, scope.info.namespace_name,
+                                                   scope.info.name, std::move(options)));
+  if (outcome.removed && !scope.resource->hooks->return_deleted_object)
+    co_return DeletedStatus(scope, *outcome.object);
+  co_return ObjectAnswer(scope, request, *outcome.object, 200);
+}
+
+Task<Result<Answer>> HandleDeleteCollection(ServerState& state, RequestScope& scope,
+                                            const net::Request& request) {
+  FLYBALL_CO_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
+  const Presenter presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
+  FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *scope.resource->kind, false));
+  FLYBALL_CO_ASSIGN(const DeleteOptions delete_options, ReadDeleteOptions(scope, request));
+  const auto snapshot = scope.resource->cache->List(FilterOf(scope.info, options));
+  for (const auto& object : snapshot.objects) {
+    auto outcome = co_await state.registry.Delete(scope, *scope.resource, object->namespace_name(),
+                                                  object->name(), delete_options);
+    if (!outcome && !outcome.error().Is(Reason::kNotFound)) co_return Unexpected(outcome.error());
+  }
+  co_return Answer{200, std::string(presenter.content_type()),
+                   presenter.List(snapshot.objects, {snapshot.revision})};
+}
+
+}  // namespace flyball::server

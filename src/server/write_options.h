@@ -1,0 +1,21 @@
+// The options of writes (CreateOptions, UpdateOptions, PatchOptions, DeleteOptions), checked as upstream
+// checks them.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "net/http.h"
+#include "server/registry.h"
+#include "server/request_scope.h"
+
+namespace flyball::server {
+
+// Reads dryRun, fieldManager, fieldValidation and force of the query into the scope. `kind` names the options
+// in errors.
+Status ReadWriteOptions(RequestScope& scope, std::string_view kind);
+
+// DeleteOptions of the body, else of the query.
+Result<DeleteOptions> ReadDeleteOptions(RequestScope& scope, const net::Request& request);
+
+}  // namespace flyball::server
