@@ -3,8 +3,15 @@
 // upstream's apiextensions controllers do inside kube-apiserver.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <string>
+
 #include "api/field_error.h"
+#include "base/executor.h"
+#include "base/result.h"
 #include "json/value.h"
+#include "server/server_state.h"
 
 namespace flyball::api {
 class CustomKind;
@@ -15,5 +22,20 @@ namespace flyball::server {
 // Whether `object` (an update of `old`, or new if that is null) obeys the definition's schema.
 void ValidateCustom(const api::CustomKind& kind, const json::Value& object, const json::Value* old,
                     api::FieldErrors& errors);
+
+// Follows the definitions and keeps the catalog in step. Confined to its strand; Start and the destructor to
+// the owner.
+class CustomResources {
+ public:
+  CustomResources(ServerState& state, WatchCache& cache);
+  ~CustomResources();
+
+  // Serves every definition there is, then follows changes. Blocks until the first part is done.
+  Status Start();
+
+ private:
+  struct Follower;
+  std::shared_ptr<Follower> follower_;
+};
 
 }  // namespace flyball::server

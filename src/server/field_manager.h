@@ -15,7 +15,7 @@ void TrackFields(const RequestScope& scope, const ServedResource& resource, cons
 
 // Server-side apply: the object that results from applying `config` to `live` (null: there is none), managed
 // fields set. Conflict (409) with a cause a field unless scope.force.
-Result<json::Value> ApplyConfiguration(const RequestScope& scope, const ServedResource& resource,
+Result<json::Value> ApplyConfiguration(RequestScope& scope, const ServedResource& resource,
                                        const json::Value* live, const json::Value& config,
                                        std::string_view subresource);
 

@@ -1,0 +1,22 @@
+// The admission plugins, in kube-apiserver's order, as --enable-admission-plugins and
+// --disable-admission-plugins say.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "server/admission.h"
+#include "server/api_server.h"
+#include "server/authorization.h"
+
+namespace flyball::server {
+
+// BadRequest for a name that is none of them.
+Result<std::vector<std::unique_ptr<AdmissionPlugin>>> AdmissionPlugins(const ApiServerOptions& options,
+                                                                       const Catalog& catalog,
+                                                                       const Authorizer& authorizer,
+                                                                       Random& random);
+
+}  // namespace flyball::server

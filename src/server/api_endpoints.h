@@ -1,0 +1,12 @@
+// The endpoints that are not plain storage: subresources (scale, binding, eviction, token, log, ...) and
+// reviews.
+#pragma once
+
+#include "server/endpoint.h"
+#include "server/service_account_tokens.h"
+
+namespace flyball::server {
+
+void AddApiEndpoints(EndpointTable& table, ServiceAccountTokens& tokens);
+
+}  // namespace flyball::server

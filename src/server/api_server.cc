@@ -1,0 +1,166 @@
+#include "server/api_server.h"
+
+#include "base/sim_executor.h"
+#include "net/pki.h"
+#include "server/admission_plugins.h"
+#include "server/api_endpoints.h"
+#include "server/audit.h"
+#include "server/bootstrap.h"
+#include "server/custom_resources.h"
+#include "server/documents.h"
+#include "server/flow_control.h"
+#include "server/in_process_transport.h"
+#include "server/rbac.h"
+#include "server/request_handler.h"
+#include "server/server_state.h"
+#include "server/service_account_tokens.h"
+#include "server/service_allocator.h"
+
+namespace flyball::server {
+namespace {
+
+// Upstream sends bookmarks about once a minute.
+constexpr Duration kBookmarkInterval = std::chrono::minutes(1);
+
+Result<std::vector<std::unique_ptr<Authorizer>>> AuthorizersFor(const std::vector<std::string>& modes,
+                                                                const Catalog& catalog) {
+  std::vector<std::unique_ptr<Authorizer>> authorizers;
+  authorizers.push_back(NewMastersAuthorizer());
+  for (const auto& mode : modes) {
+    if (mode == "AlwaysAllow") {
+      authorizers.push_back(NewAlwaysAllowAuthorizer());
+    } else if (mode == "AlwaysDeny") {
+      authorizers.push_back(NewAlwaysDenyAuthorizer());
+    } else if (mode == "RBAC") {
+      authorizers.push_back(NewRbacAuthorizer(catalog));
+    } else if (mode == "Node") {
+      authorizers.push_back(NewNodeAuthorizer(catalog));
+    } else {
+      return Unexpected(BadRequest("unknown authorization mode \"" + mode +
+                                   "\": this server knows AlwaysAllow, AlwaysDeny, Node and RBAC"));
+    }
+  }
+  return authorizers;
+}
+
+Result<std::vector<std::unique_ptr<Authenticator>>> AuthenticatorsFor(const ApiServerOptions& options,
+                                                                      ServiceAccountTokens& tokens) {
+  std::vector<std::unique_ptr<Authenticator>> methods;
+  methods.push_back(NewCertificateAuthenticator());
+  if (!options.tokens.empty()) methods.push_back(NewTokenAuthenticator(options.tokens));
+  if (!options.token_auth_file.empty()) {
+    FLYBALL_ASSIGN(auto file, NewTokenFileAuthenticator(options.token_auth_file));
+    methods.push_back(std::move(file));
+  }
+  methods.push_back(tokens.NewAuthenticator());
+  return methods;
+}
+
+}  // namespace
+
+// In the order they are made; destroyed in reverse.
+struct ApiServer::Parts {
+  Parts(store::Store& s, Executor& e, Random& r, Metrics& m) : store(s), executor(e), random(r), metrics(m) {}
+
+  store::Store& store;
+  Executor& executor;
+  Random& random;
+  Metrics& metrics;
+  std::unique_ptr<WatchCache> cache;
+  std::unique_ptr<Catalog> catalog;
+  std::unique_ptr<ServiceAccountTokens> tokens;
+  std::unique_ptr<AuthenticatorChain> authenticator;
+  std::unique_ptr<Authorizer> authorizer;
+  std::unique_ptr<AdmissionChain> admission;
+  std::unique_ptr<Registry> registry;
+  std::unique_ptr<ServerState> state;
+  EndpointTable endpoints;
+  std::unique_ptr<Documents> documents;
+  std::unique_ptr<FlowControl> flow;
+  std::unique_ptr<Audit> audit;
+  std::unique_ptr<RequestHandler> handler;
+  std::unique_ptr<CustomResources> custom;
+  std::shared_ptr<Strand> strand;  // the server's own timers
+  std::atomic<bool> stopped{false};
+
+  Status Assemble(const ApiServerOptions& options);
+  void ScheduleBookmarks();
+};
+
+Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
+  cache = std::make_unique<WatchCache>(store, executor);
+  FLYBALL_ASSIGN(catalog, Catalog::Make(*cache));
+  FLYBALL_ASSIGN(tokens, ServiceAccountTokens::Make(options, *catalog, executor.clock()));
+  FLYBALL_ASSIGN(auto methods, AuthenticatorsFor(options, *tokens));
+  authenticator = std::make_unique<AuthenticatorChain>(std::move(methods), options.anonymous_auth);
+  FLYBALL_ASSIGN(auto modes, AuthorizersFor(options.authorization_modes, *catalog));
+  authorizer = NewAuthorizerChain(std::move(modes));
+  FLYBALL_ASSIGN(auto plugins, AdmissionPlugins(options, *catalog, *authorizer, random));
+  admission = std::make_unique<AdmissionChain>(std::move(plugins));
+  registry = std::make_unique<Registry>(store, *admission, random, options.event_ttl);
+  state = std::make_unique<ServerState>(ServerState{store, *cache, *catalog, *registry, *admission,
+                                                    *authenticator, *authorizer, executor, random, metrics});
+  FLYBALL_ASSIGN(auto services, NewServiceAllocator(options, *catalog, random));
+  registry->AddLifecycle("services", std::move(services));
+  AddApiEndpoints(endpoints, *tokens);
+  documents = std::make_unique<Documents>(*state, options.advertise_address);
+  documents->AddCheck("ping", [] { return Status(); });
+  documents->AddCheck("log", [] { return Status(); });
+  documents->AddCheck("etcd", [this] { return store.Health(); });
+  tokens->AddPages(*documents);
+  flow = std::make_unique<FlowControl>(options.max_requests_inflight, options.max_mutating_requests_inflight,
+                                       metrics);
+  audit = Audit::Off();
+  if (!options.audit_log_path.empty()) {
+    FLYBALL_ASSIGN(audit, Audit::Open(options.audit_log_path, random));
+  }
+  handler = std::make_unique<RequestHandler>(*state, endpoints, *documents, *flow, *audit);
+  auto objects = BootstrapObjects();
+  for (auto& object : BootstrapPolicy()) objects.push_back(std::move(object));
+  FLYBALL_TRY(EnsureObjects(*state, objects));
+  custom = std::make_unique<CustomResources>(*state, *cache);
+  FLYBALL_TRY(custom->Start());
+  strand = std::make_shared<Strand>(executor);
+  ScheduleBookmarks();
+  return {};
+}
+
+void ApiServer::Parts::ScheduleBookmarks() {
+  strand->PostAfter(kBookmarkInterval, [this] {
+    if (stopped) return;
+    cache->BookmarkAll();
+    ScheduleBookmarks();
+  });
+}
+
+ApiServer::ApiServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+ApiServer::~ApiServer() {
+  Stop();
+}
+
+Result<std::unique_ptr<ApiServer>> ApiServer::Make(const ApiServerOptions& options, store::Store& store,
+                                                   Executor& executor, Random& random, Metrics& metrics) {
+  auto parts = std::make_unique<Parts>(store, executor, random, metrics);
+  FLYBALL_TRY(parts->Assemble(options));
+  return std::unique_ptr<ApiServer>(new ApiServer(std::move(parts)));
+}
+
+net::Handler ApiServer::handler() {
+  return [handler = parts_->handler.get()](std::shared_ptr<net::Request> request,
+                                           std::shared_ptr<net::ResponseStream> stream) {
+    return handler->Handle(std::move(request), std::move(stream));
+  };
+}
+
+std::unique_ptr<net::Transport> ApiServer::InProcess(User user) {
+  const bool simulated = dynamic_cast<SimExecutor*>(&parts_->executor) != nullptr;
+  return NewInProcessTransport(handler(), parts_->executor, std::move(user), simulated);
+}
+
+void ApiServer::Stop() {
+  if (parts_->stopped.exchange(true)) return;
+  parts_->cache->CloseAll();
+}
+
+}  // namespace flyball::server
