@@ -1,0 +1,49 @@
+// Serving: an ApiServer on a port: certificates (made on first start, kept in the data folder), the listener,
+// and the kubeconfig for its administrator.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "net/http_server.h"
+#include "net/pki.h"
+#include "server/api_server.h"
+
+namespace flyball::server {
+
+struct ServingOptions {
+  std::string bind_address = "127.0.0.1";
+  int port = 6443;
+  std::string data_dir;                             // certificates live in <data_dir>/pki
+  std::string tls_cert_file, tls_private_key_file;  // empty: issued by our own CA
+  std::string client_ca_file;                       // empty: our own CA
+  std::string service_account_key_file;             // empty: made and kept
+  std::string kubeconfig_out;                       // empty: <data_dir>/kubeconfig
+};
+
+// The files of <data_dir>/pki: our CA, and what it has issued. Read if they are there, made otherwise.
+struct Pki {
+  net::KeyPair ca;
+  net::KeyPair serving;
+  net::KeyPair admin;  // user kubernetes-admin of system:masters
+  std::string client_ca_pem;
+  std::string service_account_key;
+  // Issues a client certificate for a component (system:kube-scheduler, ...).
+  Result<net::KeyPair> IssueClient(const std::string& user, const std::vector<std::string>& groups,
+                                   TimePoint now) const;
+};
+Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock);
+
+// Listens and serves. Requires that the ApiServer outlives it.
+Result<std::unique_ptr<net::HttpServer>> Serve(const ServingOptions& options, const Pki& pki,
+                                               net::Handler handler);
+
+// A kubeconfig with one cluster, user and context, certificates inline. Written with mode 0600 by
+// WritePrivateFile.
+std::string KubeconfigText(const std::string& server_url, const std::string& ca_pem,
+                           const net::KeyPair& client, const std::string& user);
+// Replaces the file atomically; mode 0600.
+Status WritePrivateFile(const std::string& path, std::string_view text);
+
+}  // namespace flyball::server
