@@ -119,7 +119,7 @@ Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock) {
   if (Exists(key_path) || !options.service_account_key_file.empty()) {
     FLYBALL_ASSIGN(pki.service_account_key, ReadFile(key_path));
   } else {
-    FLYBALL_ASSIGN(pki.service_account_key, net::MakePrivateKey(net::KeyType::kRsa2048));
+    FLYBALL_ASSIGN(pki.service_account_key, net::MakePrivateKey(net::KeyType::kEcdsaP256));
     FLYBALL_TRY(WritePrivateFile(key_path, pki.service_account_key));
   }
   return pki;

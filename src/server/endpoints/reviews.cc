@@ -1,0 +1,176 @@
+#include "server/endpoints/reviews.h"
+
+#include "api/decode.h"
+#include "api/field_error.h"
+#include "api/time.h"
+#include "json/json.h"
+#include "server/object_codec.h"
+#include "server/write_options.h"
+
+namespace flyball::server {
+namespace {
+
+// A review is decided by one function from its body to its status.
+using Decide = Result<json::Value> (*)(ServerState& state, const RequestScope& scope,
+                                       const json::Value& review);
+
+class ReviewEndpoint final : public Endpoint {
+ public:
+  explicit ReviewEndpoint(Decide decide) : decide_(decide) {}
+
+  Task<Result<std::optional<Answer>>> Handle(ServerState& state, RequestScope& scope,
+                                             const net::Request& request,
+                                             std::shared_ptr<net::ResponseStream>) override {
+    FLYBALL_CO_TRY(ReadWriteOptions(scope, "CreateOptions"));
+    const auto& kind = *scope.resource->kind;
+    FLYBALL_CO_ASSIGN(json::Value review, DecodeBody(scope, *kind.type, kind.ApiVersion(), kind.kind,
+                                                     request.headers.Get("content-type"), request.body));
+    if (kind.namespaced && review["metadata"]["namespace"].string_or("").empty())
+      review["metadata"]["namespace"] = scope.info.namespace_name;
+    FLYBALL_CO_ASSIGN(json::Value status, decide_(state, scope, review));
+    review["status"] = std::move(status);
+    api::Canonicalize(*kind.type, review);
+    co_return std::optional(Answer{201, "application/json", json::Write(review)});
+  }
+
+ private:
+  const Decide decide_;
+};
+
+User UserOf(const json::Value& spec) {
+  User user;
+  user.name = spec["user"].string_or("");
+  user.uid = spec["uid"].string_or("");
+  if (const auto& groups = spec["groups"]; groups.is_array())
+    for (const auto& group : groups.as_array()) user.groups.emplace_back(group.string_or(""));
+  if (const auto& extra = spec["extra"]; extra.is_object())
+    for (const auto& [key, values] : extra.as_object())
+      if (values.is_array())
+        for (const auto& value : values.as_array()) user.extra[key].emplace_back(value.string_or(""));
+  return user;
+}
+
+AuthorizationAttributes AttributesOf(const json::Value& spec, const User& user) {
+  AuthorizationAttributes attributes;
+  attributes.user = &user;
+  if (const auto* resource = spec.Find("resourceAttributes"); resource && resource->is_object()) {
+    attributes.verb = (*resource)["verb"].string_or("");
+    attributes.namespace_name = (*resource)["namespace"].string_or("");
+    attributes.group = (*resource)["group"].string_or("");
+    attributes.version = (*resource)["version"].string_or("");
+    attributes.resource = (*resource)["resource"].string_or("");
+    attributes.subresource = (*resource)["subresource"].string_or("");
+    attributes.name = (*resource)["name"].string_or("");
+    return attributes;
+  }
+  attributes.is_resource = false;
+  attributes.verb = spec["nonResourceAttributes"]["verb"].string_or("");
+  attributes.path = spec["nonResourceAttributes"]["path"].string_or("");
+  return attributes;
+}
+
+// Exactly one of the two kinds of attributes, and (unless it is about oneself) somebody.
+Status CheckSpec(const ServedResource& resource, const json::Value& spec, bool about_self) {
+  api::FieldErrors errors;
+  const bool has_resource = spec["resourceAttributes"].is_object();
+  const bool has_path = spec["nonResourceAttributes"].is_object();
+  const api::FieldPath path("spec");
+  if (has_resource && has_path)
+    errors.Invalid(path.Child("nonResourceAttributes"), spec["nonResourceAttributes"],
+                   "cannot be specified in combination with resourceAttributes");
+  if (!has_resource && !has_path)
+    errors.Invalid(path.Child("resourceAttributes"), json::Value(),
+                   "exactly one of nonResourceAttributes or resourceAttributes must be specified");
+  if (!about_self && spec["user"].string_or("").empty() && spec["groups"].empty())
+    errors.Invalid(path.Child("user"), "", "at least one of user or group must be specified");
+  if (errors.empty()) return {};
+  return Unexpected(errors.ToError(resource.kind->group, resource.kind->kind, ""));
+}
+
+json::Value VerdictValue(const Verdict& verdict) {
+  json::Object status{{"allowed", verdict.decision == Decision::kAllow}};
+  if (verdict.decision == Decision::kDeny) status.Set("denied", true);
+  if (!verdict.reason.empty()) status.Set("reason", verdict.reason);
+  return status;
+}
+
+Result<json::Value> SubjectAccess(ServerState& state, const RequestScope& scope, const json::Value& review) {
+  const auto& spec = review["spec"];
+  FLYBALL_TRY(CheckSpec(*scope.resource, spec, false));
+  const User user = UserOf(spec);
+  return VerdictValue(state.authorizer.Authorize(AttributesOf(spec, user)));
+}
+
+Result<json::Value> LocalSubjectAccess(ServerState& state, const RequestScope& scope,
+                                       const json::Value& review) {
+  const auto space = review["spec"]["resourceAttributes"]["namespace"].string_or("");
+  if (space != scope.info.namespace_name) {
+    api::FieldErrors errors;
+    errors.Invalid(api::FieldPath("spec.resourceAttributes.namespace"), space,
+                   "must match metadata.namespace");
+    return Unexpected(errors.ToError(scope.resource->kind->group, scope.resource->kind->kind, ""));
+  }
+  return SubjectAccess(state, scope, review);
+}
+
+Result<json::Value> SelfAccess(ServerState& state, const RequestScope& scope, const json::Value& review) {
+  FLYBALL_TRY(CheckSpec(*scope.resource, review["spec"], true));
+  return VerdictValue(state.authorizer.Authorize(AttributesOf(review["spec"], scope.user)));
+}
+
+Result<json::Value> SelfRules(ServerState& state, const RequestScope& scope, const json::Value& review) {
+  const auto space = review["spec"]["namespace"].string_or("");
+  if (space.empty()) return Unexpected(BadRequest("no namespace on request"));
+  auto lists = state.authorizer.RulesFor(scope.user, space);
+  json::Object status{{"resourceRules", std::move(lists.resource_rules)},
+                      {"nonResourceRules", std::move(lists.non_resource_rules)},
+                      {"incomplete", lists.incomplete}};
+  if (!lists.evaluation_error.empty()) status.Set("evaluationError", lists.evaluation_error);
+  return json::Value(std::move(status));
+}
+
+json::Value UserValue(const User& user) {
+  json::Object out{{"username", user.name}};
+  if (!user.uid.empty()) out.Set("uid", user.uid);
+  out.Set("groups", json::Array(user.groups.begin(), user.groups.end()));
+  if (!user.extra.empty()) {
+    json::Object extra;
+    for (const auto& [key, values] : user.extra) extra.Set(key, json::Array(values.begin(), values.end()));
+    out.Set("extra", std::move(extra));
+  }
+  return out;
+}
+
+Result<json::Value> SelfReview(ServerState&, const RequestScope& scope, const json::Value&) {
+  return json::Value(json::Object{{"userInfo", UserValue(scope.user)}});
+}
+
+Result<json::Value> TokenReview(ServerState& state, const RequestScope&, const json::Value& review) {
+  const auto token = review["spec"]["token"].string_or("");
+  if (token.empty()) return Unexpected(BadRequest("token is required for TokenReview in authentication"));
+  std::vector<std::string> audiences;
+  if (const auto& list = review["spec"]["audiences"]; list.is_array())
+    for (const auto& audience : list.as_array()) audiences.emplace_back(audience.string_or(""));
+  const auto user = state.authenticator.AuthenticateToken(token, audiences);
+  if (!user) return json::Value(json::Object{{"user", json::Object{}}, {"error", user.error().message()}});
+  if (!*user) return json::Value(json::Object{{"user", json::Object{}}});
+  json::Object status{{"authenticated", true}, {"user", UserValue(**user)}};
+  if (!audiences.empty()) status.Set("audiences", json::Array(audiences.begin(), audiences.end()));
+  return json::Value(std::move(status));
+}
+
+}  // namespace
+
+void AddReviewEndpoints(EndpointTable& table) {
+  const auto add = [&](const char* key, Decide decide) {
+    table.Add(key, std::make_unique<ReviewEndpoint>(decide));
+  };
+  add("subjectaccessreviews.authorization.k8s.io", &SubjectAccess);
+  add("localsubjectaccessreviews.authorization.k8s.io", &LocalSubjectAccess);
+  add("selfsubjectaccessreviews.authorization.k8s.io", &SelfAccess);
+  add("selfsubjectrulesreviews.authorization.k8s.io", &SelfRules);
+  add("selfsubjectreviews.authentication.k8s.io", &SelfReview);
+  add("tokenreviews.authentication.k8s.io", &TokenReview);
+}
+
+}  // namespace flyball::server

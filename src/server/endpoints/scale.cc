@@ -1,0 +1,163 @@
+#include "server/endpoints/scale.h"
+
+#include "api/decode.h"
+#include "api/field_error.h"
+#include "api/selector.h"
+#include "json/json.h"
+#include "json/patch.h"
+#include "server/api_errors.h"
+#include "server/object_codec.h"
+#include "server/patch.h"
+#include "server/scale_paths.h"
+#include "server/write_options.h"
+
+namespace flyball::server {
+namespace {
+
+constexpr std::string_view kScaleType = "io.k8s.api.autoscaling.v1.Scale";
+
+const api::TypeInfo& ScaleType() {
+  static const api::TypeInfo& type = *api::FindType(kScaleType);
+  return type;
+}
+
+// The value at ".spec.replicas"; null if absent.
+const json::Value* At(const json::Value& object, std::string_view path) {
+  const json::Value* value = &object;
+  while (!path.empty() && value) {
+    path.remove_prefix(1);
+    const auto dot = path.find('.');
+    value = value->Find(path.substr(0, dot));
+    path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot);
+  }
+  return value;
+}
+
+void Set(json::Value& object, std::string_view path, json::Value value) {
+  json::Value* place = &object;
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const auto dot = path.find('.');
+    place = &(*place)[path.substr(0, dot)];
+    path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot);
+  }
+  *place = std::move(value);
+}
+
+std::string SelectorText(const json::Value* selector) {
+  if (!selector || selector->is_null()) return {};
+  if (selector->is_string()) return std::string(selector->as_string());
+  if (selector->Find("matchLabels") || selector->Find("matchExpressions")) {
+    const auto parsed = api::LabelSelector::FromObject(*selector);
+    return parsed ? parsed->ToString() : "";
+  }
+  return api::LabelSelector::FromMap(*selector).ToString();
+}
+
+json::Value ScaleOf(const ServedResource& resource, const json::Value& object) {
+  const ScalePaths paths = ScalePathsOf(resource);
+  const auto& metadata = object["metadata"];
+  json::Object meta;
+  for (const auto key : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"})
+    if (const auto* value = metadata.Find(key)) meta.Set(key, *value);
+  const auto* wanted = At(object, paths.spec_replicas);
+  const auto* actual = At(object, paths.status_replicas);
+  json::Object status{{"replicas", actual ? actual->int_or(0) : 0}};
+  if (auto text = SelectorText(At(object, paths.selector)); !text.empty())
+    status.Set("selector", std::move(text));
+  json::Value scale = json::Object{{"kind", "Scale"},
+                                   {"apiVersion", "autoscaling/v1"},
+                                   {"metadata", std::move(meta)},
+                                   {"spec", json::Object{{"replicas", wanted ? wanted->int_or(0) : 0}}},
+                                   {"status", std::move(status)}};
+  api::Canonicalize(ScaleType(), scale);
+  return scale;
+}
+
+Status CheckScale(const json::Value& scale, std::string_view name) {
+  const auto replicas = scale["spec"]["replicas"].int_or(0);
+  if (replicas >= 0) return {};
+  api::FieldErrors errors;
+  errors.Invalid(api::FieldPath("spec.replicas"), replicas, "must be greater than or equal to 0");
+  return Unexpected(errors.ToError("autoscaling", "Scale", name));
+}
+
+class ScaleEndpoint final : public Endpoint {
+ public:
+  Task<Result<std::optional<Answer>>> Handle(ServerState& state, RequestScope& scope,
+                                             const net::Request& request,
+                                             std::shared_ptr<net::ResponseStream>) override {
+    const auto& resource = *scope.resource;
+    if (scope.info.verb == "get") {
+      const auto object =
+          resource.cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
+      if (!object) co_return Unexpected(NotFound(*resource.kind, scope.info.name));
+      co_return Present(resource, *object);
+    }
+    FLYBALL_CO_ASSIGN(const Change change, ReadChange(scope, request));
+    UpdateOptions options;
+    options.subresource = "scale";
+    options.conflict_retries = !change.names_version;
+    Registry::Transform transform = [&](const json::Value& current) {
+      return Rescale(scope, change, current);
+    };
+    FLYBALL_CO_ASSIGN(
+        const UpdateOutcome outcome,
+        co_await state.registry.Update(scope, resource, scope.info.namespace_name, scope.info.name,
+                                       std::move(transform), std::move(options)));
+    co_return Present(resource, *outcome.object);
+  }
+
+ private:
+  // A whole new Scale (PUT), or a patch to the one there is.
+  struct Change {
+    json::Value scale;
+    std::optional<Patch> patch;
+    bool names_version = false;
+  };
+
+  static std::optional<Answer> Present(const ServedResource& resource, const StoredObject& object) {
+    return Answer{200, "application/json", json::Write(ScaleOf(resource, object.ToValue()))};
+  }
+
+  static Result<Change> ReadChange(RequestScope& scope, const net::Request& request) {
+    Change change;
+    if (scope.info.verb == "update") {
+      FLYBALL_TRY(ReadWriteOptions(scope, "UpdateOptions"));
+      FLYBALL_ASSIGN(change.scale, DecodeBody(scope, ScaleType(), "autoscaling/v1", "Scale",
+                                              request.headers.Get("content-type"), request.body));
+      change.names_version = !change.scale["metadata"]["resourceVersion"].string_or("").empty();
+      return change;
+    }
+    FLYBALL_TRY(ReadWriteOptions(scope, "PatchOptions"));
+    FLYBALL_ASSIGN(const PatchType type, PatchTypeOf(request.headers.Get("content-type"), *scope.resource));
+    FLYBALL_TRY(CheckPatchOptions(scope, type));
+    FLYBALL_ASSIGN(change.patch, ParsePatch(scope, type, request.body));
+    change.names_version = change.patch->names_version;
+    return change;
+  }
+
+  static Result<json::Value> Rescale(RequestScope& scope, const Change& change, const json::Value& current) {
+    json::Value scale = ScaleOf(*scope.resource, current);
+    if (!change.patch) {
+      scale = change.scale;
+    } else if (change.patch->type == PatchType::kJson) {
+      FLYBALL_ASSIGN(scale, json::ApplyJsonPatch(scale, change.patch->value));
+    } else {
+      scale = json::ApplyMergePatch(std::move(scale), change.patch->value);
+    }
+    FLYBALL_TRY(CheckScale(scale, scope.info.name));
+    json::Value next = current;
+    Set(next, ScalePathsOf(*scope.resource).spec_replicas, scale["spec"]["replicas"].int_or(0));
+    if (change.names_version) next["metadata"]["resourceVersion"] = scale["metadata"]["resourceVersion"];
+    return next;
+  }
+};
+
+}  // namespace
+
+void AddScaleEndpoint(EndpointTable& table) {
+  table.Add("*/scale", std::make_unique<ScaleEndpoint>());
+}
+
+}  // namespace flyball::server
