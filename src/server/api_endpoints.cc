@@ -1,0 +1,19 @@
+#include "server/api_endpoints.h"
+
+#include "server/endpoints/finalize.h"
+#include "server/endpoints/pod_endpoints.h"
+#include "server/endpoints/reviews.h"
+#include "server/endpoints/scale.h"
+#include "server/endpoints/token.h"
+
+namespace flyball::server {
+
+void AddApiEndpoints(EndpointTable& table, ServiceAccountTokens& tokens) {
+  AddReviewEndpoints(table);
+  AddScaleEndpoint(table);
+  AddPodEndpoints(table);
+  AddTokenEndpoint(table, tokens);
+  AddFinalizeEndpoints(table);
+}
+
+}  // namespace flyball::server

@@ -1,0 +1,11 @@
+// Subresources of pods that change them: binding (and the resource bindings), eviction, ephemeralcontainers,
+// resize.
+#pragma once
+
+#include "server/endpoint.h"
+
+namespace flyball::server {
+
+void AddPodEndpoints(EndpointTable& table);
+
+}  // namespace flyball::server
