@@ -1,7 +1,6 @@
 #include "server/documents.h"
 
 #include "api/discovery.h"
-#include "api/openapi.h"
 #include "json/json.h"
 #include "server/api_errors.h"
 #include "server/negotiation.h"
@@ -154,36 +153,6 @@ Result<Answer> Documents::Discovery(std::string_view path, const net::Request& r
   if (!core && parts.size() == 3) document = api::ApiResourceListDocument(kinds.list, parts[1], parts[2]);
   if (!document) return Unexpected(NoSuchResource());
   return Answer{200, "application/json", std::move(*document)};
-}
-
-Result<Answer> Documents::OpenApi(std::string_view path, const net::Request& request) {
-  if (path == "/openapi/v2") {
-    // kubectl before 1.29 asks for protobuf and needs an answer, but nothing in it.
-    if (request.headers.Get("accept").find("proto-openapi.spec.v2") != std::string_view::npos &&
-        request.headers.Get("accept").find("application/json") == std::string_view::npos)
-      return Answer{200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", ""};
-    return Keep("openapi v2", request, [&] {
-      const auto kinds = KindsOf(state_.catalog);
-      return Answer{200, "application/json", api::OpenApiV2Document(kinds.list)};
-    });
-  }
-  if (path == "/openapi/v3")
-    return Keep("openapi v3", request, [&] {
-      const auto kinds = KindsOf(state_.catalog);
-      return Answer{200, "application/json", api::OpenApiV3Index(kinds.list)};
-    });
-  const auto parts = Split(path);
-  if (parts.size() < 4 || parts[1] != "v3") return NotFoundPage();
-  const bool core = parts[2] == "api" && parts.size() == 4;
-  const bool grouped = parts[2] == "apis" && parts.size() == 5;
-  if (!core && !grouped) return NotFoundPage();
-  const std::string group(core ? "" : parts[3]);
-  const std::string version(parts.back());
-  if (!state_.catalog.snapshot()->HasGroupVersion(group, version)) return NotFoundPage();
-  return Keep(std::string(path), request, [&] {
-    const auto kinds = KindsOf(state_.catalog);
-    return Answer{200, "application/json", api::OpenApiV3Document(kinds.list, group, version).value_or("")};
-  });
 }
 
 std::optional<Answer> Documents::Health(const RequestScope& scope) const {

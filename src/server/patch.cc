@@ -59,7 +59,7 @@ Error PatchInvalid(const Patch& patch, const Error& cause) {
   const auto at = cause.message().find(kStrict);
   if (at == std::string::npos) return cause;
   api::FieldErrors errors;
-  errors.Invalid(api::FieldPath("patch"), json::Value(api::GoText(patch.value)), cause.message().substr(at));
+  errors.Invalid(api::FieldPath("patch"), json::Value(api::GoPrint(patch.value)), cause.message().substr(at));
   return errors.ToError("", "", "");
 }
 

@@ -1,0 +1,58 @@
+#include "cli/server_process.h"
+
+#include <filesystem>
+
+#include "base/random.h"
+#include "store/sqlite_store.h"
+
+namespace flyball::cli {
+namespace {
+
+constexpr Duration kShutdownGrace = std::chrono::seconds(2);
+
+std::string UrlHost(const std::string& bind_address) {
+  if (bind_address == "0.0.0.0" || bind_address == "::") return "127.0.0.1";
+  return bind_address.find(':') == std::string::npos ? bind_address : "[" + bind_address + "]";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(ServerProcessOptions options) {
+  auto process = std::unique_ptr<ServerProcess>(new ServerProcess());
+  FLYBALL_TRY(process->Open(std::move(options)));
+  return process;
+}
+
+Status ServerProcess::Open(ServerProcessOptions options) {
+  const auto& dir = options.serving.data_dir;
+  std::error_code ec;
+  std::filesystem::create_directories(dir, ec);
+  if (ec) return Unexpected(InternalError("cannot make the data folder " + dir + ": " + ec.message()));
+  executor_ = std::make_unique<ThreadPool>("server", options.threads);
+  FLYBALL_ASSIGN(store_, store::OpenSqliteStore({.path = dir + "/flyball.db"}, *executor_));
+  FLYBALL_ASSIGN(pki_, server::LoadPki(options.serving, executor_->clock()));
+  options.api.service_account_signing_key = pki_.service_account_key;
+  options.api.root_ca_pem = pki_.ca.certificate_pem;
+  options.api.cluster_signing_certificate = pki_.ca.certificate_pem;
+  options.api.cluster_signing_key = pki_.ca.private_key_pem;
+  options.api.advertise_address =
+      UrlHost(options.serving.bind_address) + ":" + std::to_string(options.serving.port);
+  FLYBALL_ASSIGN(api_, server::ApiServer::Make(options.api, *store_, *executor_, Random::System(), metrics_));
+  FLYBALL_ASSIGN(http_, server::Serve(options.serving, pki_, api_->handler()));
+  url_ = "https://" + UrlHost(options.serving.bind_address) + ":" + std::to_string(http_->port());
+  kubeconfig_path_ =
+      options.serving.kubeconfig_out.empty() ? dir + "/kubeconfig" : options.serving.kubeconfig_out;
+  return server::WritePrivateFile(kubeconfig_path_, server::KubeconfigText(url_, pki_.ca.certificate_pem,
+                                                                           pki_.admin, "kubernetes-admin"));
+}
+
+ServerProcess::~ServerProcess() {
+  if (api_) api_->Stop();
+  if (http_) http_->Shutdown(kShutdownGrace);
+  http_.reset();
+  if (executor_) executor_->Stop();
+  api_.reset();
+  store_.reset();
+}
+
+}  // namespace flyball::cli
