@@ -1,0 +1,23 @@
+// Whatever ParseYaml accepts must be JSON, and must survive being written as YAML and read back.
+#include <cstdlib>
+#include <string>
+
+#include "json/json.h"
+#include "json/yaml.h"
+
+using namespace flyball::json;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::vector<std::string> duplicates;
+  (void)ParseYamlStream(text).has_value();
+  const auto value = ParseYaml(text, &duplicates);
+  if (!value) return 0;
+  const auto json = Parse(Write(*value));
+  if (!json) std::abort();
+  const auto again = ParseYaml(WriteYaml(*value));
+  // Deep trees are written by hand but read by yaml-cpp, which stops at 500 levels.
+  if (!again && again.error().message().find("depth") == std::string::npos) std::abort();
+  if (again && Write(*again).size() != 0 && !(*ParseYaml(WriteYaml(*again)) == *again)) std::abort();
+  return 0;
+}
