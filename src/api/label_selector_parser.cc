@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "api/label_syntax.h"
+#include "api/format.h"
+#include "api/go_text.h"
 
 namespace flyball::api {
 
@@ -97,6 +98,13 @@ class Lexer {
   std::size_t pos_ = 0;
 };
 
+// `path: Invalid value: "value": problem; problem`.
+std::string InvalidValueText(std::string_view path, std::string_view value, const Problems& problems) {
+  std::string out = std::string(path) + ": Invalid value: " + GoQuote(value) + ": ";
+  for (std::size_t i = 0; i < problems.size(); ++i) out += (i > 0 ? "; " : "") + problems[i];
+  return out;
+}
+
 Error Found(const Lexeme& lexeme, std::string_view expected) {
   return BadRequest("found '" + lexeme.text + "'" + std::string(expected));
 }
@@ -145,7 +153,7 @@ class Parser {
     if (negated) Take();
     const Lexeme& key = Take();
     if (AsValue(key.token) != Token::kIdentifier) return Unexpected(Found(key, ", expected: identifier"));
-    if (auto problems = LabelKeyProblems(key.text); !problems.empty())
+    if (auto problems = QualifiedNameProblems(key.text); !problems.empty())
       return Unexpected(BadRequest(InvalidValueText("<nil>", key.text, problems)));
     if (negated) return MakeRequirement(key.text, Operator::kDoesNotExist, {});
     if (PeekValue() == Token::kEnd || PeekValue() == Token::kComma)
@@ -230,7 +238,7 @@ bool IsInteger(std::string_view text, std::int64_t& out) {
   return !text.empty() && error == std::errc() && end == text.data() + text.size();
 }
 
-std::string GoList(const std::vector<std::string>& values) {
+std::string JsonList(const std::vector<std::string>& values) {
   std::string out = "[";
   for (const auto& v : values) out += (out.size() > 1 ? ",\"" : "\"") + v + '"';
   return out + ']';
@@ -274,16 +282,16 @@ Result<Requirement> MakeRequirement(std::string key, Operator op, std::vector<st
   values.erase(std::unique(values.begin(), values.end()), values.end());
   Requirement r{std::move(key), op, std::move(values), 0};
   std::vector<std::string> errors;
-  if (auto problems = LabelKeyProblems(r.key); !problems.empty())
+  if (auto problems = QualifiedNameProblems(r.key); !problems.empty())
     errors.push_back(InvalidValueText("key", r.key, problems));
   if (auto problem = CountProblem(op, r.values.size()); !problem.empty())
-    errors.push_back("values: Invalid value: " + GoList(r.values) + ": " + std::string(problem));
+    errors.push_back("values: Invalid value: " + JsonList(r.values) + ": " + std::string(problem));
   for (std::size_t i = 0; i < r.values.size(); ++i) {
     const std::string path = "values[" + std::to_string(i) + "]";
     if ((op == Operator::kGreaterThan || op == Operator::kLessThan) && !IsInteger(r.values[i], r.bound))
       errors.push_back(
           InvalidValueText(path, r.values[i], {"for 'Gt', 'Lt' operators, the value must be an integer"}));
-    if (auto problems = LabelValueProblems(r.values[i]); !problems.empty())
+    if (auto problems = LabelValueFormatProblems(r.values[i]); !problems.empty())
       errors.push_back(InvalidValueText(path + "[" + r.key + "]", r.values[i], problems));
   }
   if (!errors.empty()) return Unexpected(BadRequest(JoinErrors(errors)));
