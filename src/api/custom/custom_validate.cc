@@ -207,11 +207,12 @@ class SchemaValidator {
           Within(std::string(name.string_or("")), [&] { errors_->Required(Path()); });
     const auto& properties = node["properties"];
     const auto& additional = node["additionalProperties"];
-    for (const auto& [name, member] : object) {
+    for (const auto& member : object) {
+      const std::string& name = member.first;
       const Value* child = properties.Find(name);
       if (child == nullptr && additional.is_object()) child = &additional;
       if (child == nullptr) continue;
-      Within(name, [&] { Validate(*child, member, old != nullptr ? old->Find(name) : nullptr); });
+      Within(name, [&] { Validate(*child, member.second, old != nullptr ? old->Find(name) : nullptr); });
     }
   }
 
