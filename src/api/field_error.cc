@@ -110,7 +110,7 @@ Error FieldErrors::ToError(std::string_view group, std::string_view kind, std::s
   std::unordered_set<std::string> seen;
   std::string list;
   for (const Cause& cause : causes_) {
-    std::string text = (cause.field.empty() ? "<nil>" : cause.field) + ": " + cause.message;
+    std::string text = cause.field + ": " + cause.message;
     const auto [it, added] = seen.insert(std::move(text));
     if (!added) continue;
     if (!list.empty()) list += ", ";

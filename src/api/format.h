@@ -48,8 +48,8 @@ std::string MaskTrailingDash(std::string_view prefix);
 // The words themselves, for those who make a message of their own.
 std::string MaxLengthText(std::size_t max);
 std::string RangeText(std::int64_t min, std::int64_t max);
-inline constexpr std::string_view kNotNegative = "must be greater than or equal to 0";
-inline constexpr std::string_view kImmutable = "field is immutable";
+inline constexpr std::string_view kNotNegativeText = "must be greater than or equal to 0";
+inline constexpr std::string_view kImmutableText = "field is immutable";
 
 // Invalid(path, value, problem) for every problem.
 void AddProblems(const Problems& problems, const FieldPath& path, const json::Value& value,

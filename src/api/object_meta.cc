@@ -217,7 +217,7 @@ void ValidateLabelSelector(const Value& selector, const FieldPath& path, FieldEr
 
 void ValidateUnchanged(const Value& value, const Value& old, const FieldPath& path, FieldErrors& errors) {
   if (value == old || (IsZero(value) && IsZero(old))) return;
-  errors.Invalid(path, value, kImmutable);
+  errors.Invalid(path, value, kImmutableText);
 }
 
 void ValidateObjectMetaForCreate(const KindInfo& kind, const KindHooks& hooks, const Value& metadata,
@@ -226,7 +226,7 @@ void ValidateObjectMetaForCreate(const KindInfo& kind, const KindHooks& hooks, c
   ValidateNames(hooks, metadata, path, errors);
   ValidateNamespace(kind.namespaced, metadata["namespace"], path.Child("namespace"), errors);
   if (metadata["generation"].int_or(0) < 0) {
-    errors.Invalid(path.Child("generation"), metadata["generation"], kNotNegative);
+    errors.Invalid(path.Child("generation"), metadata["generation"], kNotNegativeText);
   }
   ValidateLabels(metadata["labels"], path.Child("labels"), errors);
   ValidateAnnotations(metadata["annotations"], path.Child("annotations"), errors);

@@ -7,8 +7,41 @@
 
 namespace flyball::api {
 
+extern const KindHooks kClusterRoleBindingHooks;
+extern const KindHooks kClusterRoleHooks;
+extern const KindHooks kConfigMapHooks;
+extern const KindHooks kCronJobHooks;
 extern const KindHooks kCustomResourceDefinitionHooks;
+extern const KindHooks kDaemonSetHooks;
+extern const KindHooks kDeploymentHooks;
+extern const KindHooks kEndpointSliceHooks;
+extern const KindHooks kEndpointsHooks;
+extern const KindHooks kEventHooks;
+extern const KindHooks kEventsEventHooks;
+extern const KindHooks kHorizontalPodAutoscalerHooks;
+extern const KindHooks kIngressClassHooks;
+extern const KindHooks kIngressHooks;
+extern const KindHooks kJobHooks;
+extern const KindHooks kLeaseHooks;
+extern const KindHooks kLimitRangeHooks;
+extern const KindHooks kNamespaceHooks;
+extern const KindHooks kNetworkPolicyHooks;
+extern const KindHooks kNodeHooks;
+extern const KindHooks kPersistentVolumeClaimHooks;
+extern const KindHooks kPersistentVolumeHooks;
+extern const KindHooks kPodDisruptionBudgetHooks;
+extern const KindHooks kPodHooks;
+extern const KindHooks kPodTemplateHooks;
+extern const KindHooks kPriorityClassHooks;
+extern const KindHooks kReplicaSetHooks;
+extern const KindHooks kReplicationControllerHooks;
+extern const KindHooks kResourceQuotaHooks;
+extern const KindHooks kRoleBindingHooks;
+extern const KindHooks kRoleHooks;
+extern const KindHooks kSecretHooks;
+extern const KindHooks kServiceHooks;
 extern const KindHooks kStatefulSetHooks;
+extern const KindHooks kStorageClassHooks;
 
 // Every kind's hooks, in no particular order.
 std::span<const KindHooks* const> AllKindHooks();

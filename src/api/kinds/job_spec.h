@@ -1,0 +1,15 @@
+// The spec of a Job, in a Job and in a CronJob's template.
+#pragma once
+
+#include "api/field_error.h"
+#include "json/value.h"
+
+namespace flyball::api {
+
+// Everything but the selector.
+void ValidateJobSpec(const json::Value& spec, const FieldPath& path, FieldErrors& errors);
+// job_failure_policy.cc
+void ValidatePodFailurePolicy(const json::Value& spec, const FieldPath& path, FieldErrors& errors);
+void ValidateSuccessPolicy(const json::Value& spec, const FieldPath& path, FieldErrors& errors);
+
+}  // namespace flyball::api

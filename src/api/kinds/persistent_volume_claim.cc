@@ -1,0 +1,123 @@
+#include <string>
+
+#include "api/format.h"
+#include "api/kinds/access.h"
+#include "api/kinds/checks.h"
+#include "api/kinds/claim_spec.h"
+#include "api/kinds/hooks.h"
+#include "api/kinds/pod_gated.h"
+#include "api/kinds/resource_names.h"
+#include "api/object_meta.h"
+
+namespace flyball::api {
+namespace {
+
+using json::Value;
+
+constexpr const char* kClassAnnotation = "volume.beta.kubernetes.io/storage-class";
+
+// dataSource is the old name of dataSourceRef, for claims and snapshots in the same namespace.
+void SetDefaults(Value& object) {
+  Value* found = object.Find("spec");
+  if (found == nullptr || !found->is_object()) return;
+  Value& spec = *found;
+  if (Has(spec, "dataSource") && !Has(spec, "dataSourceRef")) {
+    spec["dataSourceRef"] = Value(spec["dataSource"]);
+  } else if (Has(spec, "dataSourceRef") && !Has(spec, "dataSource") &&
+             Text(spec["dataSourceRef"], "namespace").empty()) {
+    const std::string_view kind = Text(spec["dataSourceRef"], "kind");
+    if (kind == "PersistentVolumeClaim" || kind == "VolumeSnapshot")
+      spec["dataSource"] = Value(spec["dataSourceRef"]);
+  }
+}
+
+void PrepareForCreate(Value& object) {
+  object["status"] = json::Object{{"phase", "Pending"}};
+}
+
+void Validate(const Value& object, FieldErrors& errors) {
+  ValidateClaimSpec(object["spec"], FieldPath("spec"), errors);
+}
+
+void Restore(Value& spec, const Value& old, const char* field) {
+  if (Has(old, field)) {
+    spec[field] = old[field];
+  } else {
+    Remove(spec, field);
+  }
+}
+
+// The new spec with what a claim may change put back as it was.
+Value WithoutAllowedChanges(const Value& object, const Value& old) {
+  Value spec = object["spec"];
+  const Value& before = old["spec"];
+  if (Text(before, "volumeName").empty()) Restore(spec, before, "volumeName");
+  if (!Has(before, "storageClassName")) Restore(spec, before, "storageClassName");
+  if (Text(object["status"], "phase") == "Bound") {
+    if (Has(before["resources"]["requests"], "storage")) {
+      spec["resources"]["requests"]["storage"] = before["resources"]["requests"]["storage"];
+    }
+    if (Has(spec, "volumeAttributesClassName")) Restore(spec, before, "volumeAttributesClassName");
+  }
+  return spec;
+}
+
+void CheckAttributesClass(const Value& spec, const Value& old, FieldErrors& errors) {
+  if (!Has(old, "volumeAttributesClassName") ||
+      spec["volumeAttributesClassName"] == old["volumeAttributesClassName"])
+    return;
+  const FieldPath path("spec.volumeAttributesClassName");
+  if (!Has(spec, "volumeAttributesClassName")) {
+    errors.Forbidden(path, "update from non-nil value to nil is forbidden");
+  } else if (Text(spec, "volumeAttributesClassName").empty()) {
+    errors.Forbidden(path, "update from non-nil value to an empty string is forbidden");
+  }
+}
+
+void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+  const Value& spec = object["spec"];
+  const Value& before = old["spec"];
+  const Value& annotations = object["metadata"]["annotations"];
+  if (Text(annotations, kClassAnnotation) != Text(old["metadata"]["annotations"], kClassAnnotation)) {
+    errors.Invalid(FieldPath("metadata.annotations").Child(kClassAnnotation),
+                   Text(annotations, kClassAnnotation), kImmutableText);
+  }
+  const Value munged = WithoutAllowedChanges(object, old);
+  if (munged != before) {
+    errors.Forbidden(
+        FieldPath("spec"),
+        "spec is immutable after creation except resources.requests and volumeAttributesClassName for "
+        "bound claims\n" +
+            SpecDifference(before, munged));
+  }
+  const Quantity size = QuantityOf(spec["resources"]["requests"]["storage"]);
+  const bool smaller = size < QuantityOf(before["resources"]["requests"]["storage"]);
+  if (smaller && size <= QuantityOf(old["status"]["capacity"]["storage"])) {
+    errors.Forbidden(FieldPath("spec.resources.requests.storage"),
+                     "field can not be less than status.capacity");
+  }
+  ValidateUnchanged(spec["volumeMode"], before["volumeMode"], FieldPath("volumeMode"), errors);
+  CheckAttributesClass(spec, before, errors);
+}
+
+void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+  for (const auto& [name, quantity] : Entries(object["status"]["capacity"])) {
+    const std::int64_t value = QuantityOf(quantity).Value();
+    if (value < 0)
+      errors.Invalid(FieldPath("status.capacity").Key(name), value, "must be a valid resource quantity");
+  }
+}
+
+}  // namespace
+
+const KindHooks kPersistentVolumeClaimHooks = {
+    .group = "",
+    .kind = "PersistentVolumeClaim",
+    .set_defaults = SetDefaults,
+    .prepare_for_create = PrepareForCreate,
+    .validate = Validate,
+    .validate_update = ValidateUpdate,
+    .validate_status_update = ValidateStatusUpdate,
+};
+
+}  // namespace flyball::api

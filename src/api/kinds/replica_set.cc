@@ -1,0 +1,50 @@
+#include "api/kinds/checks.h"
+#include "api/kinds/hooks.h"
+#include "api/kinds/pod_defaults.h"
+#include "api/kinds/pod_spec.h"
+#include "api/kinds/workload.h"
+#include "api/object_meta.h"
+
+namespace flyball::api {
+namespace {
+
+using json::Value;
+
+void Validate(const Value& object, FieldErrors& errors) {
+  const FieldPath path("spec");
+  const Value& spec = object["spec"];
+  const Value& selector = spec["selector"];
+  CheckNotNegative(spec, {"replicas", "minReadySeconds"}, path, errors);
+  // Upstream says "deployment" here too.
+  if (!ValidateSelector(selector, "deployment", path.Child("selector"), errors)) {
+    return errors.Invalid(path.Child("selector"), selector, "invalid label selector");
+  }
+  const FieldPath here = path.Child("template");
+  CheckTemplateLabels(selector, spec["template"], here, errors);
+  ValidatePodTemplateSpec(spec["template"], here, errors);
+  ValidateLongRunningTemplate(spec["template"], "ReplicaSet", here, errors);
+}
+
+void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+  ValidateUnchanged(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec.selector"), errors);
+}
+
+void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+  ValidateReplicaStatus(object["status"],
+                        {"fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"},
+                        FieldPath("status"), errors);
+}
+
+}  // namespace
+
+const KindHooks kReplicaSetHooks = {
+    .group = "apps",
+    .kind = "ReplicaSet",
+    .set_defaults = SetTemplateDefaults,
+    .validate = Validate,
+    .validate_update = ValidateUpdate,
+    .validate_status_update = ValidateStatusUpdate,
+    .generation = true,
+};
+
+}  // namespace flyball::api
