@@ -196,6 +196,17 @@ Bytes EncodeStored(const ServedResource& resource, json::Value& object) {
   return MakeBytes(json::Write(object));
 }
 
+namespace {
+
+// A kind's own rules hold everything in upstream's order; the schema's are for kinds without them.
+void ValidateBuiltin(const api::KindInfo& kind, const api::KindHooks& hooks, const json::Value& object,
+                     api::FieldErrors& errors) {
+  if (hooks.validate) return hooks.validate(object, errors);
+  api::Validate(*kind.type, object, api::FieldPath(), errors);
+}
+
+}  // namespace
+
 Status ValidateNew(const ServedResource& resource, const json::Value& object) {
   const auto& kind = StoredKindOf(resource);
   api::FieldErrors errors;
@@ -203,8 +214,7 @@ Status ValidateNew(const ServedResource& resource, const json::Value& object) {
   if (resource.custom) {
     ValidateCustom(*resource.custom, object, nullptr, errors);
   } else {
-    api::Validate(*kind.type, object, api::FieldPath(), errors);
-    if (resource.hooks->validate) resource.hooks->validate(object, errors);
+    ValidateBuiltin(kind, *resource.hooks, object, errors);
   }
   if (errors.empty()) return {};
   return Unexpected(errors.ToError(kind.group, kind.kind, object["metadata"]["name"].string_or("")));
@@ -221,10 +231,12 @@ Status ValidateChange(const ServedResource& resource, const json::Value& object,
   } else if (subresource == "status") {
     if (hooks.validate_status_update) hooks.validate_status_update(object, old, errors);
   } else {
-    api::Validate(*kind.type, object, api::FieldPath(), errors);
-    api::ValidateImmutable(*kind.type, object, old, api::FieldPath(), errors);
-    if (hooks.validate) hooks.validate(object, errors);
-    if (hooks.validate_update) hooks.validate_update(object, old, errors);
+    ValidateBuiltin(kind, hooks, object, errors);
+    if (hooks.validate_update) {
+      hooks.validate_update(object, old, errors);
+    } else {
+      api::ValidateImmutable(*kind.type, object, old, api::FieldPath(), errors);
+    }
   }
   if (errors.empty()) return {};
   return Unexpected(errors.ToError(kind.group, kind.kind, object["metadata"]["name"].string_or("")));

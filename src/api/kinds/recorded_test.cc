@@ -59,8 +59,11 @@ Answer Create(const KindInfo& kind, Value body, std::string_view path) {
   Canonicalize(*kind.type, body);
   FieldErrors errors;
   ValidateObjectMetaForCreate(kind, hooks, body["metadata"], errors);
-  Validate(*kind.type, body, FieldPath(), errors);
-  if (hooks.validate != nullptr) hooks.validate(body, errors);
+  if (hooks.validate != nullptr) {
+    hooks.validate(body, errors);
+  } else {
+    Validate(*kind.type, body, FieldPath(), errors);
+  }
   if (errors.empty()) return {"", std::move(body)};
   return {errors.ToError(kind.group, kind.kind, Text(body["metadata"], "name")).message(), {}};
 }
