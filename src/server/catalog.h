@@ -3,6 +3,7 @@
 // one.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,8 +26,7 @@ namespace flyball::server {
 // Turns a stored object into a version it is not stored as, and back (upstream: conversion). Null members:
 // identity.
 struct VersionConversion {
-  json::Value (*from_stored)(json::Value object) = nullptr;
-  json::Value (*to_stored)(json::Value object) = nullptr;
+  std::function<json::Value(json::Value object)> from_stored, to_stored;
 };
 
 // One resource in one version.
@@ -35,9 +35,9 @@ struct ServedResource {
   const api::KindHooks* hooks = nullptr;
   std::string prefix;                    // "/registry/pods/"; empty: nothing is stored (reviews, bindings)
   std::shared_ptr<ResourceCache> cache;  // null: nothing is stored
-  std::shared_ptr<const api::CustomKind> custom;  // null: built-in
-  const VersionConversion* conversion = nullptr;  // null: stored in this version
-  bool preferred = true;                          // the version discovery prefers for this group
+  std::shared_ptr<const api::CustomKind> custom;        // null: built-in
+  std::shared_ptr<const VersionConversion> conversion;  // null: stored in this version
+  bool preferred = true;                                // the version discovery prefers for this group
 
   // "/registry/pods/ns/name".
   std::string Key(std::string_view namespace_name, std::string_view name) const;

@@ -120,22 +120,28 @@ json::Value EventFromCore(json::Value object) {
   return object;
 }
 
-constexpr VersionConversion kAutoscalerV1 = {&AutoscalerToV1, &AutoscalerToV2};
-constexpr VersionConversion kEventsV1 = {&EventFromCore, &EventToCore};
+bool IsAutoscalerV1(const api::KindInfo& kind) {
+  return kind.group == "autoscaling" && kind.version == "v1" && kind.kind == "HorizontalPodAutoscaler";
+}
+
+bool IsEventsV1(const api::KindInfo& kind) {
+  return kind.group == "events.k8s.io" && kind.kind == "Event";
+}
 
 }  // namespace
 
-const VersionConversion* ConversionFor(const api::KindInfo& kind) {
-  if (kind.group == "autoscaling" && kind.version == "v1" && kind.kind == "HorizontalPodAutoscaler")
-    return &kAutoscalerV1;
-  if (kind.group == "events.k8s.io" && kind.kind == "Event") return &kEventsV1;
+std::shared_ptr<const VersionConversion> ConversionFor(const api::KindInfo& kind) {
+  if (IsAutoscalerV1(kind))
+    return std::make_shared<VersionConversion>(VersionConversion{&AutoscalerToV1, &AutoscalerToV2});
+  if (IsEventsV1(kind))
+    return std::make_shared<VersionConversion>(VersionConversion{&EventFromCore, &EventToCore});
   return nullptr;
 }
 
 const api::KindInfo& StoredKind(const api::KindInfo& kind) {
   const api::KindInfo* stored = nullptr;
-  if (ConversionFor(kind) == &kAutoscalerV1) stored = api::FindBuiltinKind("autoscaling", "v2", kind.kind);
-  if (ConversionFor(kind) == &kEventsV1) stored = api::FindBuiltinKind("", "v1", "Event");
+  if (IsAutoscalerV1(kind)) stored = api::FindBuiltinKind("autoscaling", "v2", kind.kind);
+  if (IsEventsV1(kind)) stored = api::FindBuiltinKind("", "v1", "Event");
   return stored ? *stored : kind;
 }
 

@@ -9,7 +9,7 @@
 namespace flyball::server {
 
 // Null if the kind is stored in its own version.
-const VersionConversion* ConversionFor(const api::KindInfo& kind);
+std::shared_ptr<const VersionConversion> ConversionFor(const api::KindInfo& kind);
 // The kind that objects of `kind` are stored as; itself for most.
 const api::KindInfo& StoredKind(const api::KindInfo& kind);
 

@@ -3,37 +3,11 @@
 #include "api/discovery.h"
 #include "json/json.h"
 #include "server/api_errors.h"
+#include "server/document_kinds.h"
 #include "server/negotiation.h"
 
 namespace flyball::server {
 namespace {
-
-// Keeps the snapshot alive while its kinds are used.
-struct Kinds {
-  std::shared_ptr<const Catalog::Snapshot> snapshot;
-  std::vector<const api::KindInfo*> list;
-};
-
-Kinds KindsOf(const Catalog& catalog) {
-  Kinds kinds{catalog.snapshot(), {}};
-  for (const auto& resource : kinds.snapshot->ordered) kinds.list.push_back(resource->kind.get());
-  return kinds;
-}
-
-Answer NotFoundPage() {
-  return TextAnswer(404, "404 page not found\n");
-}
-
-std::vector<std::string_view> Split(std::string_view path) {
-  std::vector<std::string_view> parts;
-  while (!path.empty()) {
-    const auto slash = path.find('/');
-    if (slash != 0) parts.push_back(path.substr(0, slash));
-    if (slash == std::string_view::npos) break;
-    path.remove_prefix(slash + 1);
-  }
-  return parts;
-}
 
 json::Value VersionValue() {
   return json::Object{{"major", kKubernetesMajor},
@@ -123,7 +97,7 @@ Answer Documents::Keep(const std::string& key, const net::Request& request,
 }
 
 Result<Answer> Documents::Discovery(std::string_view path, const net::Request& request) {
-  const auto parts = Split(path);
+  const auto parts = SplitPath(path);
   const bool core = parts[0] == "api";
   if (parts.size() == 1) {
     FLYBALL_ASSIGN(const AnswerFormat format, NegotiateDiscovery(request.headers.Get("accept")));

@@ -1,6 +1,38 @@
+#include "api/openapi.h"
+#include "server/document_kinds.h"
 #include "server/documents.h"
+
 namespace flyball::server {
-Result<Answer> Documents::OpenApi(std::string_view, const net::Request&) {
-  return TextAnswer(404, "404 page not found\n");
+
+Result<Answer> Documents::OpenApi(std::string_view path, const net::Request& request) {
+  if (path == "/openapi/v2") {
+    // kubectl before 1.29 asks for protobuf and needs an answer, but nothing in it.
+    if (request.headers.Get("accept").find("proto-openapi.spec.v2") != std::string_view::npos &&
+        request.headers.Get("accept").find("application/json") == std::string_view::npos)
+      return Answer{200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", ""};
+    return Keep("openapi v2", request, [&] {
+      const auto kinds = KindsOf(state_.catalog);
+      return Answer{200, "application/json", api::OpenApiV2Document(kinds.list, kKubernetesVersion)};
+    });
+  }
+  if (path == "/openapi/v3")
+    return Keep("openapi v3", request, [&] {
+      const auto kinds = KindsOf(state_.catalog);
+      return Answer{200, "application/json", api::OpenApiV3Index(kinds.list)};
+    });
+  const auto parts = SplitPath(path);
+  if (parts.size() < 4 || parts[1] != "v3") return NotFoundPage();
+  const bool core = parts[2] == "api" && parts.size() == 4;
+  const bool grouped = parts[2] == "apis" && parts.size() == 5;
+  if (!core && !grouped) return NotFoundPage();
+  const std::string group(core ? "" : parts[3]);
+  const std::string version(parts.back());
+  if (!state_.catalog.snapshot()->HasGroupVersion(group, version)) return NotFoundPage();
+  return Keep(std::string(path), request, [&] {
+    const auto kinds = KindsOf(state_.catalog);
+    return Answer{200, "application/json",
+                  api::OpenApiV3Document(kinds.list, group, version, kKubernetesVersion).value_or("")};
+  });
 }
+
 }  // namespace flyball::server

@@ -1,5 +1,7 @@
 #include "server/object_codec.h"
 
+#include "api/custom/custom_kind.h"
+#include "api/custom/custom_object.h"
 #include "api/decode.h"
 #include "api/defaults.h"
 #include "api/object_meta.h"
@@ -91,7 +93,8 @@ Status CheckType(const Expected& expected, json::Value& value, std::string_view 
   return {};
 }
 
-Result<json::Value> DecodeAs(RequestScope& scope, const Expected& expected, Parsed parsed) {
+Result<json::Value> DecodeAs(RequestScope& scope, const Expected& expected, Parsed parsed,
+                             const api::CustomKind* custom = nullptr) {
   api::DecodeContext context;
   context.AddDuplicates(parsed.duplicates);
   const auto version = std::string_view(expected.api_version).substr(expected.api_version.rfind('/') + 1);
@@ -99,6 +102,7 @@ Result<json::Value> DecodeAs(RequestScope& scope, const Expected& expected, Pars
   parsed.value["kind"] = expected.kind;
   if (auto decoded = api::Decode(expected.type, parsed.value, context); !decoded)
     return Unexpected(api::CannotBeHandled(expected.kind, version, expected.kind, decoded.error().message()));
+  if (custom) api::PruneCustomObject(custom->schema(), parsed.value, &context.strict_errors);
   if (!context.strict_errors.empty()) {
     if (scope.field_validation == FieldValidation::kStrict)
       return Unexpected(
@@ -136,14 +140,18 @@ Expected ExpectedOf(const ServedResource& resource) {
 
 // Defaults of the schema, then those of the kind, then the canonical form of what they added.
 void SetDefaults(const ServedResource& resource, json::Value& object) {
+  if (resource.custom) {
+    api::DefaultCustomObject(resource.custom->schema(), object);
+    return;
+  }
   api::ApplyDefaults(*resource.kind->type, object);
-  if (resource.custom) return;
   if (const auto& hooks = api::HooksFor(resource.kind->group, resource.kind->kind); hooks.set_defaults)
     hooks.set_defaults(object);
 }
 
 Result<json::Value> Finish(RequestScope& scope, const ServedResource& resource, Parsed parsed) {
-  FLYBALL_ASSIGN(json::Value object, DecodeAs(scope, ExpectedOf(resource), std::move(parsed)));
+  FLYBALL_ASSIGN(json::Value object,
+                 DecodeAs(scope, ExpectedOf(resource), std::move(parsed), resource.custom.get()));
   SetDefaults(resource, object);
   if (resource.conversion) object = resource.conversion->to_stored(std::move(object));
   return object;
@@ -187,12 +195,27 @@ Result<json::Value> DecodeValue(RequestScope& scope, const ServedResource& resou
   return Finish(scope, resource, {std::move(value), duplicates});
 }
 
+namespace {
+
+// Custom objects come in whatever order the client wrote: what StoredObject relies on goes first.
+void OrderMembers(json::Value& object) {
+  json::Object ordered;
+  for (const std::string_view key : {"apiVersion", "kind", "metadata"})
+    if (auto* value = object.Find(key)) ordered.Set(key, std::move(*value));
+  for (auto& [key, value] : object.as_object())
+    if (!ordered.contains(key)) ordered.Append(key, std::move(value));
+  object = std::move(ordered);
+}
+
+}  // namespace
+
 Bytes EncodeStored(const ServedResource& resource, json::Value& object) {
   auto& metadata = object["metadata"].as_object();
   json::Value version;
   if (auto* found = metadata.Find("resourceVersion")) version = std::move(*found);
   metadata.Erase("resourceVersion");
   api::Canonicalize(*StoredKindOf(resource).type, object);
+  if (resource.custom) OrderMembers(object);
   return MakeBytes(json::Write(object));
 }
 

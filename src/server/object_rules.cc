@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kOrphanFinalizer = "orphan";
 constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
+constexpr std::string_view kCustomObjectsFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 // A generated name keeps within 63 characters: 58 of the prefix and 5 random ones.
 constexpr std::size_t kMaxGeneratedPrefix = 58;
 
@@ -223,11 +224,28 @@ bool ReadyToRemove(const ServedResource& resource, const json::Value& object) {
   return metadata["deletionGracePeriodSeconds"].int_or(0) == 0;
 }
 
+namespace {
+
+// A definition goes after its objects: the finalizer that waits for them is added when its deletion begins
+// (upstream does so too, in the registry of definitions).
+void HoldForObjects(const ServedResource& resource, json::Value& metadata) {
+  if (resource.kind->group != "apiextensions.k8s.io" || resource.kind->kind != "CustomResourceDefinition")
+    return;
+  if (!metadata["deletionTimestamp"].is_null()) return;
+  auto finalizers = Strings(metadata["finalizers"]);
+  if (Contains(finalizers, kCustomObjectsFinalizer)) return;
+  finalizers.emplace_back(kCustomObjectsFinalizer);
+  SetFinalizers(metadata, finalizers);
+}
+
+}  // namespace
+
 Result<DeletionPlan> PlanDeletion(const RequestScope& scope, const ServedResource& resource,
                                   const json::Value& current, const DeleteOptions& options) {
   DeletionPlan plan{current};
   auto& metadata = plan.object["metadata"];
   const bool already = !metadata["deletionTimestamp"].is_null();
+  HoldForObjects(resource, metadata);
   const bool finalizers_changed = ApplyGarbagePolicy(resource, options, metadata);
   const bool held = !metadata["finalizers"].empty() ||
                     (IsNamespace(resource) && !plan.object["spec"]["finalizers"].empty());
