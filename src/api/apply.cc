@@ -49,13 +49,46 @@ Status CheckRequest(const TypeInfo& type, std::string_view kind, const Value& co
   return {};
 }
 
-Value TakeManagedFields(Value& object) {
-  Value* metadata = object.Find("metadata");
-  Value* managed = metadata != nullptr ? metadata->Find("managedFields") : nullptr;
-  if (managed == nullptr) return {};
-  Value out = std::move(*managed);
-  metadata->as_object().Erase("managedFields");
+bool IsManagedFields(const json::Object::Member& member) {
+  return member.first == "managedFields";
+}
+
+Value CopyWithoutManagedFields(const Value& object) {
+  json::Object out;
+  out.Reserve(object.size());
+  for (const auto& [name, value] : object.as_object()) {
+    if (name != "metadata" || !value.is_object()) {
+      out.Append(name, value);
+      continue;
+    }
+    json::Object metadata;
+    metadata.Reserve(value.size());
+    for (const auto& member : value.as_object()) {
+      if (!IsManagedFields(member)) metadata.Append(member.first, member.second);
+    }
+    out.Append(name, std::move(metadata));
+  }
   return out;
+}
+
+// Requires that b has no managedFields.
+bool SameButForManagedFields(const Value& a, const Value& b) {
+  if (a.size() != b.size()) return false;
+  for (const auto& [name, value] : a.as_object()) {
+    const Value* other = b.Find(name);
+    if (other == nullptr) return false;
+    const Value* managed = name == "metadata" ? value.Find("managedFields") : nullptr;
+    if (managed == nullptr) {
+      if (value != *other) return false;
+      continue;
+    }
+    if (value.size() != other->size() + 1) return false;
+    for (const auto& member : value.as_object()) {
+      const Value* same = other->Find(member.first);
+      if (!IsManagedFields(member) && (same == nullptr || *same != member.second)) return false;
+    }
+  }
+  return true;
 }
 
 struct Conflict {
@@ -88,27 +121,27 @@ Error ConflictError(const std::vector<Conflict>& conflicts) {
 class Application {
  public:
   Application(const TypeInfo& type, const Value* live, const Value& configuration, const FieldWriter& writer)
-      : type_(type), configuration_(configuration), writer_(writer) {
+      : type_(type), live_(live), configuration_(configuration), writer_(writer) {
     mine_.manager = writer.manager;
     mine_.operation = Operation::kApply;
     mine_.api_version = writer.api_version;
     mine_.subresource = writer.subresource;
-    if (live != nullptr) live_ = *live;
   }
 
   Result<Applied> Run(bool force) {
-    FLYBALL_TRY(ReadOwners());
-    Value merged = MergeConfiguration(type_, live_.is_null() ? Value(json::Object()) : live_, configuration_);
+    ReadOwners();
+    Value merged = live_ != nullptr ? CopyWithoutManagedFields(*live_) : Value(json::Object());
+    merged = MergeConfiguration(type_, std::move(merged), configuration_);
     ClaimFields();
     merged = Prune(std::move(merged));
-    changes_ = CompareObjects(type_, live_, merged);
+    changes_ = CompareObjects(type_, live_ != nullptr ? *live_ : Value(), merged);
     ExcludeReset();
     if (!force) FLYBALL_TRY(CheckConflicts());
     return Finish(std::move(merged));
   }
 
  private:
-  Status ReadOwners();
+  void ReadOwners();
   void TrackBeforeFirstApply();
   void ClaimFields();
   Value Prune(Value merged) const;
@@ -117,9 +150,9 @@ class Application {
   Result<Applied> Finish(Value merged);
 
   const TypeInfo& type_;
+  const Value* live_;  // null if there is none
   const Value& configuration_;
   const FieldWriter& writer_;
-  Value live_;  // without managedFields; null if there is none
   ManagedFields owners_;
   ManagedEntry mine_;   // what this manager owns from now on; not among owners_
   FieldSet last_;       // what it owned before
@@ -127,25 +160,19 @@ class Application {
   Comparison changes_;
 };
 
-Status Application::ReadOwners() {
-  const Value managed = TakeManagedFields(live_);
-  auto owners = ManagedFields::Decode(managed);
-  if (!owners) {
-    return Unexpected(
-        Error(Reason::kUnknown, "failed to decode managed fields: " + owners.error().message()));
-  }
-  owners_ = std::move(*owners);
-  if (owners_.empty() && !live_.is_null()) TrackBeforeFirstApply();
+void Application::ReadOwners() {
+  if (live_ == nullptr) return;
+  owners_ = ManagedFields::Stored((*live_)["metadata"]["managedFields"]);
+  if (owners_.empty()) TrackBeforeFirstApply();
   if (ManagedEntry* before = owners_.Find(mine_)) {
     last_ = before->fields.set();
     mine_.time = before->time;
     owners_.entries().erase(owners_.entries().begin() + (before - owners_.entries().data()));
   }
-  return {};
 }
 
 void Application::TrackBeforeFirstApply() {
-  Comparison everything = CompareObjects(type_, Value(), live_);
+  Comparison everything = CompareObjects(type_, Value(), *live_);
   FieldSet fields = everything.added.Union(everything.modified);
   if (writer_.reset != nullptr) fields = fields.RecursiveDifference(*writer_.reset);
   if (fields.empty()) return;
@@ -198,7 +225,7 @@ Status Application::CheckConflicts() {
   std::sort(contested.begin(), contested.end(),
             [](const ManagedEntry* a, const ManagedEntry* b) { return a->Describe() < b->Describe(); });
   const FieldSet allowed =
-      mine_.manager == kKubectl ? LastAppliedFields(type_, live_, writer_.api_version) : FieldSet();
+      mine_.manager == kKubectl ? LastAppliedFields(type_, *live_, writer_.api_version) : FieldSet();
   std::vector<Conflict> conflicts;
   for (ManagedEntry* entry : contested) {
     entry->fields.set().Intersection(taken).Difference(allowed).ForEach(
@@ -211,8 +238,10 @@ Status Application::CheckConflicts() {
 }
 
 Result<Applied> Application::Finish(Value merged) {
-  owners_.RemoveFromAll(changes_.modified.Union(changes_.added).Union(changes_.removed));
-  const bool changed = live_.is_null() || merged != live_;
+  const FieldSet lost = changes_.modified.Union(changes_.added).Union(changes_.removed);
+  for (ManagedEntry& entry : owners_.entries()) entry.fields.Remove(lost);
+  owners_.DropEmpty();
+  const bool changed = live_ == nullptr || !SameButForManagedFields(*live_, merged);
   mine_.fields.Remove(UnownedFields());
   if (changed) mine_.time = FormatTime(writer_.now);
   if (!mine_.fields.empty()) owners_.entries().push_back(std::move(mine_));

@@ -89,21 +89,44 @@ class Checker {
   Status Finish() const;
 
  private:
+  // Where the checker is: rendered only if something is wrong there.
+  struct Step {
+    const Step* above;
+    std::string_view member;
+    const PathElement* item;  // null: a member
+  };
+
   void CheckScalar(TypeKind kind, const Value& value);
   void CheckMembers(const ApplyType& type, const Value& value);
   void CheckList(const ApplyType& type, const Value& value);
-  void CheckBelow(PathElement element, const ApplyType& type, const Value& value);
-  void Report(std::string_view message) { errors_.push_back(PathText(path_).append(": ").append(message)); }
+  void CheckBelow(std::string_view member, const PathElement* item, const ApplyType& type,
+                  const Value& value);
+  // At the place itself, or at one of its members.
+  void Report(std::string_view message, std::string_view member = {});
 
-  std::vector<PathElement> path_;
+  const Step* at_ = nullptr;
+  int depth_ = 0;
   std::vector<std::string> errors_;
 };
 
-void Checker::CheckBelow(PathElement element, const ApplyType& type, const Value& value) {
-  if (path_.size() >= static_cast<std::size_t>(FieldSet::kMaxDepth)) return;  // one leaf from here on
-  path_.push_back(std::move(element));
+void Checker::Report(std::string_view message, std::string_view member) {
+  std::string path;
+  if (!member.empty()) path.append(".").append(member);
+  for (const Step* step = at_; step != nullptr; step = step->above) {
+    path.insert(0, step->item != nullptr ? step->item->ToString() : "." + std::string(step->member));
+  }
+  errors_.push_back(path.append(": ").append(message));
+}
+
+void Checker::CheckBelow(std::string_view member, const PathElement* item, const ApplyType& type,
+                         const Value& value) {
+  if (depth_ >= FieldSet::kMaxDepth) return;  // one leaf from here on
+  const Step step{at_, member, item};
+  at_ = &step;
+  ++depth_;
   CheckAt(type, value);
-  path_.pop_back();
+  --depth_;
+  at_ = step.above;
 }
 
 void Checker::CheckScalar(TypeKind kind, const Value& value) {
@@ -138,13 +161,8 @@ void Checker::CheckMembers(const ApplyType& type, const Value& value) {
   MemberTypes types(type);
   for (const auto& [name, member] : value.as_object()) {
     const MemberType found = types.Find(name);
-    if (!found.declared) {
-      path_.push_back(PathElement::Field(name));
-      Report("field not declared in schema");
-      path_.pop_back();
-      return;
-    }
-    CheckBelow(PathElement::Field(name), found.type, member);
+    if (!found.declared) return Report("field not declared in schema", name);
+    CheckBelow(name, nullptr, found.type, member);
   }
 }
 
@@ -157,15 +175,12 @@ void Checker::CheckList(const ApplyType& type, const Value& value) {
     PathElement element = PathElement::Index(static_cast<std::int64_t>(i));
     if (told_apart) {
       auto found = ItemElement(type, item);
-      if (!found) {
-        return Report(std::string("element ").append(std::to_string(i)).append(": ") +
-                      found.error().message());
-      }
+      if (!found) return Report("element " + std::to_string(i) + ": " + found.error().message());
       element = std::move(*found);
       if (seen.HasElement(element)) Report("duplicate entries for key " + element.ToString());
       seen.Insert({&element, 1});
     }
-    CheckBelow(std::move(element), ItemType(type), item);
+    CheckBelow({}, &element, ItemType(type), item);
   }
 }
 

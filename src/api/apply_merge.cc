@@ -174,7 +174,7 @@ class Remover {
     MemberTypes types(type);
     for (const auto& node : fields.nodes()) {
       if (node.element.kind() != PathElement::Kind::kField) continue;
-      const std::string& name = node.element.text();
+      const std::string_view name = node.element.text();
       Value* member = object.Find(name);
       if (member == nullptr) continue;
       if (!node.member) RemoveAt(types.Find(name).type, *member, node.below);

@@ -60,20 +60,52 @@ std::optional<json::Value> KeyDefault(const TypeInfo* item, std::string_view key
   return std::nullopt;
 }
 
+// The key fields of an item, in place for the number of keys lists have.
+class KeyFields {
+ public:
+  explicit KeyFields(std::size_t keys) {
+    if (keys > kFew) {
+      many_.resize(keys);
+      many_defaults_.resize(keys);
+    }
+  }
+
+  void Add(std::string_view name, const json::Value* value) { at(size_++) = {name, value}; }
+  void AddDefault(std::string_view name, json::Value value) {
+    json::Value& kept = many_.empty() ? few_defaults_[size_] : many_defaults_[size_];
+    kept = std::move(value);
+    Add(name, &kept);
+  }
+
+  bool empty() const { return size_ == 0; }
+  std::span<PathElement::KeyField> Sorted() {
+    const std::span<PathElement::KeyField> all(&at(0), size_);
+    if (size_ > 1) std::sort(all.begin(), all.end());
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t kFew = 4;
+  PathElement::KeyField& at(std::size_t i) { return many_.empty() ? few_[i] : many_[i]; }
+
+  std::array<PathElement::KeyField, kFew> few_;
+  std::array<json::Value, kFew> few_defaults_;
+  std::vector<PathElement::KeyField> many_;
+  std::vector<json::Value> many_defaults_;
+  std::size_t size_ = 0;
+};
+
 Result<PathElement> KeyedItem(const TypeInfo& list, const json::Value& item) {
   if (item.is_null()) return Unexpected(BadRequest("associative list with keys may not have a null element"));
   if (!item.is_object()) {
     return Unexpected(BadRequest("associative list with keys may not have non-map elements"));
   }
-  std::vector<PathElement::KeyField> fields;
-  std::vector<json::Value> defaults;
-  fields.reserve(list.list_keys.size());
-  defaults.reserve(list.list_keys.size());
+  KeyFields fields(list.list_keys.size());
   for (const std::string_view key : list.list_keys) {
     if (const json::Value* value = item.Find(key)) {
-      fields.emplace_back(key, value);
+      fields.Add(key, value);
     } else if (auto fallback = KeyDefault(list.element, key)) {
-      fields.emplace_back(key, &defaults.emplace_back(std::move(*fallback)));
+      fields.AddDefault(key, std::move(*fallback));
     }
   }
   if (fields.empty()) {
@@ -81,8 +113,7 @@ Result<PathElement> KeyedItem(const TypeInfo& list, const json::Value& item) {
         "associative list with keys has an element that omits all key fields and doesn't have default values "
         "for any key fields"));
   }
-  std::sort(fields.begin(), fields.end());
-  return PathElement::Key(fields);
+  return PathElement::Key(fields.Sorted());
 }
 
 Result<PathElement> SetItem(const json::Value& item) {

@@ -15,15 +15,22 @@ bool IsNumberChar(char c) {
   return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
+bool IsHtml(char c) {
+  return c == '<' || c == '>' || c == '&';
+}
+
 // Go's encoders escape these in every string; keys must come out with the same bytes.
 void EscapeHtml(std::string& text) {
-  constexpr std::string_view kHtml = "<>&";
-  for (std::size_t at = text.find_first_of(kHtml); at != std::string::npos;
-       at = text.find_first_of(kHtml, at)) {
-    const std::string_view escape = text[at] == '<' ? "\\u003c" : text[at] == '>' ? "\\u003e" : "\\u0026";
-    text.replace(at, 1, escape);
-    at += escape.size();
+  if (std::none_of(text.begin(), text.end(), IsHtml)) return;
+  std::string out;
+  for (const char c : text) {
+    if (IsHtml(c)) {
+      out += c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : "\\u0026";
+    } else {
+      out += c;
+    }
   }
+  text = std::move(out);
 }
 
 // Where the number that holds or ends before text[at] begins; npos if there is none: a value is at the
@@ -62,15 +69,53 @@ std::string ValueText(const json::Value& value) {
   return json::Write(value);
 }
 
-std::string KeyText(const std::string& text) {
+std::string KeyText(std::string_view text) {
   const auto key = json::Parse(text);
-  if (!key || !key->is_object()) return text;
+  if (!key || !key->is_object()) return std::string(text);
   std::string out = "[";
   for (const auto& [name, value] : key->as_object()) {
     if (out.size() > 1) out += ',';
     out.append(name).append("=").append(ValueText(value));
   }
   return out += ']';
+}
+
+// Steps over a plain string, quotes and all: no escapes, nothing that would have to be one. False if it is
+// not.
+bool SkipPlainString(std::string_view& text) {
+  if (!text.starts_with('"')) return false;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') return text.remove_prefix(i + 1), true;
+    if (c == '\\' || static_cast<unsigned char>(c) < 0x20 || IsHtml(c)) return false;
+  }
+  return false;
+}
+
+bool SkipPlainNumber(std::string_view& text) {
+  std::size_t digits = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
+  constexpr std::size_t kSafeDigits = 18;  // fits 64 bits
+  if (digits == 0 || digits > kSafeDigits || (digits > 1 && text[0] == '0')) return false;
+  return text.remove_prefix(digits), true;
+}
+
+// True if the key is certainly written as Key() writes it: plain strings and numbers, names in order. Such a
+// key need not be parsed.
+bool IsPlainKey(std::string_view text) {
+  std::string_view last_name;
+  if (!text.starts_with('{')) return false;
+  do {
+    text.remove_prefix(1);
+    const std::string_view before = text;
+    if (!SkipPlainString(text)) return false;
+    const std::string_view name = before.substr(0, before.size() - text.size());
+    if (name <= last_name || !text.starts_with(':')) return false;
+    last_name = name;
+    text.remove_prefix(1);
+    if (!SkipPlainString(text) && !SkipPlainNumber(text)) return false;
+  } while (text.starts_with(','));
+  return text == "}";
 }
 
 Result<PathElement> DecodeKey(std::string_view text) {
@@ -91,7 +136,10 @@ Result<PathElement> DecodeIndex(std::string_view text) {
 }  // namespace
 
 PathElement PathElement::Key(std::span<const KeyField> fields) {
-  std::string text = "{";
+  constexpr std::size_t kTypicalLength = 64;
+  std::string text;
+  text.reserve(kTypicalLength);
+  text += '{';
   for (const auto& [name, value] : fields) {
     if (text.size() > 1) text += ',';
     json::AppendQuoted(name, text);
@@ -100,13 +148,17 @@ PathElement PathElement::Key(std::span<const KeyField> fields) {
   }
   text += '}';
   EscapeHtml(text);
-  return {Kind::kKey, std::move(text)};
+  return {Kind::kKey, ElementText(text)};
 }
 
 PathElement PathElement::Value(const json::Value& value) {
   std::string text = json::Write(value);
   EscapeHtml(text);
-  return {Kind::kValue, std::move(text)};
+  return {Kind::kValue, ElementText(text)};
+}
+
+PathElement PathElement::Index(std::int64_t index) {
+  return {Kind::kIndex, ElementText(std::to_string(index))};
 }
 
 Result<std::optional<PathElement>> PathElement::Decode(std::string_view encoded) {
@@ -118,6 +170,7 @@ Result<std::optional<PathElement>> PathElement::Decode(std::string_view encoded)
     case 'f':
       return std::optional<PathElement>(Field(text));
     case 'k': {
+      if (IsPlainKey(text)) return std::optional<PathElement>(PathElement(Kind::kKey, ElementText(text)));
       FLYBALL_ASSIGN(PathElement key, DecodeKey(text));
       return std::optional<PathElement>(std::move(key));
     }
@@ -137,29 +190,32 @@ Result<std::optional<PathElement>> PathElement::Decode(std::string_view encoded)
 void PathElement::AppendEncoded(std::string& out) const {
   out += kTags[static_cast<std::size_t>(kind_)];
   out += ':';
-  out += text_;
+  out += text();
 }
 
 std::string PathElement::ToString() const {
   switch (kind_) {
     case Kind::kField:
-      return "." + text_;
+      return "." + std::string(text());
     case Kind::kKey:
-      return KeyText(text_);
+      return KeyText(text());
     case Kind::kValue: {
-      const auto value = json::Parse(text_);
-      return "[=" + (value ? ValueText(*value) : text_) + "]";
+      const auto value = json::Parse(text());
+      return "[=" + (value ? ValueText(*value) : std::string(text())) + "]";
     }
     case Kind::kIndex:
       break;
   }
-  return "[" + text_ + "]";
+  return "[" + std::string(text()) + "]";
 }
 
 std::strong_ordering PathElement::operator<=>(const PathElement& other) const {
   if (kind_ != other.kind_) return kind_ <=> other.kind_;
-  if (kind_ == Kind::kField) return text_.compare(other.text_) <=> 0;
-  return CompareJsonText(text_, other.text_);
+  if (text().data() == other.text().data() && text().size() == other.text().size()) {
+    return std::strong_ordering::equal;
+  }
+  if (kind_ == Kind::kField) return text().compare(other.text()) <=> 0;
+  return CompareJsonText(text(), other.text());
 }
 
 std::string PathText(std::span<const PathElement> path) {

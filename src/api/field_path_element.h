@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/element_text.h"
 #include "base/result.h"
 #include "json/value.h"
 
@@ -23,11 +24,13 @@ class PathElement {
   enum class Kind : std::uint8_t { kField, kKey, kValue, kIndex };
   using KeyField = std::pair<std::string_view, const json::Value*>;
 
-  static PathElement Field(std::string_view name) { return {Kind::kField, std::string(name)}; }
+  static PathElement Field(std::string_view name) { return {Kind::kField, ElementText(name)}; }
+  // For a name that lives for ever, as those in the tables of built-in types do.
+  static PathElement StaticField(std::string_view name) { return {Kind::kField, ElementText::Static(name)}; }
   // Requires: not empty; sorted by name.
   static PathElement Key(std::span<const KeyField> fields);
   static PathElement Value(const json::Value& value);
-  static PathElement Index(std::int64_t index) { return {Kind::kIndex, std::to_string(index)}; }
+  static PathElement Index(std::int64_t index);
 
   // From a member name of fieldsV1: "f:replicas", `k:{"name":"a"}`, `v:"x"`, "i:0". Nothing if the tag is not
   // known, which a reader skips; an error if what follows the tag is malformed.
@@ -36,17 +39,17 @@ class PathElement {
 
   Kind kind() const { return kind_; }
   // The member's name, the canonical JSON of the key or value, or the number.
-  const std::string& text() const { return text_; }
+  std::string_view text() const { return text_.view(); }
   // ".replicas", `[name="a"]`, `[="x"]`, "[0]": how messages show it.
   std::string ToString() const;
 
-  bool operator==(const PathElement&) const = default;
+  bool operator==(const PathElement& other) const { return kind_ == other.kind_ && text() == other.text(); }
   std::strong_ordering operator<=>(const PathElement& other) const;
 
  private:
-  PathElement(Kind kind, std::string text) : text_(std::move(text)), kind_(kind) {}
+  PathElement(Kind kind, ElementText text) : text_(std::move(text)), kind_(kind) {}
 
-  std::string text_;
+  ElementText text_;
   Kind kind_;
 };
 

@@ -68,31 +68,60 @@ json::Object EncodeLevel(const FieldSet& set, bool self) {
   return out;
 }
 
-struct Level {
-  FieldSet set;
-  bool self = false;
-};
-
-Result<Level> DecodeLevel(const json::Value& fields, int depth) {
-  if (fields.is_null()) return Level{{}, true};
-  if (!fields.is_object()) return Unexpected(BadRequest("fieldsV1 must consist of objects"));
-  if (depth > FieldSet::kMaxDepth) return Unexpected(BadRequest("fieldsV1 is nested too deeply"));
-  Level level;
-  level.set.Reserve(fields.size());
-  for (const auto& [name, value] : fields.as_object()) {
-    if (name == ".") {
-      level.self = true;
-      continue;
+// Reads one document. An error stays with it: results handed through every level would cost more than the
+// reading.
+class Decoder {
+ public:
+  // Adds what lies below to an empty set; true if the place itself is a member.
+  bool DecodeLevel(const json::Value& fields, FieldSet& out) {
+    if (fields.is_null()) return true;
+    if (!fields.is_object()) return Fail("fieldsV1 must consist of objects");
+    if (depth_ > FieldSet::kMaxDepth) return Fail("fieldsV1 is nested too deeply");
+    ++depth_;
+    bool self = fields.empty();
+    out.Reserve(fields.size());
+    for (const auto& [name, value] : fields.as_object()) {
+      if (name == ".") {
+        self = true;
+      } else {
+        DecodeElement(name, value, out);
+      }
+      if (failed_) return false;
     }
-    FLYBALL_ASSIGN(auto element, PathElement::Decode(name));
-    FLYBALL_ASSIGN(Level below, DecodeLevel(value, depth + 1));
-    if (!element) continue;
-    const bool member = below.self || below.set.empty();
-    level.set.Append(std::move(*element), member, std::move(below.set));
+    --depth_;
+    out.Finish();
+    return self;
   }
-  level.set.Finish();
-  return level;
-}
+
+  bool failed() const { return failed_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  bool Fail(std::string_view message) {
+    failed_ = true;
+    message_ = message;
+    return false;
+  }
+
+  void DecodeElement(std::string_view name, const json::Value& value, FieldSet& out) {
+    auto element = PathElement::Decode(name);
+    if (!element) {
+      Fail(element.error().message());
+    } else if (*element) {
+      auto& node = out.BeginAppend(std::move(**element));
+      const bool self = DecodeLevel(value, node.below);
+      node.member = self || node.below.empty();
+      out.EndAppend();
+    } else {
+      FieldSet skipped;
+      DecodeLevel(value, skipped);
+    }
+  }
+
+  int depth_ = 0;
+  bool failed_ = false;
+  std::string message_;
+};
 
 }  // namespace
 
@@ -122,7 +151,7 @@ void FieldSet::Insert(std::span<const PathElement> path) {
                                       [](const Node& node, const auto& e) { return node.element < e; });
   auto node = place;
   if (node == nodes_.end() || node->element != path.front()) {
-    node = nodes_.insert(place, Node{path.front(), {}, false});
+    node = nodes_.insert(place, Node(path.front()));
   }
   if (path.size() == 1) {
     node->member = true;
@@ -218,13 +247,24 @@ json::Value FieldSet::ToFieldsV1() const {
 }
 
 Result<FieldSet> FieldSet::FromFieldsV1(const json::Value& fields) {
-  FLYBALL_ASSIGN(Level level, DecodeLevel(fields, 0));
-  return std::move(level.set);
+  Decoder decoder;
+  FieldSet set;
+  decoder.DecodeLevel(fields, set);
+  if (decoder.failed()) return Unexpected(BadRequest(decoder.message()));
+  return set;
 }
 
 void FieldSet::Append(PathElement element, bool member, FieldSet below) {
   if (!member && below.empty()) return;
   nodes_.push_back(Node{std::move(element), std::move(below), member});
+}
+
+FieldSet::Node& FieldSet::BeginAppend(PathElement element) {
+  return nodes_.emplace_back(std::move(element));
+}
+
+void FieldSet::EndAppend() {
+  if (!nodes_.back().member && nodes_.back().below.empty()) nodes_.pop_back();
 }
 
 void FieldSet::Reserve(std::size_t n) {
@@ -233,7 +273,7 @@ void FieldSet::Reserve(std::size_t n) {
 
 void FieldSet::Finish() {
   if (!std::is_sorted(nodes_.begin(), nodes_.end(), Before)) {
-    std::stable_sort(nodes_.begin(), nodes_.end(), Before);
+    std::sort(nodes_.begin(), nodes_.end(), Before);
   }
   const auto same = [](const Node& a, const Node& b) { return a.element == b.element; };
   if (std::adjacent_find(nodes_.begin(), nodes_.end(), same) == nodes_.end()) return;

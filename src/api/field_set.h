@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/field_path_element.h"
@@ -71,6 +72,10 @@ class FieldSet {
   // one node of equal ones. Other methods require a finished set. What is neither member nor has members
   // below is left out.
   void Append(PathElement element, bool member, FieldSet below);
+  // The same in two steps: fill in the node's `below` and `member`, then say so. The node is valid until
+  // then.
+  Node& BeginAppend(PathElement element);
+  void EndAppend();
   void Reserve(std::size_t n);
   void Finish();
 
@@ -87,6 +92,9 @@ class FieldSet {
 };
 
 struct FieldSet::Node {
+  explicit Node(PathElement e) : element(std::move(e)) {}
+  Node(PathElement e, FieldSet b, bool m) : element(std::move(e)), below(std::move(b)), member(m) {}
+
   PathElement element;
   FieldSet below;
   bool member = false;

@@ -1,6 +1,7 @@
 #include "api/managed_fields.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -130,21 +131,15 @@ void ManagedFields::Set(ManagedEntry entry) {
   }
 }
 
-void ManagedFields::RemoveFromAll(const FieldSet& fields) {
-  for (ManagedEntry& entry : entries_) entry.fields.Remove(fields);
-  DropEmpty();
-}
-
 void ManagedFields::DropEmpty() {
   std::erase_if(entries_, [](const ManagedEntry& entry) { return entry.fields.empty(); });
 }
 
 void ManagedFields::CapUpdaters() {
+  const auto updates = [](const ManagedEntry& entry) { return entry.operation == Operation::kUpdate; };
+  if (std::count_if(entries_.begin(), entries_.end(), updates) <= std::ptrdiff_t{kMaxUpdaters}) return;
   std::vector<ManagedEntry> updaters;
-  for (const ManagedEntry& entry : entries_) {
-    if (entry.operation == Operation::kUpdate) updaters.push_back(entry);
-  }
-  if (updaters.size() <= kMaxUpdaters) return;
+  std::copy_if(entries_.begin(), entries_.end(), std::back_inserter(updaters), updates);
   std::sort(updaters.begin(), updaters.end(),
             [](const ManagedEntry& a, const ManagedEntry& b) { return AgeOrder(a) < AgeOrder(b); });
   std::size_t left = updaters.size();

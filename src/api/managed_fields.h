@@ -50,8 +50,7 @@ class ManagedFields {
   ManagedEntry* Find(const ManagedEntry& owner);
   // Adds the entry, or puts it in the place of its owner's.
   void Set(ManagedEntry entry);
-  // Takes the fields from everyone; who has none left is dropped.
-  void RemoveFromAll(const FieldSet& fields);
+  // Drops who owns nothing.
   void DropEmpty();
   // Merges the oldest updaters into "ancient-changes" until no more than kMaxUpdaters are left.
   void CapUpdaters();

@@ -1,6 +1,7 @@
 #include "api/object_fields.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,27 +15,26 @@ using json::Value;
 
 // ---- FieldsOf
 
-struct Collected {
-  FieldSet below;
-  bool member = false;
-};
+// A member on its way into a set. Sorted before its node is made: nodes are dear to move.
+struct Entry {
+  std::uint64_t prefix;  // the name's first bytes, in the order names sort
+  const json::Object::Member* member;
+  ApplyType type;
+  const FieldInfo* field;  // null: a map's entry
 
-Collected Collect(const ApplyType& type, const Value& value, int depth);
+  Entry(const json::Object::Member& m, const MemberType& t)
+      : prefix(PrefixOf(m.first)), member(&m), type(t.type), field(t.field) {}
 
-Collected CollectMembers(const ApplyType& type, const json::Object& object, int depth) {
-  Collected out;
-  out.below.Reserve(object.size());
-  MemberTypes types(type);
-  for (const auto& [name, value] : object) {
-    const MemberType member = types.Find(name);
-    Collected child = Collect(member.type, value, depth + 1);
-    const bool empty = value.is_null() || (value.is_object() && value.empty());
-    out.below.Append(PathElement::Field(name), child.member || empty || member.field == nullptr,
-                     std::move(child.below));
+  bool operator<(const Entry& other) const {
+    return prefix != other.prefix ? prefix < other.prefix : member->first < other.member->first;
   }
-  out.below.Finish();
-  return out;
-}
+
+  static std::uint64_t PrefixOf(std::string_view name) {
+    std::uint64_t prefix = 0;
+    std::memcpy(&prefix, name.data(), std::min(name.size(), sizeof(prefix)));
+    return __builtin_bswap64(prefix);  // so that the first byte weighs most
+  }
+};
 
 struct Item {
   PathElement element;
@@ -49,8 +49,10 @@ std::vector<Item> SortedItems(const ApplyType& type, const Value* list) {
   for (const Value& value : list->as_array()) {
     if (auto element = ItemElement(type, value)) items.push_back({std::move(*element), &value});
   }
-  std::stable_sort(items.begin(), items.end(),
-                   [](const Item& a, const Item& b) { return a.element < b.element; });
+  const auto before = [](const Item& a, const Item& b) { return a.element < b.element; };
+  if (!std::is_sorted(items.begin(), items.end(), before)) {
+    std::stable_sort(items.begin(), items.end(), before);
+  }
   return items;
 }
 
@@ -61,26 +63,55 @@ std::size_t RunEnd(const std::vector<Item>& items, std::size_t first) {
   return last;
 }
 
-Collected CollectItems(const ApplyType& type, const Value& list, int depth) {
-  Collected out;
-  std::vector<Item> items = SortedItems(type, &list);
-  out.below.Reserve(items.size());
-  for (std::size_t i = 0; i < items.size();) {
-    const std::size_t end = RunEnd(items, i);
-    // Of items that cannot be told apart only their existence is known.
-    FieldSet below = end - i == 1 ? Collect(ItemType(type), *items[i].value, depth + 1).below : FieldSet();
-    out.below.Append(std::move(items[i].element), true, std::move(below));
-    i = end;
+class Collector {
+ public:
+  // Adds what lies below the value to an empty set. True if the value is a field itself.
+  bool Collect(const ApplyType& type, const Value& value, FieldSet& below) {
+    const Grain grain = depth_ < FieldSet::kMaxDepth ? GrainOf(type, value) : Grain::kWhole;
+    ++depth_;
+    if (grain == Grain::kMembers && value.is_object()) CollectMembers(type, value.as_object(), below);
+    if (grain == Grain::kItems && value.is_array()) CollectItems(type, value, below);
+    --depth_;
+    return grain == Grain::kWhole;
   }
-  return out;
-}
 
-Collected Collect(const ApplyType& type, const Value& value, int depth) {
-  const Grain grain = depth < FieldSet::kMaxDepth ? GrainOf(type, value) : Grain::kWhole;
-  if (grain == Grain::kMembers && value.is_object()) return CollectMembers(type, value.as_object(), depth);
-  if (grain == Grain::kItems && value.is_array()) return CollectItems(type, value, depth);
-  return {{}, grain == Grain::kWhole};
-}
+ private:
+  void CollectMembers(const ApplyType& type, const json::Object& object, FieldSet& below) {
+    const std::size_t first = entries_.size();
+    MemberTypes types(type);
+    for (const auto& member : object) entries_.emplace_back(member, types.Find(member.first));
+    std::sort(entries_.begin() + static_cast<std::ptrdiff_t>(first), entries_.end());
+    below.Reserve(object.size());
+    const bool lasting = type.type != nullptr && type.type->schema == nullptr;
+    for (std::size_t i = first; i < first + object.size(); ++i) {
+      const Entry entry = entries_[i];  // deeper levels move the array
+      const Value& value = entry.member->second;
+      auto& node =
+          below.BeginAppend(entry.field != nullptr && lasting ? PathElement::StaticField(entry.field->name)
+                                                              : PathElement::Field(entry.member->first));
+      node.member = Collect(entry.type, value, node.below) || entry.field == nullptr || value.is_null() ||
+                    (value.is_object() && value.empty());
+      below.EndAppend();
+    }
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(first), entries_.end());
+  }
+
+  void CollectItems(const ApplyType& type, const Value& list, FieldSet& below) {
+    std::vector<Item> items = SortedItems(type, &list);
+    below.Reserve(items.size());
+    for (std::size_t i = 0; i < items.size();) {
+      const std::size_t end = RunEnd(items, i);
+      auto& node = below.BeginAppend(std::move(items[i].element));
+      node.member = true;
+      // Of items that cannot be told apart only their existence is known.
+      if (end - i == 1) Collect(ItemType(type), *items[i].value, node.below);
+      i = end;
+    }
+  }
+
+  std::vector<Entry> entries_;  // of the levels being collected, each after the one above it
+  int depth_ = 0;
+};
 
 // ---- Compare
 
@@ -309,7 +340,9 @@ Comparison CompareFrom(const TypeInfo& type, const Value& before, const Value& a
 }  // namespace
 
 FieldSet FieldsOf(const TypeInfo& type, const Value& value) {
-  return Collect(ApplyType::Of(type), value, 0).below;
+  FieldSet fields;
+  Collector().Collect(ApplyType::Of(type), value, fields);
+  return fields;
 }
 
 Comparison Compare(const TypeInfo& type, const Value& before, const Value& after) {

@@ -23,6 +23,19 @@ bool IntersectsDocument(const json::Value& document, const FieldSet& fields) {
   return false;
 }
 
+bool DocumentContains(const json::Value& document, const FieldSet& fields) {
+  std::string name;
+  for (const auto& node : fields.nodes()) {
+    name.clear();
+    node.element.AppendEncoded(name);
+    const json::Value* below = document.Find(name);
+    if (below == nullptr || (node.member && !IsMember(*below)) || !DocumentContains(*below, node.below)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 OwnedFields OwnedFields::Stored(json::Value fields_v1) {
@@ -54,8 +67,13 @@ bool OwnedFields::Intersects(const FieldSet& fields) const {
   return std::get<FieldSet>(state_).Intersects(fields);
 }
 
+bool OwnedFields::Contains(const FieldSet& fields) const {
+  if (const auto* document = std::get_if<json::Value>(&state_)) return DocumentContains(*document, fields);
+  return std::get<FieldSet>(state_).Contains(fields);
+}
+
 void OwnedFields::Add(const FieldSet& fields) {
-  state_ = set().Union(fields);
+  if (!Contains(fields)) state_ = set().Union(fields);
 }
 
 void OwnedFields::Remove(const FieldSet& fields) {

@@ -25,6 +25,8 @@ class OwnedFields {
   const FieldSet& set();
   bool empty() const;
   bool Intersects(const FieldSet& fields) const;
+  // True if every one of the fields is owned.
+  bool Contains(const FieldSet& fields) const;
   void Add(const FieldSet& fields);
   void Remove(const FieldSet& fields);
 

@@ -31,10 +31,17 @@ bool IsReset(const Value& managed_fields) {
                                     managed_fields.as_array()[0].empty());
 }
 
+Value TakeManagedFields(Value& object) {
+  Value* metadata = object.Find("metadata");
+  Value* managed = metadata != nullptr ? metadata->Find("managedFields") : nullptr;
+  return managed != nullptr ? std::exchange(*managed, Value()) : Value();
+}
+
 // The owners before this write: those the request gives if it may and they are well-formed, else those
 // stored.
-ManagedFields OwnersBefore(const Value& stored, const Value& given, bool subresource) {
-  if (!subresource && !given.is_null() && given != stored) {
+ManagedFields OwnersBefore(const Value& stored, Value given, bool subresource) {
+  if (given == stored) return ManagedFields::Stored(std::move(given));
+  if (!subresource && !given.is_null()) {
     if (IsReset(given)) return {};
     if (auto owners = ManagedFields::Decode(given); owners && !owners->empty()) return std::move(*owners);
   }
@@ -47,20 +54,24 @@ Comparison WithoutReset(Comparison changes, const FieldSet* reset) {
           changes.removed.RecursiveDifference(*reset)};
 }
 
+// Gives the changed fields to the writer, takes them from everyone else, and takes what is gone from all.
 void TakeChanges(const Comparison& changes, const FieldWriter& writer, ManagedFields& owners) {
   const FieldSet taken = changes.modified.Union(changes.added);
-  owners.RemoveFromAll(changes.removed.empty() ? taken : taken.Union(changes.removed));
-  if (!taken.empty()) {
-    ManagedEntry entry{.manager = std::string(writer.manager.empty() ? "unknown" : writer.manager),
-                       .operation = ManagedEntry::Operation::kUpdate,
-                       .api_version = std::string(writer.api_version),
-                       .subresource = std::string(writer.subresource),
-                       .time = FormatTime(writer.now)};
-    ManagedEntry* mine = owners.Find(entry);
-    if (mine == nullptr) mine = &owners.entries().emplace_back(std::move(entry));
-    mine->fields.Add(taken);
-    mine->time = FormatTime(writer.now);
+  const FieldSet lost = taken.Union(changes.removed);
+  const ManagedEntry me{.manager = std::string(writer.manager.empty() ? "unknown" : writer.manager),
+                        .operation = ManagedEntry::Operation::kUpdate,
+                        .api_version = std::string(writer.api_version),
+                        .subresource = std::string(writer.subresource),
+                        .time = FormatTime(writer.now)};
+  if (!taken.empty() && owners.Find(me) == nullptr) owners.entries().push_back(me);
+  const ManagedEntry* mine = taken.empty() ? nullptr : owners.Find(me);
+  for (ManagedEntry& entry : owners.entries()) {
+    entry.fields.Remove(&entry == mine ? changes.removed : lost);
+    if (&entry != mine) continue;
+    entry.fields.Add(taken);
+    entry.time = me.time;
   }
+  owners.DropEmpty();
   owners.CapUpdaters();
 }
 
@@ -83,7 +94,7 @@ Value WithoutManagedFields(const Value& object) {
 
 void UpdateManagedFields(const TypeInfo& type, const Value* live, Value& object, const FieldWriter& writer) {
   const Value& stored = live != nullptr ? ManagedFieldsOf(*live) : kNull;
-  ManagedFields owners = OwnersBefore(stored, ManagedFieldsOf(object), !writer.subresource.empty());
+  ManagedFields owners = OwnersBefore(stored, TakeManagedFields(object), !writer.subresource.empty());
   if (owners.empty() && live != nullptr) return SetManagedFields(object, Value());  // not tracked: stays so
   const Comparison changes =
       WithoutReset(CompareObjects(type, live != nullptr ? *live : kNull, object), writer.reset);
