@@ -1,9 +1,8 @@
-// An object and a body, one after the other with a zero byte between: strategic merge, apply and the
-// bookkeeping of owners on pods must neither crash nor contradict themselves.
+// The input is an array [pod, body]: strategic merge, apply and the bookkeeping of owners must neither crash
+// nor contradict themselves.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <string_view>
 
 #include "api/apply.h"
 #include "api/object_fields.h"
@@ -44,14 +43,13 @@ void CheckUpdate(const api::TypeInfo& type, const Value& live, Value object) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const api::TypeInfo& type = *api::FindBuiltinKind("", "v1", "Pod")->type;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const std::size_t cut = text.find('\0');
-  if (cut == std::string_view::npos) return 0;
-  const auto live = flyball::json::Parse(text.substr(0, cut));
-  const auto patch = flyball::json::Parse(text.substr(cut + 1));
-  if (!live || !patch || !live->is_object() || !patch->is_object()) return 0;
-  const auto merged = api::StrategicMerge(type, *live, *patch);
-  if (merged) CheckUpdate(type, *live, *merged);
-  CheckApply(type, *live, *patch);
+  const auto input = flyball::json::Parse({reinterpret_cast<const char*>(data), size});
+  if (!input || !input->is_array() || input->size() != 2) return 0;
+  const Value& live = input->as_array()[0];
+  const Value& body = input->as_array()[1];
+  if (!live.is_object() || !body.is_object()) return 0;
+  const auto merged = api::StrategicMerge(type, live, body);
+  if (merged) CheckUpdate(type, live, *merged);
+  CheckApply(type, live, body);
   return 0;
 }
