@@ -23,6 +23,11 @@ inline const json::Object& Entries(const json::Value& map) {
   return map.is_object() ? map.as_object() : kNone;
 }
 
+// A member read from an object that is being changed: unlike operator[], never adds it.
+inline const json::Value& Get(const json::Value& object, std::string_view key) {
+  return object[key];
+}
+
 // A string member; "" if it is absent.
 inline std::string_view Text(const json::Value& object, std::string_view key) {
   return object[key].string_or({});

@@ -43,7 +43,7 @@ void PrepareForCreate(Value& object) {
 }
 
 void PrepareForUpdate(Value& object, const Value& old) {
-  const bool changed = object["spec"]["template"] != old["spec"]["template"];
+  const bool changed = Get(object["spec"], "template") != old["spec"]["template"];
   SetTemplateGeneration(object, TemplateGeneration(old) + (changed ? 1 : 0));
 }
 

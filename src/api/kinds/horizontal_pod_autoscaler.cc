@@ -41,7 +41,7 @@ void SetDefaults(Value& object) {
   Value* spec = object.Find("spec");
   if (spec == nullptr || !spec->is_object()) return;
   if (IsOldVersion(object)) return SetIfAbsent(*spec, "targetCPUUtilizationPercentage", kDefaultUtilization);
-  if ((*spec)["metrics"].size() == 0) {
+  if (Get(*spec, "metrics").size() == 0) {
     const Value target = json::Object{{"type", "Utilization"}, {"averageUtilization", kDefaultUtilization}};
     (*spec)["metrics"] = json::Array{
         json::Object{{"type", "Resource"}, {"resource", json::Object{{"name", "cpu"}, {"target", target}}}}};

@@ -67,7 +67,7 @@ void GenerateSelector(Value& object) {
 }
 
 void PrepareForCreate(Value& object) {
-  if (!object["spec"]["manualSelector"].bool_or(false)) GenerateSelector(object);
+  if (!Get(object["spec"], "manualSelector").bool_or(false)) GenerateSelector(object);
   SetLabelsFromTemplate(object);
 }
 
@@ -147,7 +147,7 @@ Value WithoutSchedulingDirectives(const Value& pod_template, const Value& old) {
   for (const char* field : {"labels", "annotations"}) restore(out["metadata"], old["metadata"], field);
   for (const char* field : {"nodeSelector", "tolerations", "schedulingGates"})
     restore(out["spec"], old["spec"], field);
-  if (Has(old["spec"]["affinity"], "nodeAffinity") || Has(out["spec"]["affinity"], "nodeAffinity")) {
+  if (Has(old["spec"]["affinity"], "nodeAffinity") || Has(Get(out["spec"], "affinity"), "nodeAffinity")) {
     restore(out["spec"]["affinity"], old["spec"]["affinity"], "nodeAffinity");
     if (out["spec"]["affinity"].size() == 0 && !Has(old["spec"], "affinity")) Remove(out["spec"], "affinity");
   }

@@ -20,9 +20,9 @@ void SetDefaults(Value& object) {
   for (Value& item : limits->as_array()) {
     if (Text(item, "type") != "Container") continue;
     const auto copy_missing = [&](const char* from, const char* to) {
-      const Value source = static_cast<const Value&>(item)[from];
+      const Value source = Get(item, from);
       for (const auto& [name, quantity] : Entries(source)) {
-        if (static_cast<const Value&>(item)[to].Find(name) == nullptr) item[to][name] = quantity;
+        if (Get(item, to).Find(name) == nullptr) item[to][name] = quantity;
       }
     };
     copy_missing("max", "default");

@@ -14,9 +14,9 @@ using json::Value;
 
 void SetDefaults(Value& object) {
   Value* spec = object.Find("spec");
-  if (spec == nullptr || !spec->is_object() || (*spec)["policyTypes"].size() > 0) return;
+  if (spec == nullptr || !spec->is_object() || Get(*spec, "policyTypes").size() > 0) return;
   json::Array types{"Ingress"};
-  if ((*spec)["egress"].size() > 0) types.emplace_back("Egress");
+  if (Get(*spec, "egress").size() > 0) types.emplace_back("Egress");
   (*spec)["policyTypes"] = std::move(types);
 }
 

@@ -18,7 +18,7 @@ using json::Value;
 void SetDefaults(Value& object) {
   Value* spec = object.Find("spec");
   if (spec != nullptr && spec->is_object()) {
-    if ((*spec)["podCIDRs"].size() > 0) {
+    if (Get(*spec, "podCIDRs").size() > 0) {
       (*spec)["podCIDR"] = Value((*spec)["podCIDRs"].as_array()[0]);
     } else if (!Text(*spec, "podCIDR").empty()) {
       (*spec)["podCIDRs"] = json::Array{Text(*spec, "podCIDR")};

@@ -40,7 +40,7 @@ constexpr std::array<const char*, 21> kSources = {"hostPath",
 
 void PrepareForCreate(Value& object) {
   Value status = json::Object{{"phase", "Pending"}};
-  const Value& created = object["metadata"]["creationTimestamp"];
+  const Value created = Get(object["metadata"], "creationTimestamp");
   if (!created.is_null()) status["lastPhaseTransitionTime"] = created;
   object["status"] = std::move(status);
 }

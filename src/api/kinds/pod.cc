@@ -17,7 +17,7 @@ void PrepareForCreate(Value& pod) {
   if (Number(spec, "terminationGracePeriodSeconds") < 0) spec["terminationGracePeriodSeconds"] = 1;
   Value status = json::Object{{"phase", "Pending"}};
   status["qosClass"] = PodQosClass(spec);
-  if (spec["schedulingGates"].size() > 0) {
+  if (Get(spec, "schedulingGates").size() > 0) {
     status["conditions"] =
         json::Array{json::Object{{"type", "PodScheduled"},
                                  {"status", "False"},

@@ -32,14 +32,14 @@ void ForEachMutableContainer(Value& spec, Visit visit) {
 
 void CopyMissing(const Value& from, Value& resources, std::string_view into) {
   for (const auto& [name, quantity] : Entries(from)) {
-    if (resources[into].Find(name) == nullptr) resources[into][name] = quantity;
+    if (Get(resources, into).Find(name) == nullptr) resources[into][name] = quantity;
   }
 }
 
 void SetRequestsFromLimits(Value& container) {
   Value* resources = container.Find("resources");
-  if (resources == nullptr || (*resources)["limits"].size() == 0) return;
-  const Value limits = (*resources)["limits"];
+  if (resources == nullptr || Get(*resources, "limits").size() == 0) return;
+  const Value limits = Get(*resources, "limits");
   CopyMissing(limits, *resources, "requests");
 }
 
@@ -82,7 +82,7 @@ void SetPodDefaults(Value& pod) {
   Value* spec = pod.Find("spec");
   if (spec == nullptr || !spec->is_object()) return;
   SetPodSpecDefaults(*spec);
-  const bool host_network = (*spec)["hostNetwork"].bool_or(false);
+  const bool host_network = Get(*spec, "hostNetwork").bool_or(false);
   for (const char* list : {"containers", "initContainers"}) {
     Value* containers = spec->Find(list);
     if (containers == nullptr || !containers->is_array()) continue;

@@ -60,15 +60,16 @@ std::vector<std::string> Lines(const std::string& text) {
 }  // namespace
 
 void AllowGatedChanges(Value& spec, const Value& old, const FieldPath& path, FieldErrors& errors) {
-  if (spec["nodeSelector"] != old["nodeSelector"]) {
-    CheckSelectorAdditions(spec["nodeSelector"], old["nodeSelector"], path.Child("nodeSelector"), errors);
+  if (Get(spec, "nodeSelector") != old["nodeSelector"]) {
+    CheckSelectorAdditions(Get(spec, "nodeSelector"), old["nodeSelector"], path.Child("nodeSelector"),
+                           errors);
     if (Has(old, "nodeSelector")) {
       spec["nodeSelector"] = old["nodeSelector"];
     } else {
       Remove(spec, "nodeSelector");
     }
   }
-  const Value affinity = spec["affinity"]["nodeAffinity"];
+  const Value affinity = Get(Get(spec, "affinity"), "nodeAffinity");
   const Value& old_affinity = old["affinity"]["nodeAffinity"];
   if (affinity == old_affinity) return;
   CheckAffinityAdditions(affinity, old_affinity, path.Child("affinity").Child("nodeAffinity"), errors);

@@ -46,7 +46,7 @@ void ValidateContainerResize(const Value& container, const Value& old, const Fie
 
 void CopyComputeFrom(const Value& old, Value& container) {
   for (const char* list : {"limits", "requests"}) {
-    Value kept = container["resources"][list];
+    Value kept = Get(container["resources"], list);
     for (const char* name : {"cpu", "memory"}) {
       Remove(kept, name);
       if (const Value* before = old["resources"][list].Find(name)) kept[name] = *before;

@@ -38,6 +38,14 @@ std::string NamespaceIn(std::string_view path) {
   return std::string(rest.substr(0, rest.find('/')));
 }
 
+// Hooks that read members with the adding operator[] leave nulls behind.
+std::size_t CountNulls(const Value& value) {
+  std::size_t nulls = value.is_null() ? 1 : 0;
+  for (const Value& item : Items(value)) nulls += CountNulls(item);
+  for (const auto& [key, member] : Entries(value)) nulls += CountNulls(member);
+  return nulls;
+}
+
 Answer Create(const KindInfo& kind, Value body, std::string_view path) {
   const KindHooks& hooks = HooksFor(kind.group, kind.kind);
   DecodeContext context;
@@ -45,6 +53,7 @@ Answer Create(const KindInfo& kind, Value body, std::string_view path) {
     return {CannotBeHandled(kind.kind, kind.version, kind.kind, status.error().message()).message(), {}};
   }
   ApplyDefaults(*kind.type, body);
+  const std::size_t nulls = CountNulls(body);
   if (hooks.set_defaults != nullptr) hooks.set_defaults(body);
   if (kind.namespaced) body["metadata"]["namespace"] = NamespaceIn(path);
   Value& metadata = body["metadata"];
@@ -56,6 +65,7 @@ Answer Create(const KindInfo& kind, Value body, std::string_view path) {
   if (kind.kind == "Pod") SetIfZero(body["spec"], "serviceAccountName", "default");
   if (kind.HasSubresource("status") && !hooks.keep_status_on_create) Remove(body, "status");
   if (hooks.prepare_for_create != nullptr) hooks.prepare_for_create(body);
+  EXPECT_LE(CountNulls(body), nulls) << json::Write(body);
   Canonicalize(*kind.type, body);
   FieldErrors errors;
   ValidateObjectMetaForCreate(kind, hooks, body["metadata"], errors);

@@ -74,7 +74,7 @@ void Validate(const Value& object, FieldErrors& errors) {
 
 // A write without a type keeps the type there is.
 void PrepareForUpdate(Value& object, const Value& old) {
-  if (IsZero(object["type"]) && Has(old, "type")) object["type"] = old["type"];
+  if (IsZero(Get(object, "type")) && Has(old, "type")) object["type"] = old["type"];
 }
 
 void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {

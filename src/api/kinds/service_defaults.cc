@@ -17,7 +17,7 @@ void SetPortDefaults(Value& spec) {
 void SetAffinityDefaults(Value& spec) {
   if (Text(spec, "sessionAffinity") == "None") return Remove(spec, "sessionAffinityConfig");
   if (Text(spec, "sessionAffinity") != "ClientIP") return;
-  if (Has(spec["sessionAffinityConfig"]["clientIP"], "timeoutSeconds")) return;
+  if (Has(Get(Get(spec, "sessionAffinityConfig"), "clientIP"), "timeoutSeconds")) return;
   spec["sessionAffinityConfig"] =
       json::Object{{"clientIP", json::Object{{"timeoutSeconds", kAffinitySeconds}}}};
 }
@@ -26,14 +26,14 @@ void SetAffinityDefaults(Value& spec) {
 void NormalizeClusterIps(Value& spec, const Value* old) {
   const std::string ip(Text(spec, "clusterIP"));
   if (old == nullptr) {
-    if (!ip.empty() && spec["clusterIPs"].size() == 0) spec["clusterIPs"] = json::Array{ip};
+    if (!ip.empty() && Get(spec, "clusterIPs").size() == 0) spec["clusterIPs"] = json::Array{ip};
     return;
   }
-  const bool same_list = spec["clusterIPs"] == (*old)["clusterIPs"];
+  const bool same_list = Get(spec, "clusterIPs") == (*old)["clusterIPs"];
   const std::string_view old_ip = Text(*old, "clusterIP");
   if (!same_list || ip == old_ip) return;
   if (ip.empty()) return Remove(spec, "clusterIPs");
-  if (spec["clusterIPs"].size() > 0) {
+  if (Get(spec, "clusterIPs").size() > 0) {
     spec["clusterIPs"].as_array()[0] = ip;
   } else {
     spec["clusterIPs"] = json::Array{ip};
@@ -51,8 +51,8 @@ const Value* SamePort(const Value& port, const Value& old_ports) {
 void KeepAllocated(Value& spec, const Value& old) {
   if (NeedsClusterIp(spec) && NeedsClusterIp(old)) {
     if (Text(spec, "clusterIP").empty() && Has(old, "clusterIP")) spec["clusterIP"] = old["clusterIP"];
-    const bool same = spec["clusterIP"] == old["clusterIP"];
-    if (same && spec["clusterIPs"].size() == 0 && Has(old, "clusterIPs"))
+    const bool same = Get(spec, "clusterIP") == old["clusterIP"];
+    if (same && Get(spec, "clusterIPs").size() == 0 && Has(old, "clusterIPs"))
       spec["clusterIPs"] = old["clusterIPs"];
   }
   Value* ports = spec.Find("ports");
@@ -72,7 +72,7 @@ void KeepAllocated(Value& spec, const Value& old) {
 
 void DropUnchanged(Value& spec, const Value& old, std::initializer_list<const char*> fields) {
   for (const char* field : fields) {
-    if (spec[field] == old[field]) Remove(spec, field);
+    if (Get(spec, field) == old[field]) Remove(spec, field);
   }
 }
 
@@ -81,7 +81,7 @@ void DropNodePorts(Value& spec, const Value& old) {
   if (ports == nullptr || !ports->is_array()) return;
   for (Value& port : ports->as_array()) {
     const Value* before = SamePort(port, old["ports"]);
-    if (before != nullptr && port["nodePort"] == (*before)["nodePort"]) Remove(port, "nodePort");
+    if (before != nullptr && Get(port, "nodePort") == Get(*before, "nodePort")) Remove(port, "nodePort");
   }
 }
 
