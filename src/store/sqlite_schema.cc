@@ -94,24 +94,21 @@ Status PrepareFile(SqliteConnection& connection, const std::string& path) {
   FLYBALL_ASSIGN(const std::int64_t application, connection.QueryInt("PRAGMA application_id"));
   if (tables != 0 || application != 0) return CheckFormat(connection, path);
   // One transaction: after a crash in the middle the file is still empty.
-  FLYBALL_TRY(
-      connection.Execute("BEGIN IMMEDIATE;"
-                         "CREATE TABLE log (id INTEGER PRIMARY KEY, key TEXT NOT NULL, value BLOB,"
-                         " created INTEGER NOT NULL, previous INTEGER NOT NULL, expires INTEGER NOT NULL,"
-                         " sum INTEGER NOT NULL);"
-                         "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
-                         "INSERT INTO meta VALUES ('compacted', 0), ('scrubbed', " +
-                         std::to_string(LastLogId(0)) +
-                         "), ('floor', 1),"
-                         " ('barrier', 0);"
-                         "PRAGMA application_id = " +
-                         std::to_string(kApplicationId) +
-                         ";"
-                         "PRAGMA user_version = " +
-                         std::to_string(kFormat) +
-                         ";"
-                         "COMMIT"));
-  return SyncFolderOf(path);
+  return connection.Execute(
+      "BEGIN IMMEDIATE;"
+      "CREATE TABLE log (id INTEGER PRIMARY KEY, key TEXT NOT NULL, value BLOB, created INTEGER NOT NULL,"
+      " previous INTEGER NOT NULL, expires INTEGER NOT NULL, sum INTEGER NOT NULL);"
+      "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
+      "INSERT INTO meta VALUES ('compacted', 0), ('floor', 1), ('barrier', 0), ('scrubbed', " +
+      std::to_string(LastLogId(0)) + "); PRAGMA application_id = " + std::to_string(kApplicationId) +
+      "; PRAGMA user_version = " + std::to_string(kFormat) + "; COMMIT");
+}
+
+Status MakePrivateFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return Unexpected(FileError(path, "the file is not writable: check its owner and mode", errno));
+  close(fd);
+  return {};
 }
 
 Result<Meta> ReadMeta(SqliteConnection& connection) {

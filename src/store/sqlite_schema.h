@@ -39,6 +39,9 @@ std::int64_t RowSum(const LogRow& row);
 // Error if the row is not what was written.
 Status CheckRow(const LogRow& row, const std::string& path);
 
+// Makes an empty file for its owner alone, unless there is one: stores and snapshots contain Secrets. No
+// connection to it may be open in this process.
+Status MakePrivateFile(const std::string& path);
 // Makes the tables in an empty file; refuses a file of another program or of a newer format.
 Status PrepareFile(SqliteConnection& connection, const std::string& path);
 // The second half alone: the file must be a store already.

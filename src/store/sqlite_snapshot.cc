@@ -50,6 +50,7 @@ Status MoveIntoPlace(const std::string& from, const std::string& to) {
 // A consistent copy without the free pages, in one read transaction: writers go on beside it.
 Status CopyTo(SqliteConnection& source, const std::string& target) {
   std::remove(target.c_str());  // of an earlier attempt
+  FLYBALL_TRY(MakePrivateFile(target));
   FLYBALL_ASSIGN(SqliteStatement copy, source.Prepare("VACUUM INTO ?"));
   copy.BindText(1, target);
   return copy.Run();

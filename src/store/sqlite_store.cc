@@ -424,6 +424,7 @@ bool SqliteStore::DoBackgroundStep() {
 
 Result<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options, Executor& executor) {
   FLYBALL_ASSIGN(FileLock lock, FileLock::Acquire(options.path));
+  FLYBALL_TRY(MakePrivateFile(options.path));
   FLYBALL_ASSIGN(std::unique_ptr<SqliteLog> log,
                  SqliteLog::Open(options.path, options.vfs, options.checkpoint_pages));
   auto store = std::make_unique<SqliteStore>(options, executor, std::move(lock), std::move(log));

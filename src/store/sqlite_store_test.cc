@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -91,11 +92,39 @@ TEST_F(SqliteStoreTest, RefusesAFolderThatIsNotThere) {
   EXPECT_NE(store.error().message().find("its folder does not exist"), std::string::npos);
 }
 
+// In a child, because root, whom tests may run as, may write everything.
 TEST_F(SqliteStoreTest, RefusesAFileThatIsNotWritable) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may write everything";
   Open().reset();
-  chmod(path_.c_str(), 0400);
-  EXPECT_NE(OpenError().find("not writable"), std::string::npos) << OpenError();
+  chmod(folder_.path().c_str(), 0755);
+  chmod(path_.c_str(), 0444);
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(1);
+    const std::string error = OpenError();
+    _exit(write(fds[1], error.data(), error.size()) == static_cast<ssize_t>(error.size()) ? 0 : 1);
+  }
+  close(fds[1]);
+  char error[1000] = {};
+  EXPECT_GT(read(fds[0], error, sizeof error - 1), 0);
+  close(fds[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_NE(std::string(error).find("not writable"), std::string::npos) << error;
+}
+
+TEST_F(SqliteStoreTest, FilesAreTheOwnersAlone) {
+  auto store = Open();
+  ASSERT_TRUE(PutNow(*store, "/registry/secrets/a", "1"));
+  ASSERT_TRUE(SaveSnapshot(path_, folder_ / "snapshot"));
+  ASSERT_TRUE(RestoreSnapshot(folder_ / "snapshot", folder_ / "restored"));
+  for (const char* name : {"store.db", "store.db-wal", "snapshot", "restored"}) {
+    struct stat file {};
+    ASSERT_EQ(stat((folder_ / name).c_str(), &file), 0) << name;
+    EXPECT_EQ(file.st_mode & 0777, 0600u) << name;
+  }
 }
 
 TEST_F(SqliteStoreTest, RefusesATruncatedFile) {
