@@ -28,8 +28,12 @@ namespace {
 constexpr std::size_t kObjects = 100'000;
 constexpr std::size_t kValueBytes = 1024;
 
-double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
-SteadyTime Now() { return RealClock().Steady(); }
+double Seconds(Duration d) {
+  return std::chrono::duration<double>(d).count();
+}
+SteadyTime Now() {
+  return RealClock().Steady();
+}
 
 std::string KeyOf(std::size_t i) {  // 50 bytes, as pods' keys are
   char key[64];
@@ -71,7 +75,9 @@ std::unique_ptr<Store> OpenOrDie(const std::string& path, Executor& executor) {
 double CpuSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto of = [](timeval t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+  const auto of = [](timeval t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
   return of(usage.ru_utime) + of(usage.ru_stime);
 }
 
@@ -102,11 +108,30 @@ void MeasureWriters(const char* engine, Store& store, int writers, Duration leng
   std::vector<Duration> all;
   for (auto& mine : latencies) all.insert(all.end(), mine.begin(), mine.end());
   std::sort(all.begin(), all.end());
-  const auto at = [&](double q) { return Seconds(all[static_cast<std::size_t>(q * double(all.size() - 1))]) * 1e3; };
-  std::printf("%-8s %3d writers: %8.0f commits/s  %6.0f fsyncs/s  latency ms p50 %.3f p99 %.3f max %.1f  cpu %.2f\n", engine,
-              writers, double(after.commits - before.commits) / seconds, double(after.syncs - before.syncs) / seconds,
-              at(0.5), at(0.99), at(1), (CpuSeconds() - cpu) / seconds);
+  const auto at = [&](double q) {
+    return Seconds(all[static_cast<std::size_t>(q * double(all.size() - 1))]) * 1e3;
+  };
+  std::printf(
+      "%-8s %3d writers: %8.0f commits/s  %6.0f fsyncs/s  latency ms p50 %.3f p99 %.3f max %.1f  cpu %.2f\n",
+      engine, writers, double(after.commits - before.commits) / seconds,
+      double(after.syncs - before.syncs) / seconds, at(0.5), at(0.99), at(1), (CpuSeconds() - cpu) / seconds);
   std::fflush(stdout);
+}
+
+// The same while history is compacted all the time, as much as is written.
+void MeasureWritersUnderCompaction(Store& store, int writers, Duration length) {
+  std::atomic<bool> stop{false};
+  Thread compactor("compactor", [&] {
+    while (!stop) {
+      if (!store.Compact(store.CurrentRevision())) std::abort();
+      SleepFor(std::chrono::milliseconds(100));
+    }
+  });
+  MeasureWriters("sqlite", store, writers, length);
+  stop = true;
+  compactor.Join();
+  std::printf("         (compacting at the same time: the file and its log have %.1f MB)\n",
+              double(store.Stats().bytes_on_disk) / 1e6);
 }
 
 class CountingSink final : public WatchSink {
@@ -133,7 +158,8 @@ void MeasureFanOut(const char* engine, Store& store) {
   const SteadyTime alone = Now();
   for (std::size_t i = 0; i < kChanges; ++i) PutAndWait(store, i);
   const double without = Seconds(Now() - alone) / kChanges;
-  std::printf("%-8s one change to %d watches: %.1f us more than to none\n", engine, kSinks, (with - without) * 1e6);
+  std::printf("%-8s one change to %d watches: %.1f us more than to none\n", engine, kSinks,
+              (with - without) * 1e6);
 }
 
 std::size_t ResidentBytes() {
@@ -144,8 +170,6 @@ std::size_t ResidentBytes() {
 }
 
 void Fill(Store& store) {
-  std::atomic<std::size_t> left{kObjects};
-  Notification<bool> done;
   constexpr std::size_t kInFlight = 1000;
   for (std::size_t first = 0; first < kObjects; first += kInFlight) {
     Notification<bool> batch;
@@ -165,8 +189,9 @@ void MeasureRecovery(const std::string& path) {
   auto store = OpenOrDie(path, executor);
   const double seconds = Seconds(Now() - start);
   const std::size_t bytes = ResidentBytes() - before;
-  std::printf("sqlite   recovery of %zu objects: %.3f s, %.2f KB of memory each (value %zu bytes, key %zu bytes)\n",
-              *store->Count(""), seconds, double(bytes) / double(kObjects) / 1024, kValueBytes, KeyOf(0).size());
+  std::printf(
+      "sqlite   recovery of %zu objects: %.3f s, %.2f KB of memory each (value %zu bytes, key %zu bytes)\n",
+      *store->Count(""), seconds, double(bytes) / double(kObjects) / 1024, kValueBytes, KeyOf(0).size());
 }
 
 // In a process of its own: memory that was freed by an earlier measurement would hide what this one takes.
@@ -208,6 +233,7 @@ int Main(int argc, char** argv) {
     MeasureWriters("sqlite", *sqlite, 1, seconds(3));
     MeasureWriters("sqlite", *sqlite, 64, seconds(6));
     MeasureFanOut("sqlite", *sqlite);
+    MeasureWritersUnderCompaction(*sqlite, 64, seconds(6));
   });
   const std::string path = fresh();
   InChild([&] {
@@ -227,4 +253,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace flyball::store
 
-int main(int argc, char** argv) { return flyball::store::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return flyball::store::Main(argc, argv);
+}

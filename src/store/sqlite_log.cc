@@ -6,12 +6,6 @@
 #include <utility>
 
 namespace flyball::store {
-namespace {
-
-// Rows looked at by one Scrub: about a millisecond of work.
-constexpr std::size_t kScrubRows = 256;
-
-}  // namespace
 
 SqliteLog::SqliteLog(std::string path, SqliteConnection connection, int checkpoint_pages)
     : path_(std::move(path)), checkpoint_pages_(checkpoint_pages), connection_(std::move(connection)) {
@@ -152,7 +146,7 @@ Status SqliteLog::DeleteRow(LogId id) {
 // A change up to the compacted revision makes the version it replaces superfluous, and itself if it is a
 // deletion. Going on in the order of revisions keeps a replay right at every moment: no version is left whose
 // deletion is gone.
-Status SqliteLog::Scrub() {
+Status SqliteLog::Scrub(std::size_t max_rows) {
   struct Row {
     LogId id, previous;
     bool deletion;
@@ -162,14 +156,14 @@ Status SqliteLog::Scrub() {
     ResetOnExit reset(scrub_scan_);
     scrub_scan_.Bind(1, meta_.scrubbed);
     scrub_scan_.Bind(2, LastLogId(meta_.compacted));
-    scrub_scan_.Bind(3, static_cast<std::int64_t>(kScrubRows));
+    scrub_scan_.Bind(3, static_cast<std::int64_t>(max_rows));
     for (;;) {
       FLYBALL_ASSIGN(const bool more, scrub_scan_.Step());
       if (!more) break;
       rows.push_back({scrub_scan_.Int(0), scrub_scan_.Int(1), scrub_scan_.Int(2) != 0});
     }
   }
-  const LogId scrubbed = rows.size() < kScrubRows ? LastLogId(meta_.compacted) : rows.back().id;
+  const LogId scrubbed = rows.size() < max_rows ? LastLogId(meta_.compacted) : rows.back().id;
   const auto delete_rows = [&]() -> Status {
     for (const Row& row : rows) {
       if (row.previous != 0) FLYBALL_TRY(DeleteRow(row.previous));

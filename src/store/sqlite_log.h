@@ -35,8 +35,8 @@ class SqliteLog {
   // Remembers that history before `revision` is gone. Its rows are deleted by Scrub.
   Status SetCompacted(Revision revision);
   bool NeedsScrub() const { return meta_.scrubbed < LastLogId(meta_.compacted); }
-  // Deletes some of the rows that compaction has made superfluous: a short transaction.
-  Status Scrub();
+  // Looks at `max_rows` rows and deletes those that compaction has made superfluous, in one transaction.
+  Status Scrub(std::size_t max_rows);
 
   // True when so much has been written since the last checkpoint that it is time for one.
   bool WantsCheckpoint() const;

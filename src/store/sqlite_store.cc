@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <utility>
@@ -25,6 +26,11 @@ using Done = UniqueFunction<void(Result<CommitOutcome>)>;
 constexpr std::size_t kMaxBatch = 1024;
 // Writes that may wait for the committer. Beyond it they are refused: the disk does not keep up.
 constexpr std::size_t kMaxQueue = 65536;
+
+// Rows looked at for compaction between two batches: so few that a write hardly waits for them, and at least
+// twice as many as the batch has written, so that compaction gets done however much is written.
+constexpr std::size_t kScrubRows = 64;
+constexpr std::size_t kScrubRowsPerCommit = 2;
 
 class SqliteStore final : public Store {
  public:
@@ -67,7 +73,7 @@ class SqliteStore final : public Store {
   void RestoreRow(const LogRow& row) NO_THREAD_SAFETY_ANALYSIS;  // requires mu_
   void Fail(Batch batch, const Error& error);
   // Watches that are behind, compaction, checkpoint: one small step. False: nothing is left to do.
-  bool DoBackgroundStep();
+  bool DoBackgroundStep(std::size_t written);
   void SetHealth(Status status);
 
   const std::string path_;
@@ -285,8 +291,9 @@ StoreStats SqliteStore::Stats() const {
 void SqliteStore::RunCommitter() {
   Batch batch;
   for (bool busy = false; NextBatch(!busy, &batch);) {
+    const std::size_t written = batch.size();
     if (!batch.empty()) Write(std::exchange(batch, {}));
-    busy = DoBackgroundStep();
+    busy = DoBackgroundStep(written);
     syncs_ = log_->syncs();
   }
 }
@@ -398,7 +405,7 @@ void SqliteStore::Fail(Batch batch, const Error& error) {
   for (Queued& queued : batch) queued.done(Unexpected(error));
 }
 
-bool SqliteStore::DoBackgroundStep() {
+bool SqliteStore::DoBackgroundStep(std::size_t written) {
   hub_.Admit(delivered_);
   if (progress_wanted_.exchange(false)) hub_.Progress(delivered_);
   bool more = hub_.CatchUp(replay_, delivered_);
@@ -410,7 +417,7 @@ bool SqliteStore::DoBackgroundStep() {
   status = SettleAfterFailure();
   if (status && log_->meta().compacted < compacted_) status = log_->SetCompacted(compacted_);
   if (status && log_->NeedsScrub()) {
-    status = log_->Scrub();
+    status = log_->Scrub(std::max(kScrubRows, written * kScrubRowsPerCommit));
     more = true;
   }
   if (status && log_->WantsCheckpoint()) status = log_->Checkpoint();
