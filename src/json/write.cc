@@ -5,6 +5,10 @@
 #include <cstring>
 #include <memory>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "json/json.h"
 #include "json/number.h"
 
@@ -12,7 +16,7 @@ namespace flyball::json {
 namespace {
 
 constexpr std::size_t kKeptBufferBytes = 64 << 10;
-// Room for the longest escape, and for any integer.
+// Room for any integer; or for the longest escape, quotes and colon.
 constexpr std::size_t kMaxToken = 24;
 
 // Bytes that a string cannot simply contain. 0xe2 may begin U+2028 or U+2029, which Go escapes for
@@ -24,39 +28,56 @@ constexpr std::array<bool, 256> kSpecial = [] {
   return special;
 }();
 
-// For eight bytes at once: the high bit of each that is special. Those above the lowest one found may be
-// wrong.
-std::uint64_t SpecialBytes(std::uint64_t word) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
-  const auto equal = [&](std::uint64_t byte) {
-    const std::uint64_t difference = word ^ (kOnes * byte);
-    return (difference - kOnes) & ~difference;
-  };
-  const std::uint64_t control = (word - kOnes * 0x20) & ~word;
-  return (control | equal('"') | equal('\\') | equal(0xe2)) & kHighs;
+#if defined(__SSE2__)
+// One bit for each of 16 bytes: whether it is special.
+unsigned SpecialBits(__m128i bytes) {
+  const auto equals = [&](char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
+  const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+  const __m128i special =
+      _mm_or_si128(_mm_or_si128(control, equals('"')), _mm_or_si128(equals('\\'), equals('\xe2')));
+  return static_cast<unsigned>(_mm_movemask_epi8(special));
 }
 
 template <typename Word>
-std::uint64_t Load(const char* at) {
+Word Load(const char* at) {
   Word word;
   std::memcpy(&word, at, sizeof word);
   return word;
 }
 
-// The first special byte of s from i on; s.size() if there is none.
-std::size_t FindSpecial(std::string_view s, std::size_t i) {
-  const auto first = [](std::uint64_t found) {
-    return static_cast<std::size_t>(std::countr_zero(found)) / 8;
-  };
-  const std::size_t rest = s.size() - i;
-  if (std::endian::native == std::endian::little && rest >= 8) {
-    for (; i + 8 <= s.size(); i += 8) {
-      if (const auto found = SpecialBytes(Load<std::uint64_t>(s.data() + i))) return i + first(found);
-    }
-    // The last few together with some that were seen before, rather than one by one.
-    const auto found = SpecialBytes(Load<std::uint64_t>(s.data() + s.size() - 8));
-    return found ? s.size() - 8 + first(found) : s.size();
+// 4 to 15 bytes, as two overlapping halves.
+template <typename Half>
+std::size_t FindSpecialInHalves(const char* at, std::size_t size) {
+  constexpr std::size_t kHalf = sizeof(Half);
+  const Half begin = Load<Half>(at), end = Load<Half>(at + size - kHalf);
+  const __m128i bytes = _mm_unpacklo_epi64(_mm_cvtsi64_si128(static_cast<long long>(begin)),
+                                           _mm_cvtsi64_si128(static_cast<long long>(end)));
+  constexpr unsigned kMask = (1u << kHalf) - 1;
+  const unsigned bits = SpecialBits(bytes);
+  if (const unsigned low = bits & kMask) return static_cast<std::size_t>(std::countr_zero(low));
+  if (const unsigned high = (bits >> 8) & kMask)
+    return size - kHalf + static_cast<std::size_t>(std::countr_zero(high));
+  return size;
+}
+
+// 16 bytes or more; the last block overlaps the one before.
+std::size_t FindSpecialInBlocks(const char* at, std::size_t size) {
+  for (std::size_t i = 0;; i = std::min(i + 16, size - 16)) {
+    const unsigned bits = SpecialBits(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at + i)));
+    if (bits != 0) return i + static_cast<std::size_t>(std::countr_zero(bits));
+    if (i == size - 16) return size;
   }
+}
+#endif
+
+// The first special byte of s; s.size() if there is none.
+std::size_t FindSpecial(std::string_view s) {
+#if defined(__SSE2__)
+  if (s.size() >= 16) return FindSpecialInBlocks(s.data(), s.size());
+  if (s.size() >= 8) return FindSpecialInHalves<std::uint64_t>(s.data(), s.size());
+  if (s.size() >= 4) return FindSpecialInHalves<std::uint32_t>(s.data(), s.size());
+#endif
+  std::size_t i = 0;
   while (i < s.size() && !kSpecial[static_cast<unsigned char>(s[i])]) ++i;
   return i;
 }
@@ -141,19 +162,20 @@ std::size_t Escape(std::string_view s, std::size_t i, char*& to) {
   return 1;
 }
 
-void Quote(std::string_view s, Buffer& out) {
-  char* to = out.Need(s.size() + kMaxToken);
+// Writes s with quotes to `to`, which has room for s.size() + kMaxToken bytes, and returns where it ends.
+// There is room for a few more bytes behind it.
+char* Quote(std::string_view s, char* to, Buffer& out) {
   *to++ = '"';
-  for (std::size_t i = 0;;) {
-    const std::size_t special = FindSpecial(s, i);
-    to = std::copy_n(s.data() + i, special - i, to);
+  for (;;) {
+    const std::size_t special = FindSpecial(s);
+    to = std::copy_n(s.data(), special, to);
     if (special == s.size()) break;
     out.Advance(to);
     to = out.Need(s.size() - special + kMaxToken);
-    i = special + Escape(s, special, to);
+    s.remove_prefix(special + Escape(s, special, to));
   }
   *to++ = '"';
-  out.Advance(to);
+  return to;
 }
 
 // Writes a tree without recursion: nesting costs heap, not stack.
@@ -171,24 +193,22 @@ class Writer {
         continue;
       }
       if (top.next > 0) out_.Put(',');
-      NewLine();
+      if (indent_ >= 0) NewLine();
       const std::size_t i = top.next++;
       if (top.elements) {
         Begin(top.elements[i]);
       } else {
-        const auto& [key, value] = top.members[i];
-        Quote(key, out_);
-        out_.Put(indent_ < 0 ? ":" : ": ");
-        Begin(value);
+        Key(top.members[i].first);
+        Begin(top.members[i].second);
       }
     }
   }
 
  private:
   struct Open {
-    const Value* elements;          // of an array, or
-    const Object::Member* members;  // of an object
-    std::size_t size, next;
+    const Value* elements = nullptr;          // of an array, or
+    const Object::Member* members = nullptr;  // of an object
+    std::size_t size = 0, next = 0;
   };
 
   // Writes a scalar, or opens a container.
@@ -203,25 +223,39 @@ class Writer {
       case Value::Kind::kDouble:
         return Double(value.as_double());
       case Value::Kind::kString:
-        return Quote(value.as_string(), out_);
+        return String(value.as_string());
       case Value::Kind::kArray:
-        if (value.empty()) return out_.Put("[]");
+        if (value.as_array().empty()) return out_.Put("[]");
         out_.Put('[');
-        open_.push_back({value.as_array().data(), nullptr, value.size(), 0});
-        return;
+        return Descend(value.as_array().data(), nullptr, value.as_array().size());
       case Value::Kind::kObject:
-        if (value.empty()) return out_.Put("{}");
+        if (value.as_object().empty()) return out_.Put("{}");
         out_.Put('{');
-        open_.push_back({nullptr, value.as_object().begin(), value.size(), 0});
-        return;
+        return Descend(nullptr, value.as_object().begin(), value.as_object().size());
     }
+  }
+
+  void Descend(const Value* elements, const Object::Member* members, std::size_t size) {
+    Open& top = open_.emplace_back();
+    top.elements = elements;
+    top.members = members;
+    top.size = size;
   }
 
   void End() {
     const bool is_array = open_.back().elements != nullptr;
     open_.pop_back();
-    NewLine();
+    if (indent_ >= 0) NewLine();
     out_.Put(is_array ? ']' : '}');
+  }
+
+  void String(std::string_view s) { out_.Advance(Quote(s, out_.Need(s.size() + kMaxToken), out_)); }
+
+  void Key(std::string_view key) {
+    char* to = Quote(key, out_.Need(key.size() + kMaxToken), out_);
+    *to++ = ':';
+    if (indent_ >= 0) *to++ = ' ';
+    out_.Advance(to);
   }
 
   void Int(std::int64_t n) {
@@ -236,7 +270,6 @@ class Writer {
   }
 
   void NewLine() {
-    if (indent_ < 0) return;
     const std::size_t width = open_.size() * static_cast<std::size_t>(indent_);
     char* to = out_.Need(width + 1);
     *to++ = '\n';
@@ -262,13 +295,13 @@ void WithWritten(const Value& value, int indent, Use use) {
 
 void AppendQuoted(std::string_view s, std::string& out) {
   out += '"';
-  for (std::size_t i = 0;;) {
-    const std::size_t special = FindSpecial(s, i);
-    out.append(s, i, special - i);
+  for (;;) {
+    const std::size_t special = FindSpecial(s);
+    out.append(s, 0, special);
     if (special == s.size()) break;
     char escaped[kMaxToken];
     char* end = escaped;
-    i = special + Escape(s, special, end);
+    s.remove_prefix(special + Escape(s, special, end));
     out.append(escaped, end);
   }
   out += '"';
