@@ -1,5 +1,6 @@
 #include "informer/object_store.h"
 
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <cstring>
@@ -146,7 +147,7 @@ struct ObjectStore::State {
     if (!node) return nullptr;
     nodes.erase(nodes.find(key));
     Leave(namespaces, node->by_namespace);
-    while (!node->more.empty()) LeaveLast(*node);
+    while (!node->more.empty()) LeaveMore(*node, node->more.size() - 1);
     all.back()->position = node->position;
     all[node->position] = all.back();
     all.pop_back();
@@ -155,48 +156,38 @@ struct ObjectStore::State {
     return std::exchange(node->object, nullptr);
   }
 
-  void LeaveLast(Node& node) REQUIRES(mu) {
-    const Membership membership = node.more.back();
+  // Leaves the bucket of one of the user-defined indexes; the last membership takes the place of the one
+  // gone.
+  void LeaveMore(Node& node, std::size_t i) REQUIRES(mu) {
+    const Membership membership = node.more[i];
     Leave(*indexes[membership.index], membership);
+    const Membership last = node.more.back();
     node.more.pop_back();
+    if (i == node.more.size()) return;
+    node.more[i] = last;
+    last.bucket->refs[last.position].member = static_cast<std::int32_t>(i);
   }
 
   // Puts the object where its index values say now.
   void Reindex(Node& node) REQUIRES(mu) {
     if (indexes.empty()) return;
-    std::vector<Membership> wanted;
+    wanted.clear();
     for (std::uint32_t i = 0; i < indexes.size(); ++i) {
       scratch.clear();
       indexes[i]->fn(node.object.get(), &scratch);
+      std::sort(scratch.begin(), scratch.end());
+      scratch.erase(std::unique(scratch.begin(), scratch.end()), scratch.end());
       for (const std::string& value : scratch) wanted.push_back({&BucketOf(*indexes[i], value), 0, i});
     }
-    const auto same = [](const Membership& a, const Membership& b) { return a.bucket == b.bucket; };
-    if (std::equal(wanted.begin(), wanted.end(), node.more.begin(), node.more.end(), same)) return;
-    // Join first: a bucket that is left and joined must not be freed in between.
-    std::vector<Membership> old = std::exchange(node.more, std::move(wanted));
-    for (std::size_t i = 0; i < node.more.size(); ++i)
-      Join(*node.more[i].bucket, node, static_cast<std::int32_t>(i));
-    for (const Membership& membership : old) LeaveOld(node, membership, old);
-  }
-
-  // Leaves a bucket in which the node may be a second time by now: `old` positions are kept right by hand,
-  // because the refs of old memberships no longer lead to them.
-  void LeaveOld(Node& node, const Membership& membership, std::vector<Membership>& old) REQUIRES(mu) {
-    Bucket& bucket = *membership.bucket;
-    const Ref last = bucket.refs.back();
-    const auto last_position = static_cast<std::uint32_t>(bucket.refs.size() - 1);
-    bucket.refs.pop_back();
-    if (membership.position < bucket.refs.size()) {
-      bucket.refs[membership.position] = last;
-      Membership* moved = nullptr;
-      if (last.node == &node)
-        for (Membership& m : old)
-          if (m.bucket == &bucket && m.position == last_position) moved = &m;
-      (moved ? *moved : MemberOf(*last.node, last.member)).position = membership.position;
-    }
-    if (bucket.refs.empty()) {
-      auto& buckets = indexes[membership.index]->buckets;
-      buckets.erase(buckets.find(bucket.value));
+    const auto holds = [](const std::vector<Membership>& list, const Bucket* bucket) {
+      return std::any_of(list.begin(), list.end(), [&](const Membership& m) { return m.bucket == bucket; });
+    };
+    for (std::size_t i = node.more.size(); i > 0; --i)
+      if (!holds(wanted, node.more[i - 1].bucket)) LeaveMore(node, i - 1);
+    for (const Membership& membership : wanted) {
+      if (holds(node.more, membership.bucket)) continue;
+      node.more.push_back(membership);
+      Join(*membership.bucket, node, static_cast<std::int32_t>(node.more.size() - 1));
     }
   }
 
@@ -216,6 +207,7 @@ struct ObjectStore::State {
   Index namespaces GUARDED_BY(mu);
   std::vector<std::unique_ptr<Index>> indexes GUARDED_BY(mu);
   std::vector<std::string> scratch GUARDED_BY(mu);
+  std::vector<Membership> wanted GUARDED_BY(mu);
 };
 
 ObjectStore::ObjectStore(const ObjectType& type) : state_(std::make_unique<State>(type)) {}
