@@ -21,6 +21,14 @@ void SetDefaults(Value& object) {
   SetIfAbsent(rolling, "maxSurge", "25%");
 }
 
+// Annotations of a deployment are copied to its replica sets: changing them is a change.
+void PrepareForUpdate(Value& object, const Value& old) {
+  const Value& metadata = object["metadata"];
+  const Value& before = old["metadata"];
+  if (metadata["annotations"] == before["annotations"]) return;
+  object["metadata"]["generation"] = Number(before, "generation") + 1;
+}
+
 void ValidateRollingUpdate(const Value& rolling, const FieldPath& path, FieldErrors& errors) {
   const Value& unavailable = rolling["maxUnavailable"];
   const Value& surge = rolling["maxSurge"];
@@ -101,6 +109,7 @@ const KindHooks kDeploymentHooks = {
     .group = "apps",
     .kind = "Deployment",
     .set_defaults = SetDefaults,
+    .prepare_for_update = PrepareForUpdate,
     .validate = Validate,
     .validate_update = ValidateUpdate,
     .validate_status_update = ValidateStatusUpdate,

@@ -7,10 +7,15 @@
 
 namespace flyball::api {
 
+extern const KindHooks kCertificateSigningRequestHooks;
 extern const KindHooks kClusterRoleBindingHooks;
 extern const KindHooks kClusterRoleHooks;
 extern const KindHooks kConfigMapHooks;
+extern const KindHooks kControllerRevisionHooks;
 extern const KindHooks kCronJobHooks;
+extern const KindHooks kCsiDriverHooks;
+extern const KindHooks kCsiNodeHooks;
+extern const KindHooks kCsiStorageCapacityHooks;
 extern const KindHooks kCustomResourceDefinitionHooks;
 extern const KindHooks kDaemonSetHooks;
 extern const KindHooks kDeploymentHooks;
@@ -18,12 +23,14 @@ extern const KindHooks kEndpointSliceHooks;
 extern const KindHooks kEndpointsHooks;
 extern const KindHooks kEventHooks;
 extern const KindHooks kEventsEventHooks;
+extern const KindHooks kFlowSchemaHooks;
 extern const KindHooks kHorizontalPodAutoscalerHooks;
 extern const KindHooks kIngressClassHooks;
 extern const KindHooks kIngressHooks;
 extern const KindHooks kJobHooks;
 extern const KindHooks kLeaseHooks;
 extern const KindHooks kLimitRangeHooks;
+extern const KindHooks kMutatingWebhookConfigurationHooks;
 extern const KindHooks kNamespaceHooks;
 extern const KindHooks kNetworkPolicyHooks;
 extern const KindHooks kNodeHooks;
@@ -33,15 +40,23 @@ extern const KindHooks kPodDisruptionBudgetHooks;
 extern const KindHooks kPodHooks;
 extern const KindHooks kPodTemplateHooks;
 extern const KindHooks kPriorityClassHooks;
+extern const KindHooks kPriorityLevelConfigurationHooks;
 extern const KindHooks kReplicaSetHooks;
 extern const KindHooks kReplicationControllerHooks;
 extern const KindHooks kResourceQuotaHooks;
 extern const KindHooks kRoleBindingHooks;
 extern const KindHooks kRoleHooks;
+extern const KindHooks kRuntimeClassHooks;
 extern const KindHooks kSecretHooks;
+extern const KindHooks kServiceAccountHooks;
 extern const KindHooks kServiceHooks;
 extern const KindHooks kStatefulSetHooks;
 extern const KindHooks kStorageClassHooks;
+extern const KindHooks kValidatingAdmissionPolicyBindingHooks;
+extern const KindHooks kValidatingAdmissionPolicyHooks;
+extern const KindHooks kValidatingWebhookConfigurationHooks;
+extern const KindHooks kVolumeAttachmentHooks;
+extern const KindHooks kVolumeAttributesClassHooks;
 
 // Every kind's hooks, in no particular order.
 std::span<const KindHooks* const> AllKindHooks();

@@ -215,6 +215,7 @@ const KindHooks kPersistentVolumeHooks = {
     .prepare_for_create = PrepareForCreate,
     .validate = Validate,
     .validate_update = ValidateUpdate,
+    .return_deleted_object = true,
 };
 
 }  // namespace flyball::api

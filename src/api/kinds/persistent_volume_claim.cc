@@ -118,6 +118,7 @@ const KindHooks kPersistentVolumeClaimHooks = {
     .validate = Validate,
     .validate_update = ValidateUpdate,
     .validate_status_update = ValidateStatusUpdate,
+    .return_deleted_object = true,
 };
 
 }  // namespace flyball::api

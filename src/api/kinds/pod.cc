@@ -110,6 +110,7 @@ const KindHooks kPodHooks = {
     .validate_update = ValidatePodUpdate,
     .validate_status_update = ValidatePodStatusUpdate,
     .generation = true,
+    .return_deleted_object = true,
     .default_grace_seconds = DefaultGraceSeconds,
 };
 

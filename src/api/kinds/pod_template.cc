@@ -24,6 +24,7 @@ const KindHooks kPodTemplateHooks = {
     .validate = Validate,
     .generation = true,
     .allow_create_on_update = true,
+    .return_deleted_object = true,
 };
 
 }  // namespace flyball::api

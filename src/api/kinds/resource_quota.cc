@@ -138,6 +138,7 @@ const KindHooks kResourceQuotaHooks = {
     .validate = Validate,
     .validate_update = ValidateUpdate,
     .validate_status_update = ValidateStatusUpdate,
+    .return_deleted_object = true,
 };
 
 }  // namespace flyball::api

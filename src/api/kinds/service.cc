@@ -230,6 +230,7 @@ const KindHooks kServiceHooks = {
     .validate_status_update = ValidateStatusUpdate,
     .name_format = "dns-1035-label",
     .allow_create_on_update = true,
+    .return_deleted_object = true,
 };
 
 }  // namespace flyball::api

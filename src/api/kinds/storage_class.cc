@@ -95,6 +95,7 @@ const KindHooks kStorageClassHooks = {
     .kind = "StorageClass",
     .validate = Validate,
     .validate_update = ValidateUpdate,
+    .return_deleted_object = true,
 };
 
 }  // namespace flyball::api

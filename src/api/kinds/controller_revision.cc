@@ -1,0 +1,29 @@
+#include "api/kinds/access.h"
+#include "api/kinds/checks.h"
+#include "api/kinds/hooks.h"
+#include "api/object_meta.h"
+
+namespace flyball::api {
+namespace {
+
+using json::Value;
+
+void Validate(const Value& object, FieldErrors& errors) {
+  CheckNotNegative(object, {"revision"}, FieldPath(), errors);
+  if (object["data"].is_null()) errors.Required(FieldPath("data"), "data is mandatory");
+}
+
+void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+  ValidateUnchanged(object["data"], old["data"], FieldPath("data"), errors);
+}
+
+}  // namespace
+
+const KindHooks kControllerRevisionHooks = {
+    .group = "apps",
+    .kind = "ControllerRevision",
+    .validate = Validate,
+    .validate_update = ValidateUpdate,
+};
+
+}  // namespace flyball::api

@@ -1,0 +1,11 @@
+// API priority and fairness: the schema's rules, and that changes are counted.
+#include "api/kinds/hooks.h"
+
+namespace flyball::api {
+
+const KindHooks kFlowSchemaHooks = {
+    .group = "flowcontrol.apiserver.k8s.io", .kind = "FlowSchema", .generation = true};
+const KindHooks kPriorityLevelConfigurationHooks = {
+    .group = "flowcontrol.apiserver.k8s.io", .kind = "PriorityLevelConfiguration", .generation = true};
+
+}  // namespace flyball::api

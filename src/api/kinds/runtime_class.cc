@@ -1,0 +1,39 @@
+#include "api/kinds/access.h"
+#include "api/kinds/checks.h"
+#include "api/kinds/hooks.h"
+#include "api/kinds/pod_spec.h"
+#include "api/object_meta.h"
+
+namespace flyball::api {
+namespace {
+
+using json::Value;
+
+void Validate(const Value& object, FieldErrors& errors) {
+  CheckFormat("dns-label", Text(object, "handler"), FieldPath("handler"), errors);
+  if (Has(object["overhead"], "podFixed")) {
+    const Value overhead = json::Object{{"limits", object["overhead"]["podFixed"]}};
+    ValidateResourceRequirements(overhead, {}, FieldPath("overhead"), errors);
+  }
+  const Value& scheduling = object["scheduling"];
+  if (scheduling.is_null()) return;
+  const FieldPath path("scheduling");
+  ValidateLabels(scheduling["nodeSelector"], path.Child("nodeSelector"), errors);
+  ValidateTolerations(scheduling["tolerations"], path.Child("tolerations"), errors);
+}
+
+void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+  ValidateUnchanged(object["handler"], old["handler"], FieldPath("handler"), errors);
+}
+
+}  // namespace
+
+const KindHooks kRuntimeClassHooks = {
+    .group = "node.k8s.io",
+    .kind = "RuntimeClass",
+    .validate = Validate,
+    .validate_update = ValidateUpdate,
+    .allow_unconditional_update = false,
+};
+
+}  // namespace flyball::api
