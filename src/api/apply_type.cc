@@ -149,12 +149,17 @@ Grain GrainOf(const ApplyType& type, const json::Value& value) {
 }
 
 const FieldInfo* MemberTypes::FindField(std::string_view name) {
+  if (name.empty()) return nullptr;
   const auto fields = type_->fields;
+  const auto is_it = [&](std::size_t i) {
+    const std::string_view known = fields[i].name;
+    return known.size() == name.size() && known.back() == name.back() && known == name;
+  };
   for (std::size_t i = next_; i < fields.size(); ++i) {
-    if (fields[i].name == name) return next_ = i + 1, &fields[i];
+    if (is_it(i)) return next_ = i + 1, &fields[i];
   }
   for (std::size_t i = 0; i < std::min(next_, fields.size()); ++i) {
-    if (fields[i].name == name) return next_ = i + 1, &fields[i];
+    if (is_it(i)) return next_ = i + 1, &fields[i];
   }
   return nullptr;
 }

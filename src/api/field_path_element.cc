@@ -21,7 +21,7 @@ bool IsHtml(char c) {
 
 // Go's encoders escape these in every string; keys must come out with the same bytes.
 void EscapeHtml(std::string& text) {
-  if (std::none_of(text.begin(), text.end(), IsHtml)) return;
+  if (std::none_of(text.begin(), text.end(), [](char c) { return IsHtml(c); })) return;
   std::string out;
   for (const char c : text) {
     if (IsHtml(c)) {

@@ -31,8 +31,12 @@ struct Entry {
 
   static std::uint64_t PrefixOf(std::string_view name) {
     std::uint64_t prefix = 0;
-    std::memcpy(&prefix, name.data(), std::min(name.size(), sizeof(prefix)));
-    return __builtin_bswap64(prefix);  // so that the first byte weighs most
+    if (name.size() >= sizeof(prefix)) {
+      std::memcpy(&prefix, name.data(), sizeof(prefix));
+      return __builtin_bswap64(prefix);  // so that the first byte weighs most
+    }
+    for (const char c : name) prefix = prefix << 8 | static_cast<unsigned char>(c);
+    return name.empty() ? 0 : prefix << 8 * (sizeof(prefix) - name.size());
   }
 };
 
