@@ -3,6 +3,8 @@
 #include <functional>
 
 #include "server/admission/namespace_lifecycle.h"
+#include "server/admission/pod_defaults.h"
+#include "server/admission/service_account.h"
 
 namespace flyball::server {
 namespace {
@@ -23,6 +25,13 @@ struct PluginRow {
 // kube-apiserver's order: it decides what later plugins see.
 const PluginRow kPlugins[] = {
     {"NamespaceLifecycle", [](const Needs& n) { return NewNamespaceLifecycle(n.catalog); }},
+    {"ServiceAccount", [](const Needs& n) { return NewServiceAccountAdmission(n.catalog, n.random); }},
+    {"TaintNodesByCondition", [](const Needs&) { return NewTaintNodesByCondition(); }},
+    {"Priority", [](const Needs& n) { return NewPriorityAdmission(n.catalog); }},
+    {"DefaultTolerationSeconds", [](const Needs&) { return NewDefaultTolerationSeconds(); }},
+    {"DefaultStorageClass", [](const Needs& n) { return NewDefaultStorageClass(n.catalog); }},
+    {"StorageObjectInUseProtection", [](const Needs&) { return NewStorageObjectInUseProtection(); }},
+    {"DefaultIngressClass", [](const Needs& n) { return NewDefaultIngressClass(n.catalog); }},
 };
 
 Status CheckNames(const std::set<std::string>& names) {

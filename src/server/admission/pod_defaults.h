@@ -1,0 +1,23 @@
+// Small plugins that fill in what a new object does not say.
+#pragma once
+
+#include <memory>
+
+#include "server/admission.h"
+#include "server/catalog.h"
+
+namespace flyball::server {
+
+// Priority: spec.priority from the pod's PriorityClass or the global default.
+std::unique_ptr<AdmissionPlugin> NewPriorityAdmission(const Catalog& catalog);
+// DefaultTolerationSeconds: five minutes on a node that is not ready or unreachable.
+std::unique_ptr<AdmissionPlugin> NewDefaultTolerationSeconds();
+// TaintNodesByCondition: a new node takes no pods until it has reported.
+std::unique_ptr<AdmissionPlugin> NewTaintNodesByCondition();
+// StorageObjectInUseProtection: volumes and claims in use are not removed.
+std::unique_ptr<AdmissionPlugin> NewStorageObjectInUseProtection();
+// DefaultStorageClass and DefaultIngressClass: the class marked as default, for those who name none.
+std::unique_ptr<AdmissionPlugin> NewDefaultStorageClass(const Catalog& catalog);
+std::unique_ptr<AdmissionPlugin> NewDefaultIngressClass(const Catalog& catalog);
+
+}  // namespace flyball::server

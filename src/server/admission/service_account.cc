@@ -1,0 +1,116 @@
+#include "server/admission/service_account.h"
+
+#include "server/admission/pod_admission.h"
+
+namespace flyball::server {
+namespace {
+
+constexpr std::string_view kMountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
+constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
+// Seven seconds over an hour, as upstream: a kubelet can tell that it was chosen by default.
+constexpr std::int64_t kTokenSeconds = 3607;
+
+json::Value TokenVolume(const std::string& name) {
+  json::Value token = json::Object{
+      {"serviceAccountToken", json::Object{{"expirationSeconds", kTokenSeconds}, {"path", "token"}}}};
+  json::Value ca = json::Object{
+      {"configMap",
+       json::Object{{"name", "kube-root-ca.crt"},
+                    {"items", json::Array{json::Object{{"key", "ca.crt"}, {"path", "ca.crt"}}}}}}};
+  json::Value reference = json::Object{{"apiVersion", "v1"}, {"fieldPath", "metadata.namespace"}};
+  json::Value space = json::Object{
+      {"downwardAPI",
+       json::Object{
+           {"items", json::Array{json::Object{{"path", "namespace"}, {"fieldRef", std::move(reference)}}}}}}};
+  json::Array sources;
+  sources.push_back(std::move(token));
+  sources.push_back(std::move(ca));
+  sources.push_back(std::move(space));
+  return json::Object{{"name", name},
+                      {"projected", json::Object{{"sources", std::move(sources)}, {"defaultMode", 420}}}};
+}
+
+bool MountsAt(const json::Value& container, std::string_view path) {
+  const auto& mounts = container["volumeMounts"];
+  if (!mounts.is_array()) return false;
+  for (const auto& mount : mounts.as_array())
+    if (mount["mountPath"].string_or("") == path) return true;
+  return false;
+}
+
+// Mounts the volume where nothing else is; true if any container got it.
+bool MountInAll(json::Value& spec, std::string_view list, const std::string& volume) {
+  auto* containers = spec.Find(list);
+  if (!containers || !containers->is_array()) return false;
+  bool mounted = false;
+  for (auto& container : containers->as_array()) {
+    if (MountsAt(container, kMountPath)) continue;
+    auto& mounts = container["volumeMounts"];
+    if (!mounts.is_array()) mounts = json::Array{};
+    mounts.as_array().push_back(
+        json::Object{{"name", volume}, {"readOnly", true}, {"mountPath", kMountPath}});
+    mounted = true;
+  }
+  return mounted;
+}
+
+class ServiceAccountAdmission final : public AdmissionPlugin {
+ public:
+  ServiceAccountAdmission(const Catalog& catalog, Random& random)
+      : accounts_(catalog.Find("", "v1", "serviceaccounts")), random_(random) {}
+  std::string_view name() const override { return "ServiceAccount"; }
+
+  Task<Status> Admit(AdmissionRequest& request) override {
+    if (!CreatesPod(request)) co_return Status();
+    json::Value& pod = *request.object;
+    auto& spec = pod["spec"];
+    if (!spec.is_object()) co_return Status();
+    if (pod["metadata"]["annotations"].Find(kMirrorAnnotation)) {
+      if (!spec["serviceAccountName"].string_or("").empty())
+        co_return Unexpected(AdmissionForbidden(request, "a mirror pod may not reference service accounts"));
+      co_return Status();
+    }
+    std::string account_name(spec["serviceAccountName"].string_or(""));
+    if (account_name.empty()) account_name = "default";
+    spec["serviceAccountName"] = account_name;
+    spec["serviceAccount"] = account_name;
+    const auto account =
+        accounts_->cache->Get(ServedResource::CacheKey(request.namespace_name, account_name));
+    if (!account)
+      co_return Unexpected(AdmissionForbidden(
+          request, "error looking up service account " + std::string(request.namespace_name) + "/" +
+                       account_name + ": serviceaccount \"" + account_name + "\" not found"));
+    const json::Value value = account->ToValue();
+    if (WantsToken(spec, value)) MountToken(spec);
+    if (!spec.Find("imagePullSecrets") && !value["imagePullSecrets"].empty())
+      spec["imagePullSecrets"] = value["imagePullSecrets"];
+    co_return Status();
+  }
+
+ private:
+  static bool WantsToken(const json::Value& spec, const json::Value& account) {
+    if (const auto* asked = spec.Find("automountServiceAccountToken")) return asked->bool_or(true);
+    return account["automountServiceAccountToken"].bool_or(true);
+  }
+
+  void MountToken(json::Value& spec) const {
+    const std::string volume = "kube-api-access-" + random_.NameSuffix();
+    bool used = MountInAll(spec, "initContainers", volume);
+    used |= MountInAll(spec, "containers", volume);
+    if (!used) return;
+    auto& volumes = spec["volumes"];
+    if (!volumes.is_array()) volumes = json::Array{};
+    volumes.as_array().push_back(TokenVolume(volume));
+  }
+
+  const ResourcePtr accounts_;
+  Random& random_;
+};
+
+}  // namespace
+
+std::unique_ptr<AdmissionPlugin> NewServiceAccountAdmission(const Catalog& catalog, Random& random) {
+  return std::make_unique<ServiceAccountAdmission>(catalog, random);
+}
+
+}  // namespace flyball::server
