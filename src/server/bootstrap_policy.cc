@@ -1,6 +1,228 @@
+// The roles and bindings every cluster starts with (upstream:
+// plugin/pkg/auth/authorizer/rbac/bootstrappolicy). Rules are written `verbs / groups / resources`,
+// comma-separated; `-` is the core group, and a rule that starts with `url` is about paths.
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "server/rbac.h"
+
 namespace flyball::server {
-std::vector<json::Value> BootstrapPolicy() {
-  return {};
+namespace {
+
+constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
+constexpr std::string_view kVersion = "rbac.authorization.k8s.io/v1";
+
+struct RoleRow {
+  std::string_view name;
+  std::vector<std::string_view> rules;
+  std::string_view aggregate_to = {};  // "view": the role's rules belong to the role view too
+};
+
+struct BindingRow {
+  std::string_view role;
+  std::vector<std::string_view> subjects;  // "Group:x", "User:x", "ServiceAccount:ns/x"
+};
+
+#define ALL_READ "get,list,watch"
+#define ALL_WRITE "create,delete,deletecollection,patch,update"
+
+const std::vector<RoleRow>& Rows() {
+  static const std::vector<RoleRow> rows = {
+      {"cluster-admin", {"* / * / *", "url * / *"}},
+      {"system:discovery",
+       {"url get / "
+        "/api,/api/*,/apis,/apis/*,/healthz,/livez,/openapi,/openapi/*,/readyz,/version,/version/"}},
+      {"system:monitoring",
+       {"url get / /healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*"}},
+      {"system:public-info-viewer", {"url get / /healthz,/livez,/readyz,/version,/version/"}},
+      {"system:basic-user",
+       {"create / authorization.k8s.io / selfsubjectaccessreviews,selfsubjectrulesreviews",
+        "create / authentication.k8s.io / selfsubjectreviews"}},
+      {"system:service-account-issuer-discovery",
+       {"url get / /.well-known/openid-configuration,/.well-known/openid-configuration/,/openid/v1/jwks,"
+        "/openid/v1/jwks/"}},
+      {"system:auth-delegator",
+       {"create / authentication.k8s.io / tokenreviews",
+        "create / authorization.k8s.io / subjectaccessreviews"}},
+      {"system:node-proxier",
+       {"list,watch / - / services,endpoints", "get,list,watch / - / nodes",
+        "list,watch / discovery.k8s.io / endpointslices", "create,patch,update / -,events.k8s.io / events"}},
+      {"system:node-bootstrapper",
+       {"create,get,list,watch / certificates.k8s.io / certificatesigningrequests"}},
+      {"system:node", {}},
+      {"system:kube-scheduler",
+       {"create,patch,update / -,events.k8s.io / events",
+        "create,get,list,watch,update,patch / coordination.k8s.io / leases", ALL_READ " / - / nodes",
+        "delete,get,list,watch / - / pods", "create / - / bindings,pods/binding",
+        "patch,update / - / pods/status", ALL_READ " / - / namespaces,replicationcontrollers,services",
+        ALL_READ " / apps / replicasets,statefulsets", ALL_READ " / policy / poddisruptionbudgets",
+        ALL_READ ",update,patch / - / persistentvolumeclaims,persistentvolumes",
+        ALL_READ
+        " / storage.k8s.io / csidrivers,csinodes,csistoragecapacities,storageclasses,volumeattachments",
+        "create / authentication.k8s.io / tokenreviews",
+        "create / authorization.k8s.io / subjectaccessreviews"}},
+      {"system:kube-controller-manager", {"* / * / *", "url * / *"}},
+      {"system:aggregate-to-view",
+       {ALL_READ
+        " / - / configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/status,pods,"
+        "replicationcontrollers,replicationcontrollers/scale,serviceaccounts,services,services/status",
+        ALL_READ " / - / bindings,events,limitranges,namespaces/status,pods/log,pods/status,"
+                 "replicationcontrollers/status,resourcequotas,resourcequotas/status",
+        ALL_READ " / - / namespaces", ALL_READ " / discovery.k8s.io / endpointslices",
+        ALL_READ
+        " / apps / controllerrevisions,daemonsets,daemonsets/status,deployments,deployments/scale,"
+        "deployments/status,replicasets,replicasets/scale,replicasets/status,statefulsets,statefulsets/scale,"
+        "statefulsets/status",
+        ALL_READ " / autoscaling / horizontalpodautoscalers,horizontalpodautoscalers/status",
+        ALL_READ " / batch / cronjobs,cronjobs/status,jobs,jobs/status",
+        ALL_READ " / policy / poddisruptionbudgets,poddisruptionbudgets/status",
+        ALL_READ " / networking.k8s.io / ingresses,ingresses/status,networkpolicies"},
+       "view"},
+      {"system:aggregate-to-edit",
+       {ALL_READ " / - / pods/attach,pods/exec,pods/portforward,pods/proxy,secrets,services/proxy",
+        "impersonate / - / serviceaccounts",
+        ALL_WRITE " / - / pods,pods/attach,pods/exec,pods/portforward,pods/proxy",
+        "create / - / pods/eviction",
+        ALL_WRITE
+        " / - / configmaps,events,persistentvolumeclaims,replicationcontrollers,replicationcontrollers/scale,"
+        "secrets,serviceaccounts,services,services/proxy",
+        "create / - / serviceaccounts/token",
+        ALL_WRITE
+        " / apps / "
+        "daemonsets,deployments,deployments/rollback,deployments/scale,replicasets,replicasets/scale,"
+        "statefulsets,statefulsets/scale",
+        ALL_WRITE " / autoscaling / horizontalpodautoscalers", ALL_WRITE " / batch / cronjobs,jobs",
+        ALL_WRITE " / policy / poddisruptionbudgets",
+        ALL_WRITE " / networking.k8s.io / ingresses,networkpolicies",
+        ALL_READ "," ALL_WRITE " / coordination.k8s.io / leases"},
+       "edit"},
+      {"system:aggregate-to-admin",
+       {"create / authorization.k8s.io / localsubjectaccessreviews",
+        ALL_READ "," ALL_WRITE " / rbac.authorization.k8s.io / rolebindings,roles"},
+       "admin"},
+  };
+  return rows;
 }
+
+const std::vector<BindingRow>& Bindings() {
+  static const std::vector<BindingRow> rows = {
+      {"cluster-admin", {"Group:system:masters"}},
+      {"system:monitoring", {"Group:system:monitoring"}},
+      {"system:discovery", {"Group:system:authenticated"}},
+      {"system:basic-user", {"Group:system:authenticated"}},
+      {"system:public-info-viewer", {"Group:system:authenticated", "Group:system:unauthenticated"}},
+      {"system:service-account-issuer-discovery", {"Group:system:serviceaccounts"}},
+      {"system:node-proxier", {"User:system:kube-proxy"}},
+      {"system:kube-controller-manager", {"User:system:kube-controller-manager"}},
+      {"system:kube-scheduler", {"User:system:kube-scheduler"}},
+      {"system:node", {}},
+  };
+  return rows;
+}
+
+json::Array Split(std::string_view text) {
+  json::Array parts;
+  while (true) {
+    const auto comma = text.find(',');
+    const auto part = text.substr(0, comma);
+    parts.push_back(part == "-" ? "" : part);
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+json::Value RuleValue(std::string_view text) {
+  constexpr std::string_view kUrl = "url ", kSeparator = " / ";
+  const bool url = text.starts_with(kUrl);
+  if (url) text.remove_prefix(kUrl.size());
+  const auto first = text.find(kSeparator);
+  json::Object rule{{"verbs", Split(text.substr(0, first))}};
+  text.remove_prefix(first + kSeparator.size());
+  if (url) {
+    rule.Set("nonResourceURLs", Split(text));
+    return rule;
+  }
+  const auto second = text.find(kSeparator);
+  rule.Set("apiGroups", Split(text.substr(0, second)));
+  rule.Set("resources", Split(text.substr(second + kSeparator.size())));
+  return rule;
+}
+
+json::Value Metadata(std::string_view name) {
+  return json::Object{{"name", name},
+                      {"labels", json::Object{{"kubernetes.io/bootstrapping", "rbac-defaults"}}},
+                      {"annotations", json::Object{{"rbac.authorization.kubernetes.io/autoupdate", "true"}}}};
+}
+
+json::Value RoleValue(std::string_view name, json::Array rules) {
+  return json::Object{{"apiVersion", kVersion},
+                      {"kind", "ClusterRole"},
+                      {"metadata", Metadata(name)},
+                      {"rules", std::move(rules)}};
+}
+
+json::Array RulesOf(const RoleRow& row) {
+  json::Array rules;
+  for (const auto text : row.rules) rules.push_back(RuleValue(text));
+  return rules;
+}
+
+std::string AggregationLabel(std::string_view role) {
+  return "rbac.authorization.k8s.io/aggregate-to-" + std::string(role);
+}
+
+// admin includes edit, which includes view. Their rules are filled in here too, so that they hold where no
+// controller aggregates.
+json::Value AggregateValue(std::string_view name, const std::vector<std::string_view>& parts) {
+  json::Array rules, selectors;
+  for (const auto& row : Rows())
+    for (const auto part : parts)
+      if (row.aggregate_to == part)
+        for (auto& rule : RulesOf(row)) rules.push_back(std::move(rule));
+  json::Value labels = json::Object{{AggregationLabel(name), "true"}};
+  selectors.push_back(json::Object{{"matchLabels", std::move(labels)}});
+  json::Value role = RoleValue(name, std::move(rules));
+  role["aggregationRule"] = json::Object{{"clusterRoleSelectors", std::move(selectors)}};
+  return role;
+}
+
+json::Value SubjectValue(std::string_view text) {
+  const auto colon = text.find(':');
+  return json::Object{
+      {"kind", text.substr(0, colon)}, {"apiGroup", kGroup}, {"name", text.substr(colon + 1)}};
+}
+
+json::Value BindingValue(const BindingRow& row) {
+  json::Array subjects;
+  for (const auto subject : row.subjects) subjects.push_back(SubjectValue(subject));
+  return json::Object{
+      {"apiVersion", kVersion},
+      {"kind", "ClusterRoleBinding"},
+      {"metadata", Metadata(row.role)},
+      {"roleRef", json::Object{{"apiGroup", kGroup}, {"kind", "ClusterRole"}, {"name", row.role}}},
+      {"subjects", std::move(subjects)}};
+}
+
+}  // namespace
+
+std::vector<json::Value> BootstrapPolicy() {
+  std::vector<json::Value> objects;
+  for (const auto& row : Rows()) {
+    json::Value role = RoleValue(row.name, RulesOf(row));
+    auto& labels = role["metadata"]["labels"];
+    if (!row.aggregate_to.empty()) labels[AggregationLabel(row.aggregate_to)] = "true";
+    objects.push_back(std::move(role));
+  }
+  json::Value view = AggregateValue("view", {"view"});
+  view["metadata"]["labels"][AggregationLabel("edit")] = "true";
+  json::Value edit = AggregateValue("edit", {"edit", "view"});
+  edit["metadata"]["labels"][AggregationLabel("admin")] = "true";
+  objects.push_back(std::move(view));
+  objects.push_back(std::move(edit));
+  objects.push_back(AggregateValue("admin", {"admin", "edit", "view"}));
+  for (const auto& row : Bindings()) objects.push_back(BindingValue(row));
+  return objects;
+}
+
 }  // namespace flyball::server

@@ -147,6 +147,7 @@ void SetDefaults(const ServedResource& resource, json::Value& object) {
   api::ApplyDefaults(*resource.kind->type, object);
   if (const auto& hooks = api::HooksFor(resource.kind->group, resource.kind->kind); hooks.set_defaults)
     hooks.set_defaults(object);
+  api::Canonicalize(*resource.kind->type, object);
 }
 
 Result<json::Value> Finish(RequestScope& scope, const ServedResource& resource, Parsed parsed) {
@@ -208,6 +209,10 @@ void OrderMembers(json::Value& object) {
 }
 
 }  // namespace
+
+void CanonicalizeObject(const ServedResource& resource, json::Value& object) {
+  api::Canonicalize(*StoredKindOf(resource).type, object);
+}
 
 Bytes EncodeStored(const ServedResource& resource, json::Value& object) {
   auto& metadata = object["metadata"].as_object();

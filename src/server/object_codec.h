@@ -27,6 +27,8 @@ Result<json::Value> DecodeBody(RequestScope& scope, const api::TypeInfo& type, s
 Result<json::Value> DecodeValue(RequestScope& scope, const ServedResource& resource, json::Value value,
                                 const std::vector<std::string>& duplicates = {});
 
+// The form Go would write it in: what hooks and admission added in passing (nulls, empty maps) goes.
+void CanonicalizeObject(const ServedResource& resource, json::Value& object);
 // The canonical bytes to store: fields in order, no resourceVersion. `object` is left canonical too.
 Bytes EncodeStored(const ServedResource& resource, json::Value& object);
 

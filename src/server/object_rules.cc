@@ -280,6 +280,10 @@ Status CheckPreconditions(const ServedResource& resource, const StoredObject& cu
   // Upstream names the kind, not the resource, in these two.
   api::KindInfo shown = *resource.kind;
   shown.plural = resource.kind->kind;
+  if (IsNamespace(resource) && options.uid && *options.uid != current.uid())
+    return Unexpected(Conflict(*resource.kind, current.name(),
+                               "Precondition failed: UID in precondition: " + *options.uid +
+                                   ", UID in object meta: " + current.uid()));
   if (options.uid && *options.uid != current.uid())
     return Unexpected(Conflict(shown, current.name(),
                                "the UID in the precondition (" + *options.uid +

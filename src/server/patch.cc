@@ -54,12 +54,15 @@ Result<Patch> ParseApply(std::string_view body) {
 }
 
 // A patch result that does not decode names the patch, as upstream does.
-Error PatchInvalid(const Patch& patch, const Error& cause) {
-  constexpr std::string_view kStrict = "strict decoding error: ";
-  const auto at = cause.message().find(kStrict);
-  if (at == std::string::npos) return cause;
+Error PatchInvalid(const Patch& patch, const json::Value& merged, const Error& cause) {
+  constexpr std::string_view kHandled = " cannot be handled as a ";
+  const auto handled = cause.message().find(kHandled);
+  const auto colon = handled == std::string::npos ? handled : cause.message().find(": ", handled);
+  if (colon == std::string::npos) return cause;
+  const std::string shown =
+      patch.type == PatchType::kStrategicMerge ? api::GoPrint(patch.value) : json::Write(merged);
   api::FieldErrors errors;
-  errors.Invalid(api::FieldPath("patch"), json::Value(api::GoPrint(patch.value)), cause.message().substr(at));
+  errors.Invalid(api::FieldPath("patch"), json::Value(shown), cause.message().substr(colon + 2));
   return errors.ToError("", "", "");
 }
 
@@ -136,8 +139,8 @@ Result<json::Value> ApplyPatch(RequestScope& scope, const Patch& patch, const js
                               scope.info.subresource);
   json::Value served = resource.conversion ? resource.conversion->from_stored(current) : current;
   FLYBALL_ASSIGN(json::Value merged, Merge(resource, patch, std::move(served)));
-  auto decoded = DecodeValue(scope, resource, std::move(merged), patch.duplicates);
-  if (!decoded) return Unexpected(PatchInvalid(patch, decoded.error()));
+  auto decoded = DecodeValue(scope, resource, merged, patch.duplicates);
+  if (!decoded) return Unexpected(PatchInvalid(patch, merged, decoded.error()));
   return decoded;
 }
 

@@ -17,7 +17,8 @@ using Rules = std::vector<PolicyRule>;
 
 struct Subject {
   enum class Kind { kUser, kGroup } kind;
-  std::string name;  // of a service account: its user name
+  std::string name;   // of a service account: its user name
+  std::string shown;  // `ServiceAccount "bob/ns"`
 };
 
 struct Binding {
@@ -50,12 +51,14 @@ std::vector<Subject> CompileSubjects(const json::Value& binding, std::string_vie
   for (const auto& subject : list.as_array()) {
     const auto kind = subject["kind"].string_or("");
     std::string name(subject["name"].string_or(""));
-    if (kind == "User") subjects.push_back({Subject::Kind::kUser, std::move(name)});
-    if (kind == "Group") subjects.push_back({Subject::Kind::kGroup, std::move(name)});
+    const std::string shown = std::string(kind) + " \"" + name;
+    if (kind == "User") subjects.push_back({Subject::Kind::kUser, name, shown + "\""});
+    if (kind == "Group") subjects.push_back({Subject::Kind::kGroup, name, shown + "\""});
     if (kind == "ServiceAccount") {
       std::string space(subject["namespace"].string_or(""));
       if (space.empty()) space = binding_namespace;
-      subjects.push_back({Subject::Kind::kUser, std::string(kServiceAccountPrefix) + space + ":" + name});
+      subjects.push_back({Subject::Kind::kUser, std::string(kServiceAccountPrefix) + space + ":" + name,
+                          shown + "/" + space + "\""});
     }
   }
   return subjects;
@@ -85,10 +88,11 @@ bool RuleAllows(const PolicyRule& rule, const AuthorizationAttributes& a) {
   return rule.names.empty() || std::find(rule.names.begin(), rule.names.end(), a.name) != rule.names.end();
 }
 
-bool Applies(const Binding& binding, const User& user) {
-  return std::any_of(binding.subjects.begin(), binding.subjects.end(), [&](const Subject& s) {
-    return s.kind == Subject::Kind::kUser ? s.name == user.name : user.InGroup(s.name);
-  });
+// The subject of the binding that is this user; null if none is.
+const Subject* SubjectFor(const Binding& binding, const User& user) {
+  for (const auto& s : binding.subjects)
+    if (s.kind == Subject::Kind::kUser ? s.name == user.name : user.InGroup(s.name)) return &s;
+  return nullptr;
 }
 
 class RbacAuthorizer final : public Authorizer {
@@ -104,9 +108,10 @@ class RbacAuthorizer final : public Authorizer {
     for (const auto& binding : *policy) {
       if (!binding.namespace_name.empty() && (!a.is_resource || binding.namespace_name != a.namespace_name))
         continue;
-      if (!Applies(binding, *a.user)) continue;
+      const auto* subject = SubjectFor(binding, *a.user);
+      if (!subject) continue;
       for (const auto& rule : *binding.rules)
-        if (RuleAllows(rule, a)) return {Decision::kAllow, "RBAC: allowed by " + Describe(binding)};
+        if (RuleAllows(rule, a)) return {Decision::kAllow, "RBAC: allowed by " + Describe(binding, *subject)};
     }
     return {};
   }
@@ -116,7 +121,7 @@ class RbacAuthorizer final : public Authorizer {
     const auto policy = CurrentPolicy();
     for (const auto& binding : *policy) {
       if (!binding.namespace_name.empty() && binding.namespace_name != namespace_name) continue;
-      if (!Applies(binding, user)) continue;
+      if (!SubjectFor(binding, user)) continue;
       for (const auto& rule : *binding.rules)
         (rule.urls.empty() ? lists.resource_rules : lists.non_resource_rules).push_back(rule.value);
     }
@@ -128,16 +133,12 @@ class RbacAuthorizer final : public Authorizer {
   using Policy = std::vector<Binding>;
   using Versions = std::array<store::Revision, 4>;
 
-  static std::string Describe(const Binding& b) {
+  static std::string Describe(const Binding& b, const Subject& subject) {
     const bool cluster = b.namespace_name.empty();
     std::string text = cluster ? "ClusterRoleBinding \"" + b.name + "\""
                                : "RoleBinding \"" + b.name + "/" + b.namespace_name + "\"";
     text += " of " + b.role_kind + " \"" + b.role_name + "\"";
-    if (!b.subjects.empty()) {
-      const auto& subject = b.subjects.front();
-      text += std::string(" to ") + (subject.kind == Subject::Kind::kUser ? "User" : "Group") + " \"" +
-              subject.name + "\"";
-    }
+    text += " to " + subject.shown;
     return text;
   }
 

@@ -83,15 +83,16 @@ Task<Result<store::CommitOutcome>> Registry::Commit(RequestScope& scope, store::
 }
 
 Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResource& resource,
-                                         json::Value object) {
+                                         json::Value object, bool track_fields) {
   const bool generated = object["metadata"]["name"].string_or("").empty();
-  TrackFields(scope, resource, nullptr, object, {});
+  if (track_fields) TrackFields(scope, resource, nullptr, object, {});
   FLYBALL_CO_TRY(PrepareForCreate(scope, resource, random_, object));
   AdmissionRequest request{
       AdmissionRequest::Operation::kCreate, scope, resource, {}, scope.info.namespace_name, {}, &object};
   const std::string name = NameOf(object);
   request.name = name;
   FLYBALL_CO_TRY(co_await admission_.Admit(request));
+  CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateNew(resource, object));
   FLYBALL_CO_TRY(co_await admission_.Validate(request));
   auto* lifecycle = LifecycleOf(resource);
@@ -134,7 +135,7 @@ Task<Result<UpdateOutcome>> Registry::Update(RequestScope& scope, const ServedRe
       FLYBALL_CO_ASSIGN(json::Value object, transform(json::Value()));
       if (!object["metadata"]["resourceVersion"].string_or("").empty())
         co_return Unexpected(NotFound(*resource.kind, object_name));
-      auto created = co_await Create(scope, resource, std::move(object));
+      auto created = co_await Create(scope, resource, std::move(object), options.track_fields);
       if (created) co_return UpdateOutcome{std::move(*created), true};
       if (!created.error().Is(Reason::kAlreadyExists) || attempt >= kMaxPatchTries)
         co_return Unexpected(created.error());
@@ -153,6 +154,10 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
                                                 const UpdateOptions& options, bool& retry) {
   const json::Value old = current->ToValue();
   FLYBALL_CO_ASSIGN(json::Value object, transform(old));
+
+  if (auto& metadata = object["metadata"];
+      metadata.is_object() && resource.kind->namespaced && metadata["namespace"].string_or("").empty())
+    metadata["namespace"] = current->namespace_name();
 
   FLYBALL_CO_ASSIGN(const store::Revision wanted, WantedRevision(object));
   if (const auto uid = object["metadata"]["uid"].string_or(""); !uid.empty() && uid != current->uid())
@@ -177,6 +182,7 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
                            &old};
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
   PrepareForUpdate(resource, options.subresource, old, object);
+  CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateChange(resource, object, old, options.subresource));
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Validate(request));
 

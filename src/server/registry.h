@@ -73,7 +73,9 @@ class Registry {
   void AddLifecycle(std::string group_resource, std::unique_ptr<ObjectLifecycle> lifecycle);
 
   // `object` is decoded, defaulted and in the stored version.
-  Task<Result<ObjectPtr>> Create(RequestScope& scope, const ServedResource& resource, json::Value object);
+  // track_fields false: managedFields are set already (apply).
+  Task<Result<ObjectPtr>> Create(RequestScope& scope, const ServedResource& resource, json::Value object,
+                                 bool track_fields = true);
 
   // Makes the next object from the current one (null if there is none and create_if_absent). Called again
   // with the newest object when a retry is allowed. It gets and gives the stored version.

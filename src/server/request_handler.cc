@@ -1,5 +1,6 @@
 #include "server/request_handler.h"
 
+#include "api/custom/custom_kind.h"
 #include "base/log.h"
 #include "server/api_errors.h"
 #include "server/impersonation.h"
@@ -10,6 +11,10 @@ namespace flyball::server {
 namespace {
 
 using MaybeAnswer = Result<std::optional<Answer>>;
+
+// The one built-in kind of v1.34 that is on its way out.
+constexpr std::string_view kEndpointsDeprecated =
+    "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
 
 AuthorizationAttributes AttributesOf(const RequestScope& scope) {
   const auto& info = scope.info;
@@ -117,6 +122,11 @@ Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::
   if (kind.namespaced && info.namespace_name.empty() && info.verb != "list" && info.verb != "watch" &&
       !info.name.empty())
     co_return Unexpected(NoSuchResource());
+
+  if (scope.resource->custom && !scope.resource->custom->deprecation_warning().empty())
+    scope.warnings.push_back(scope.resource->custom->deprecation_warning());
+  if (!scope.resource->custom && kind.kind == "Endpoints" && kind.group.empty())
+    scope.warnings.emplace_back(kEndpointsDeprecated);
 
   std::string_view verbs = kind.verbs;
   if (!info.subresource.empty()) {
