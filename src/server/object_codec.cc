@@ -70,6 +70,31 @@ std::string_view GoKind(const json::Value& value) {
   return "number";
 }
 
+// A body of another type: one this server does not know, or one that cannot become the expected one.
+Status CheckForeignType(const Expected& expected, std::string_view version, std::string_view kind) {
+  const auto slash = version.find('/');
+  const auto group = slash == std::string_view::npos ? std::string_view{} : version.substr(0, slash);
+  const auto short_version = version.substr(slash + 1);
+  const bool known = api::FindKindType(group, short_version, kind) != nullptr;
+  if (expected.type.schema) return {};
+  std::string why;
+  if (!known) {
+    why = "no kind \"" + std::string(kind) + "\" is registered for version \"" + std::string(version) +
+          "\" in scheme \"kubernetes/pkg/api/legacyscheme/scheme.go:30\"";
+  } else if (kind != expected.kind) {
+    const auto expected_slash = expected.api_version.find('/');
+    const std::string package =
+        expected_slash == std::string::npos
+            ? "core"
+            : expected.api_version.substr(0, expected.api_version.find_first_of("./"));
+    why = "converting (" + std::string(short_version) + "." + std::string(kind) + ") to (" + package + "." +
+          std::string(expected.kind) + "): unknown conversion";
+  } else {
+    return {};
+  }
+  return Unexpected(api::CannotBeHandled(kind, short_version, expected.kind, why));
+}
+
 // apiVersion and kind: absent ones are taken to be right, as upstream's decoder does with its defaults.
 Status CheckType(const Expected& expected, json::Value& value, std::string_view body) {
   if (value.is_null()) value = json::Object{};
@@ -83,6 +108,9 @@ Status CheckType(const Expected& expected, json::Value& value, std::string_view 
                                    body));
   const auto version = value["apiVersion"].string_or("");
   const auto kind = value["kind"].string_or("");
+  if (!kind.empty() && (kind != expected.kind || version != expected.api_version) && !version.empty()) {
+    if (auto checked = CheckForeignType(expected, version, kind); !checked) return checked;
+  }
   if (!kind.empty() && kind != expected.kind)
     return Unexpected(BadRequest(std::string(kind) + " in version \"" +
                                  std::string(version.substr(version.rfind('/') + 1)) +
@@ -260,9 +288,12 @@ Status ValidateChange(const ServedResource& resource, const json::Value& object,
     if (hooks.validate_status_update) hooks.validate_status_update(object, old, errors);
   } else {
     ValidateBuiltin(kind, hooks, object, errors);
-    if (hooks.validate_update) {
+    // Endpoints that exist to change what the main one may not: the endpoint itself has checked the change.
+    const bool special = subresource == "binding" || subresource == "ephemeralcontainers" ||
+                         subresource == "resize" || subresource == "finalize" || subresource == "approval";
+    if (!special && hooks.validate_update) {
       hooks.validate_update(object, old, errors);
-    } else {
+    } else if (!special) {
       api::ValidateImmutable(*kind.type, object, old, api::FieldPath(), errors);
     }
   }

@@ -1,6 +1,7 @@
 #include "server/object_rules.h"
 
 #include <algorithm>
+#include <array>
 
 #include "api/time.h"
 #include "server/api_errors.h"
@@ -160,11 +161,11 @@ Status PrepareForCreate(const RequestScope& scope, const ServedResource& resourc
   auto& metadata = object["metadata"];
   if (metadata.is_null()) metadata = json::Object{};
   if (!metadata["resourceVersion"].string_or("").empty())
-    return Unexpected(BadRequest("resourceVersion should not be set on objects to be created"));
+    return Unexpected(
+        Error(Reason::kUnknown, 500, "resourceVersion should not be set on objects to be created"));
   FLYBALL_TRY(CheckNamespace(scope, resource, metadata));
   auto& members = metadata.as_object();
-  for (const auto key :
-       {"resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"})
+  for (const auto key : {"resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
     members.Erase(key);
   if (metadata["name"].string_or("").empty()) {
     if (const auto prefix = metadata["generateName"].string_or(""); !prefix.empty())
@@ -273,6 +274,16 @@ Result<DeletionPlan> PlanDeletion(const RequestScope& scope, const ServedResourc
     plan.remove = true;
   }
   return plan;
+}
+
+bool ReturnsDeletedObject(const ServedResource& resource) {
+  constexpr std::array<std::string_view, 7> kCore = {
+      "pods",           "services",          "serviceaccounts",       "podtemplates",
+      "resourcequotas", "persistentvolumes", "persistentvolumeclaims"};
+  if (resource.custom) return false;
+  if (resource.kind->group == "storage.k8s.io") return true;
+  return resource.kind->group.empty() &&
+         std::find(kCore.begin(), kCore.end(), resource.kind->plural) != kCore.end();
 }
 
 Status CheckPreconditions(const ServedResource& resource, const StoredObject& current,

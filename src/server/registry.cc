@@ -160,7 +160,8 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
     metadata["namespace"] = current->namespace_name();
 
   FLYBALL_CO_ASSIGN(const store::Revision wanted, WantedRevision(object));
-  if (const auto uid = object["metadata"]["uid"].string_or(""); !uid.empty() && uid != current->uid())
+  if (const auto uid = object["metadata"]["uid"].string_or("");
+      options.uid_precondition && !uid.empty() && uid != current->uid())
     co_return Unexpected(UidMismatch(resource, object, *current));
   if (wanted == 0 && !resource.hooks->allow_unconditional_update && !resource.custom &&
       options.subresource.empty())
@@ -168,6 +169,7 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
   if (wanted == 0 && resource.custom) co_return Unexpected(MissingVersion(resource, object));
   if (wanted != 0 && wanted != current->revision())
     co_return Unexpected(Modified(*resource.kind, current->name()));
+  object["metadata"]["resourceVersion"] = std::to_string(current->revision());
   // A patch carries the version of what it was made from: that one may be made again.
   const bool insists = wanted != 0 && !options.conflict_retries;
 

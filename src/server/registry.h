@@ -50,6 +50,7 @@ struct UpdateOptions {
   std::string subresource;        // "" or e.g. "status"
   bool create_if_absent = false;  // apply, and PUT for kinds that allow it
   bool conflict_retries = false;  // patches: try again on the newest object unless it names a version itself
+  bool uid_precondition = false;  // PUT: a uid in the body must be the object's, else Conflict
   bool track_fields = true;       // false: the transform has set managedFields itself (apply)
   bool skip_admission = false;    // the server's own bookkeeping
 };

@@ -135,6 +135,8 @@ Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::
     verbs = subresource->verbs;
   }
   if (!HasVerb(verbs, info.verb)) co_return Unexpected(MethodNotAllowed());
+  if (info.name.empty() && (info.verb == "update" || info.verb == "patch"))
+    co_return Unexpected(MethodNotAllowed());
   // Creating and deleting collections happens inside one namespace.
   if (kind.namespaced && info.namespace_name.empty() &&
       (info.verb == "create" || info.verb == "deletecollection"))

@@ -130,10 +130,19 @@ class ServiceAllocator final : public ObjectLifecycle {
   }
 
   Status Allocate(json::Value& service, const json::Value* old) REQUIRES(mu_) {
+    SetFamilies(service);
     FLYBALL_TRY(AllocateIp(service, old));
     auto allocated = AllocatePorts(service, old);
     if (!allocated && (!old || IpOf(*old) != IpOf(service))) ReleaseIp(service);
     return allocated;
+  }
+
+  // This server has one IPv4 range: every service that has addresses at all is single-stack.
+  static void SetFamilies(json::Value& service) {
+    auto& spec = service["spec"];
+    if (TypeOf(service) == "ExternalName") return;
+    if (spec["ipFamilyPolicy"].string_or("").empty()) spec["ipFamilyPolicy"] = "SingleStack";
+    if (spec["ipFamilies"].empty()) spec["ipFamilies"] = json::Array{"IPv4"};
   }
 
   Status AllocateIp(json::Value& service, const json::Value* old) REQUIRES(mu_) {
@@ -178,6 +187,15 @@ class ServiceAllocator final : public ObjectLifecycle {
     if (!list || !list->is_array() || !WantsNodePorts(service)) return {};
     const auto held = old ? PortsOf(*old) : std::set<int>{};
     std::set<int> taken;
+    const bool local = service["spec"]["externalTrafficPolicy"].string_or("") == "Local";
+    if (TypeOf(service) == "LoadBalancer" && local && service["spec"]["healthCheckNodePort"].int_or(0) == 0) {
+      const int port = DrawPort();
+      if (port != 0) {
+        used_ports_.insert(port);
+        taken.insert(port);
+        service["spec"]["healthCheckNodePort"] = port;
+      }
+    }
     const auto give_back = [&] {
       for (const int port : taken) used_ports_.erase(port);
     };

@@ -5,6 +5,7 @@
 #include "server/api_errors.h"
 #include "server/list_options.h"
 #include "server/object_codec.h"
+#include "server/object_rules.h"
 #include "server/patch.h"
 #include "server/presentation.h"
 #include "server/write_options.h"
@@ -77,6 +78,7 @@ Task<Result<Answer>> HandleUpdate(ServerState& state, RequestScope& scope, const
   FLYBALL_CO_TRY(CheckName(scope, object));
   UpdateOptions options;
   options.subresource = scope.info.subresource;
+  options.uid_precondition = true;
   options.create_if_absent = scope.resource->hooks->allow_create_on_update && options.subresource.empty();
   Registry::Transform transform = [&object](const json::Value&) -> Result<json::Value> { return object; };
   FLYBALL_CO_ASSIGN(
@@ -122,7 +124,7 @@ Task<Result<Answer>> HandleDelete(ServerState& state, RequestScope& scope, const
   FLYBALL_CO_ASSIGN(const DeleteOutcome outcome,
                     co_await state.registry.Delete(scope, *scope.resource, scope.info.namespace_name,
                                                    scope.info.name, std::move(options)));
-  if (outcome.removed && !scope.resource->hooks->return_deleted_object)
+  if (outcome.removed && !ReturnsDeletedObject(*scope.resource))
     co_return DeletedStatus(scope, *outcome.object);
   co_return ObjectAnswer(scope, request, *outcome.object, 200);
 }

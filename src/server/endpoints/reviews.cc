@@ -84,7 +84,7 @@ Status CheckSpec(const ServedResource& resource, const json::Value& spec, bool a
   if (!about_self && spec["user"].string_or("").empty() && spec["groups"].empty())
     errors.Invalid(path.Child("user"), "", "at least one of user or group must be specified");
   if (errors.empty()) return {};
-  return Unexpected(errors.ToError(resource.kind->group, resource.kind->kind, ""));
+  return Unexpected(errors.ToError(resource.kind->group, "", ""));
 }
 
 json::Value VerdictValue(const Verdict& verdict) {
