@@ -28,6 +28,15 @@ bool IsChunked(std::string_view s) {
   return true;
 }
 
+// A field that goes on in a second line (obs-fold) is read differently by different servers. Beast takes a line only
+// together with the first byte after it, so the fold is always seen here before it is consumed.
+bool HasFoldedLine(std::string_view data) {
+  const std::string_view head = data.substr(0, data.find("\r\n\r\n"));
+  for (std::size_t at = head.find('\n'); at != std::string_view::npos; at = head.find('\n', at + 1))
+    if (at + 1 < head.size() && (head[at + 1] == ' ' || head[at + 1] == '\t')) return true;
+  return false;
+}
+
 template <bool IsRequest>
 class Collector final : public http::basic_parser<IsRequest> {
  public:
@@ -102,6 +111,10 @@ H1Parser& H1Parser::operator=(H1Parser&&) noexcept = default;
 
 std::size_t H1Parser::Put(std::string_view data) {
   if (beast_->error || state() == State::kDone) return 0;
+  if (state() == State::kHead && HasFoldedLine(data)) {
+    beast_->error = http::error::bad_obs_fold;
+    return 0;
+  }
   return beast_->With([&](auto& parser) {
     const std::size_t n = parser.put(boost::asio::const_buffer(data.data(), data.size()), beast_->error);
     if (beast_->error == http::error::need_more) beast_->error = {};

@@ -64,6 +64,7 @@ void H1ServerSession::ParseInput() {
       }
       parser_.emplace(H1Parser::Kind::kRequest,
                       H1Limits{context_->limits.max_header_bytes, context_->limits.max_body_bytes});
+      body_share_.emplace(*context_);
       head_checked_ = false;
     }
     const std::size_t taken = parser_->Put(std::string_view(input_).substr(at));
@@ -71,10 +72,15 @@ void H1ServerSession::ParseInput() {
     const auto state = parser_->state();
     if (state == H1Parser::State::kError) {
       const int status = parser_->error_status();
-      Refuse(status, ReasonOf(status), status == 400 ? parser_->error_text() : MessageOf(status));
+      Refuse(status, ReasonOf(status),
+             status == 400 ? parser_->error_text() : MessageOf(status, context_->limits));
       break;
     }
     if (state != H1Parser::State::kHead && !std::exchange(head_checked_, true) && !CheckHead()) break;
+    if (!body_share_->GrowTo(parser_->message().body.size())) {
+      Refuse(429, ReasonOf(429), MessageOf(429, context_->limits));
+      break;
+    }
     if (state == H1Parser::State::kDone) StartAnswer();
     if (taken == 0) break;
   }
@@ -117,6 +123,7 @@ void H1ServerSession::StartAnswer() {
   traits.accepts_gzip = AcceptsGzip(request->headers);
   if (message.upgrade && request->method == "GET") SetWebSocketTraits(request->headers, traits);
   parser_.reset();
+  body_share_.reset();
   stream_ = std::make_shared<ServerStream>(channel_.shared_from_this(), context_, std::move(traits));
   state_ = State::kAnswer;
   head_sent_ = false;
@@ -132,6 +139,7 @@ void H1ServerSession::Refuse(int status, std::string_view reason, std::string_vi
   control_ += "\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
               std::to_string(body.size()) + "\r\n\r\n" + body;
   parser_.reset();
+  body_share_.reset();
   input_.clear();
   state_ = State::kFinished;
 }
@@ -256,6 +264,7 @@ void H1ServerSession::OnClosed(const Error&) {
   if (stream_) stream_->PeerGone();
   stream_.reset();
   parser_.reset();
+  body_share_.reset();
   input_ = {};
 }
 

@@ -53,6 +53,7 @@ class H1ServerSession final : public Session {
   const Peer peer_;
   State state_ = State::kRequest;
   std::optional<H1Parser> parser_;  // of the request under way; none while idle
+  std::optional<BodyShare> body_share_;
   bool head_checked_ = false;
   std::string input_;    // received, not yet parsed
   std::string control_;  // to be sent before anything else: 100 Continue, refusals

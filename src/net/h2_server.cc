@@ -186,11 +186,12 @@ int H2ServerSession::OnData(Stream& stream, std::string_view data) {
   }
   if (stream.refusal != 0) return Discard(stream, data.size());
   if (stream.request->body.size() + data.size() > context_->limits.max_body_bytes) {
-    stream.request->body = {};
     Refuse(stream, 413);
     return 0;
   }
   stream.request->body.append(data);
+  if (!stream.body_share) stream.body_share = std::make_unique<BodyShare>(*context_);
+  if (!stream.body_share->GrowTo(stream.request->body.size())) Refuse(stream, 429);
   return 0;
 }
 
@@ -205,6 +206,7 @@ int H2ServerSession::Discard(Stream& stream, std::size_t size) {
 
 void H2ServerSession::OnComplete(Stream& stream) {
   if (!std::exchange(stream.complete, true)) --receiving_;
+  stream.body_share.reset();
   if (stream.refusal != 0 && !stream.answer) return Refuse(stream, stream.refusal);
   if (!stream.answer) ready_.push_back(stream.id);
 }
@@ -226,8 +228,11 @@ void H2ServerSession::MakeAnswer(Stream& stream) {
 
 void H2ServerSession::Refuse(Stream& stream, int status) {
   stream.refusal = status;
+  stream.body_share.reset();
+  stream.request->body = {};
   MakeAnswer(stream);
-  stream.answer->FailIfUnanswered(status, StatusJson(status, ReasonOf(status), MessageOf(status)));
+  stream.answer->FailIfUnanswered(status,
+                                  StatusJson(status, ReasonOf(status), MessageOf(status, context_->limits)));
 }
 
 void H2ServerSession::OnRoundEnd() {

@@ -38,6 +38,7 @@ class H2ServerSession final : public H2Session {
   struct Stream {
     std::int32_t id = 0;
     std::shared_ptr<Request> request;
+    std::unique_ptr<BodyShare> body_share;
     std::shared_ptr<ServerStream> answer;  // once dispatched or refused
     std::size_t header_bytes = 0;
     std::size_t discarded = 0;  // of a refused body

@@ -19,6 +19,9 @@ struct ServerTls {
 struct ServerLimits {
   std::size_t max_body_bytes = 3u << 20;  // Kubernetes' limit; larger bodies get 413
   std::size_t max_header_bytes = 64u << 10;
+  // Bodies still arriving, over all connections: a request beyond it gets 429, so that slow uploads cannot
+  // eat the memory.
+  std::size_t max_buffered_bytes = 256u << 20;
   std::size_t max_connections = 20000;
   std::uint32_t max_streams_per_connection = 250;     // golang's http2 default, as in kube-apiserver
   Duration head_timeout = std::chrono::seconds(32);   // from the first byte to the whole request

@@ -84,10 +84,10 @@ std::string_view ReasonOf(int status) {
   }
 }
 
-std::string_view MessageOf(int status) {
+std::string MessageOf(int status, const ServerLimits& limits) {
   switch (status) {
     case 413:
-      return "Request entity too large: limit is 3145728";
+      return "Request entity too large: limit is " + std::to_string(limits.max_body_bytes);
     case 431:
       return "Request header fields too large";
     case 429:

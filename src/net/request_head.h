@@ -25,6 +25,6 @@ void SetWebSocketTraits(const Headers& headers, ServerStream::Traits& traits);
 
 // Reason and message of the Status for the refusals of this module (413, 431, 400).
 std::string_view ReasonOf(int status);
-std::string_view MessageOf(int status);
+std::string MessageOf(int status, const ServerLimits& limits);
 
 }  // namespace flyball::net

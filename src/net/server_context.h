@@ -19,6 +19,29 @@ struct ServerContext {
   std::atomic<std::size_t> running_handlers{0};
   std::atomic<std::size_t> open_connections{0};
   std::atomic<bool> shutting_down{false};
+  std::atomic<std::size_t> buffered_bytes{0};  // of bodies still arriving
+};
+
+// The share of one arriving body in limits.max_buffered_bytes; given back when destroyed. Confined to its
+// connection.
+class BodyShare {
+ public:
+  explicit BodyShare(ServerContext& context) : context_(context) {}
+  ~BodyShare() { context_.buffered_bytes.fetch_sub(size_); }
+  BodyShare(const BodyShare&) = delete;
+  BodyShare& operator=(const BodyShare&) = delete;
+
+  // Makes it `size`, which is no smaller than before; false if there is not that much left.
+  bool GrowTo(std::size_t size) {
+    const std::size_t before = context_.buffered_bytes.fetch_add(size - size_);
+    const bool fits = before + (size - size_) <= context_.limits.max_buffered_bytes;
+    size_ = size;
+    return fits;
+  }
+
+ private:
+  ServerContext& context_;
+  std::size_t size_ = 0;
 };
 
 // Runs the handler on the stream's loop. `done` runs when the handler's task has ended. A handler that throws

@@ -23,6 +23,7 @@ inline constexpr int kWsNormal = 1000;
 inline constexpr int kWsGoingAway = 1001;
 inline constexpr int kWsProtocolError = 1002;
 inline constexpr int kWsTooBig = 1009;
+inline constexpr int kWsInternalError = 1011;
 
 // One unfragmented frame. Clients mask with the key, servers pass 0 and do not.
 std::string EncodeWebSocketFrame(WebSocketOpcode opcode, std::string_view payload, bool mask,

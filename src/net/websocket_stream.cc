@@ -1,5 +1,7 @@
 #include "net/websocket_stream.h"
 
+#include <exception>
+
 #include "base/log.h"
 #include "base/random.h"
 
@@ -65,7 +67,7 @@ void WebSocketStream::DeliverWaiting() {
       next = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    on_message_(next.first, std::move(next.second));
+    Deliver(next.first, std::move(next.second));
   }
 }
 
@@ -112,7 +114,17 @@ void WebSocketStream::OnFrame(WebSocketOpcode opcode, std::string payload) {
       return;
     }
   }
-  on_message_(type, std::move(payload));
+  Deliver(type, std::move(payload));
+}
+
+// A listener that throws must not unwind through the protocol's C code.
+void WebSocketStream::Deliver(Type type, std::string message) {
+  try {
+    on_message_(type, std::move(message));
+  } catch (const std::exception& e) {
+    log::Error("a WebSocket's listener failed", {{"what", e.what()}});
+    Close(kWsInternalError, "");
+  }
 }
 
 void WebSocketStream::OnPeerClose(const std::string& payload) {

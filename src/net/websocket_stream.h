@@ -53,6 +53,7 @@ class WebSocketStream final : public WebSocket, public std::enable_shared_from_t
   void OnFrame(WebSocketOpcode opcode, std::string payload);
   void OnPeerClose(const std::string& payload);
   void DeliverWaiting();
+  void Deliver(Type type, std::string message);
   bool SendFrame(WebSocketOpcode opcode, std::string_view payload) REQUIRES(mu_);
 
   const Side side_;
