@@ -278,6 +278,26 @@ TEST_P(ClientServerTest, GracefulShutdownLetsRequestsEndAndTellsStreams) {
   EXPECT_FALSE(net.Get("/slow"));
 }
 
+TEST_P(ClientServerTest, AClientMayBeDroppedByItsOwnSink) {
+  class LastOwner final : public ResponseSink {
+   public:
+    void OnHead(int, const Headers&) override {}
+    void OnData(std::string_view) override {}
+    void OnEnd() override {
+      client = nullptr;
+      done.Set(true);
+    }
+    void OnError(const Error&) override { done.Set(false); }
+    std::unique_ptr<Transport> client;
+    Notification<bool> done;
+  };
+  Loopback net(GetParam(), {{"/echo", Echo}});
+  auto sink = std::make_shared<LastOwner>();
+  sink->client = std::move(*NewHttpClient(net.Options()));
+  sink->client->Start({.target = "/echo"}, sink);
+  EXPECT_TRUE(sink->done.Wait());
+}
+
 TEST_P(ClientServerTest, ManyStreamsOpenedAndDropped) {
   auto open = std::make_shared<std::atomic<int>>(0);
   Loopback net(GetParam(), {{"/watch", [open](auto, Answer answer) -> Task<void> {

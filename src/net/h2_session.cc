@@ -2,6 +2,8 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "net/h2_memory.h"
+
 namespace flyball::net {
 
 struct H2Session::Callbacks {
@@ -22,9 +24,9 @@ H2Session::~H2Session() {
 void H2Session::Open(bool server, nghttp2_session_callbacks* callbacks, nghttp2_option* option) {
   nghttp2_session_callbacks_set_send_data_callback(callbacks, &Callbacks::SendData);
   if (server)
-    nghttp2_session_server_new2(&h2_, callbacks, this, option);
+    nghttp2_session_server_new3(&h2_, callbacks, this, option, LazyH2Memory());
   else
-    nghttp2_session_client_new2(&h2_, callbacks, this, option);
+    nghttp2_session_client_new3(&h2_, callbacks, this, option, LazyH2Memory());
   nghttp2_session_callbacks_del(callbacks);
   nghttp2_option_del(option);
 }

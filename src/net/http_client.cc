@@ -1,5 +1,6 @@
 #include "net/http_client.h"
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
@@ -10,6 +11,24 @@
 namespace flyball::net {
 
 namespace {
+
+// Ends clients that were dropped on one of their own threads. Lives for ever.
+Executor& Undertaker() {
+  static auto* pool = new ThreadPool("client-close", 1);
+  return *pool;
+}
+
+void CloseLoop(const std::shared_ptr<IoLoop>& loop, const std::shared_ptr<ClientPool>& pool,
+               const std::shared_ptr<WebSocketChannels>& websockets) {
+  auto done = std::make_shared<Notification<bool>>();
+  loop->Post([pool, websockets, done] {
+    pool->Close();
+    websockets->CloseAll();
+    done->Set(true);
+  });
+  done->Wait();
+  loop->Stop();
+}
 
 class HttpClient final : public Transport {
  public:
@@ -22,16 +41,16 @@ class HttpClient final : public Transport {
   }
 
   ~HttpClient() override {
-    for (std::size_t i = 0; i < loops_.size(); ++i) {
-      auto done = std::make_shared<Notification<bool>>();
-      loops_[i]->Post([pool = pools_[i], websockets = websockets_[i], done] {
-        pool->Close();
-        websockets->CloseAll();
-        done->Set(true);
-      });
-      done->Wait();
-      loops_[i]->Stop();
-    }
+    auto close = [loops = loops_, pools = pools_, websockets = websockets_] {
+      for (std::size_t i = 0; i < loops.size(); ++i) CloseLoop(loops[i], pools[i], websockets[i]);
+    };
+    // A sink may hold the last reference to its own client; a thread cannot wait for itself.
+    const bool on_own_thread =
+        std::any_of(loops_.begin(), loops_.end(), [](const auto& loop) { return loop->OnThisThread(); });
+    if (on_own_thread)
+      Undertaker().Post(std::move(close));
+    else
+      close();
   }
 
   std::shared_ptr<Call> Start(Request request, std::shared_ptr<ResponseSink> sink) override {
