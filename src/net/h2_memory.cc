@@ -1,6 +1,5 @@
 #include "net/h2_memory.h"
 
-#include <nghttp2/nghttp2.h>
 #include <sys/mman.h>
 
 #include <algorithm>

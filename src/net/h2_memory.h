@@ -2,7 +2,7 @@
 // the first few hundred bytes: taken from fresh pages, the rest of it never becomes resident.
 #pragma once
 
-struct nghttp2_mem;
+#include <nghttp2/nghttp2.h>
 
 namespace flyball::net {
 
