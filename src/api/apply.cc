@@ -144,7 +144,7 @@ class Application {
   void ReadOwners();
   void TrackBeforeFirstApply();
   void ClaimFields();
-  Value Prune(Value merged) const;
+  Value Prune(Value merged);
   void ExcludeReset();
   Status CheckConflicts();
   Result<Applied> Finish(Value merged);
@@ -195,17 +195,17 @@ void Application::ClaimFields() {
 
 // Removes what only this manager owned and no longer applies. Whoever owns a path keeps it, and what lies
 // beneath a removed path without an owner of its own goes with it only if it was this manager's.
-Value Application::Prune(Value merged) const {
+Value Application::Prune(Value merged) {
   if (all_owned_.empty()) return merged;
   const FieldSet last = WithNamedFields(type_, last_);
   const FieldSet present = WithNamedFields(type_, FieldsOf(type_, merged));
   const auto remaining_after = [&](const FieldSet& removed) {
-    return WithNamedFields(type_, FieldsOf(type_, WithoutFields(type_, merged, removed, Emptied::kNull)));
+    return WithNamedFields(type_, FieldsOf(type_, WithoutFields(type_, merged, removed)));
   };
   const FieldSet unowned =
       present.Difference(remaining_after(last).Union(WithNamedFields(type_, all_owned_)));
   const FieldSet gone = present.Difference(remaining_after(unowned)).Intersection(last);
-  return WithoutFields(type_, std::move(merged), gone);
+  return PruneFields(type_, std::move(merged), gone, mine_.fields.set());
 }
 
 void Application::ExcludeReset() {

@@ -155,9 +155,10 @@ void MergeAt(const ApplyType& type, Value& object, const Value& config, int dept
 
 class Remover {
  public:
-  explicit Remover(Emptied emptied) : erase_(emptied == Emptied::kErased) {}
+  // `kept` null: what becomes empty becomes null.
+  explicit Remover(const FieldSet* kept) : prune_(kept != nullptr), kept_(kept) {}
 
-  void RemoveAt(const ApplyType& type, Value& value, const FieldSet& fields) const {
+  void RemoveAt(const ApplyType& type, Value& value, const FieldSet& fields) {
     const Grain grain = GrainOf(type, value);
     if (grain == Grain::kMembers && value.is_object() && !value.empty()) {
       RemoveMembers(type, value, fields);
@@ -169,7 +170,16 @@ class Remover {
   }
 
  private:
-  void RemoveMembers(const ApplyType& type, Value& value, const FieldSet& fields) const {
+  void RemoveBelow(const PathElement& element, const ApplyType& type, Value& value, const FieldSet& fields) {
+    const FieldSet* above = kept_;
+    kept_ = above != nullptr ? above->Below(element) : nullptr;
+    RemoveAt(type, value, fields);
+    kept_ = above;
+    const bool keep = above != nullptr && above->HasElement(element);
+    if (keep && value.is_null()) value = json::Object();
+  }
+
+  void RemoveMembers(const ApplyType& type, Value& value, const FieldSet& fields) {
     json::Object& object = value.as_object();
     MemberTypes types(type);
     for (const auto& node : fields.nodes()) {
@@ -177,27 +187,28 @@ class Remover {
       const std::string_view name = node.element.text();
       Value* member = object.Find(name);
       if (member == nullptr) continue;
-      if (!node.member) RemoveAt(types.Find(name).type, *member, node.below);
-      if (node.member || (erase_ && member->is_null())) object.Erase(name);
+      if (!node.member) RemoveBelow(node.element, types.Find(name).type, *member, node.below);
+      if (node.member || (prune_ && member->is_null())) object.Erase(name);
     }
     if (object.empty()) value = Value();
   }
 
-  void RemoveItems(const ApplyType& type, Value& value, const FieldSet& fields) const {
-    json::Array kept;
+  void RemoveItems(const ApplyType& type, Value& value, const FieldSet& fields) {
+    json::Array left;
     for (Value& item : value.as_array()) {
       const auto element = ItemElement(type, item);
       if (element && fields.HasElement(*element)) continue;
       if (const FieldSet* below = element ? fields.Below(*element) : nullptr) {
-        RemoveAt(ItemType(type), item, *below);
-        if (erase_ && item.is_null()) continue;
+        RemoveBelow(*element, ItemType(type), item, *below);
+        if (prune_ && item.is_null()) continue;
       }
-      kept.push_back(std::move(item));
+      left.push_back(std::move(item));
     }
-    value = kept.empty() ? Value() : Value(std::move(kept));
+    value = left.empty() ? Value() : Value(std::move(left));
   }
 
-  const bool erase_;
+  const bool prune_;
+  const FieldSet* kept_;  // below where the remover is; null: nothing
 };
 
 }  // namespace
@@ -207,8 +218,13 @@ Value MergeConfiguration(const TypeInfo& type, Value object, const Value& config
   return object;
 }
 
-Value WithoutFields(const TypeInfo& type, Value value, const FieldSet& fields, Emptied emptied) {
-  if (!fields.empty()) Remover(emptied).RemoveAt(ApplyType::Of(type), value, fields);
+Value WithoutFields(const TypeInfo& type, Value value, const FieldSet& fields) {
+  if (!fields.empty()) Remover(nullptr).RemoveAt(ApplyType::Of(type), value, fields);
+  return value;
+}
+
+Value PruneFields(const TypeInfo& type, Value value, const FieldSet& fields, const FieldSet& kept) {
+  if (!fields.empty()) Remover(&kept).RemoveAt(ApplyType::Of(type), value, fields);
   return value;
 }
 

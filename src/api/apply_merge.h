@@ -18,11 +18,11 @@ Status CheckConfiguration(const TypeInfo& type, const json::Value& value);
 // the configuration in its order, the others near where they were. Requires a checked configuration.
 json::Value MergeConfiguration(const TypeInfo& type, json::Value object, const json::Value& configuration);
 
-// What becomes of an object or list that loses all it has.
-enum class Emptied { kNull, kErased };
+// The value without the members of the set; an object or list that loses all it has by that becomes null.
+json::Value WithoutFields(const TypeInfo& type, json::Value value, const FieldSet& fields);
 
-// The value without the members of the set.
-json::Value WithoutFields(const TypeInfo& type, json::Value value, const FieldSet& fields,
-                          Emptied emptied = Emptied::kErased);
+// The same, but what becomes empty goes too, unless it is a member of `kept`: then it stays as {}.
+json::Value PruneFields(const TypeInfo& type, json::Value value, const FieldSet& fields,
+                        const FieldSet& kept);
 
 }  // namespace flyball::api

@@ -238,6 +238,14 @@ TEST(ApplyTest, EmptiedObjectsAreKeptAsLeavesOrVanish) {
   EXPECT_EQ(c.Get({"spec", "template", "spec", "volumes"}), "<absent>");
 }
 
+// Upstream drops the object here, and only the next apply brings it back.
+TEST(ApplyTest, AnObjectAppliedAsEmptyStaysWhenAllInItIsRemoved) {
+  Cluster c("", "Pod");
+  c.Apply("me", R"({"spec":{"securityContext":{"runAsUser":1}}})");
+  EXPECT_EQ(c.Apply("me", R"({"spec":{"securityContext":{}}})"), "");
+  EXPECT_EQ(c.Get({"spec"}), R"({"securityContext":{}})");
+}
+
 TEST(ApplyTest, MergedListsKeepTheConfigurationsOrder) {
   Cluster c("", "Pod");
   c.Apply("a", R"({"spec":{"containers":[{"name":"1"},{"name":"2"},{"name":"3"}]}})");
