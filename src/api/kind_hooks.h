@@ -38,6 +38,7 @@ struct KindHooks {
   bool generation = false;                 // bumps metadata.generation when spec changes
   bool allow_create_on_update = false;     // PUT of an absent object creates it
   bool allow_unconditional_update = true;  // PUT without resourceVersion
+  bool return_deleted_object = false;      // DELETE answers with the object, not with a Status
   bool keep_status_on_create = false;      // Node: a client may create it with its status
   bool orphan_dependents = false;  // DELETE without a policy leaves dependents (Job, ReplicationController)
   // Old enough that the client gets warnings: appended to the answer's Warning headers.
