@@ -1,0 +1,79 @@
+#include "controllers/controllers.h"
+
+#include <algorithm>
+#include <array>
+
+#include "controllers/deployment/deployment_controller.h"
+#include "controllers/replicaset/replicaset_controller.h"
+
+namespace flyball::controllers {
+namespace {
+
+struct Entry {
+  std::string_view name;
+  std::string_view alias;  // what it was called before v1.28
+  Status (*add)(Manager& manager, const ControllersOptions& options);
+};
+
+template <Status (*kAdd)(Manager&, int)>
+Status WithWorkers(Manager& manager, const ControllersOptions& options) {
+  return kAdd(manager, options.workers);
+}
+
+constexpr std::array kControllers = {
+    Entry{"replicaset-controller", "replicaset", &WithWorkers<&AddReplicaSetController>},
+    Entry{"deployment-controller", "deployment", &WithWorkers<&AddDeploymentController>},
+};
+
+const Entry* FindEntry(std::string_view name) {
+  const auto found = std::find_if(kControllers.begin(), kControllers.end(), [&](const Entry& entry) {
+    return entry.name == name || entry.alias == name;
+  });
+  return found == kControllers.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::vector<std::string_view> ControllerNames() {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : kControllers) names.push_back(entry.name);
+  return names;
+}
+
+Result<std::vector<std::string>> ParseControllers(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view item = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    if (item == "*") {
+      out.emplace_back(item);
+      continue;
+    }
+    const bool off = item.starts_with('-');
+    const Entry* entry = FindEntry(off ? item.substr(1) : item);
+    if (!entry)
+      return Unexpected(BadRequest("\"" + std::string(off ? item.substr(1) : item) +
+                                   "\" is not in the list of known controllers"));
+    out.push_back((off ? "-" : "") + std::string(entry->name));
+  }
+  return out;
+}
+
+bool IsEnabled(const std::vector<std::string>& enabled, std::string_view name) {
+  bool star = false;
+  for (const std::string& item : enabled) {
+    if (item == name) return true;
+    if (item.starts_with('-') && std::string_view(item).substr(1) == name) return false;
+    if (item == "*") star = true;
+  }
+  return star;
+}
+
+Status AddControllers(Manager& manager, const ControllersOptions& options) {
+  for (const Entry& entry : kControllers)
+    if (IsEnabled(options.enabled, entry.name)) FLYBALL_TRY(entry.add(manager, options));
+  return {};
+}
+
+}  // namespace flyball::controllers

@@ -1,0 +1,12 @@
+// The Deployment controller: rolls pods over from one template to the next by scaling ReplicaSets up and
+// down.
+#pragma once
+
+#include "base/result.h"
+#include "controller/manager.h"
+
+namespace flyball::controllers {
+
+Status AddDeploymentController(Manager& manager, int workers);
+
+}  // namespace flyball::controllers

@@ -1,0 +1,68 @@
+#include "controllers/pods/pod_batch.h"
+
+#include <utility>
+
+namespace flyball::controllers {
+namespace {
+
+constexpr std::string_view kNamespaceTerminating = "NamespaceTerminating";
+
+Status RecordCreation(const PodBatch& batch, const Result<json::Value>& answer) {
+  if (answer) {
+    const json::Value& made = *answer;
+    batch.recorder.Normal(batch.owner, "SuccessfulCreate",
+                          "Created pod: " + std::string(made["metadata"]["name"].string_or("")));
+    return {};
+  }
+  if (!answer.error().HasCause(kNamespaceTerminating))
+    batch.recorder.Warning(batch.owner, "FailedCreate", "Error creating: " + answer.error().message());
+  return Unexpected(answer.error());
+}
+
+Status RecordDeletion(const PodBatch& batch, const Pod& pod, const Result<json::Value>& answer) {
+  if (answer) {
+    batch.recorder.Normal(batch.owner, "SuccessfulDelete", "Deleted pod: " + pod.metadata.name);
+    return {};
+  }
+  if (!answer.error().Is(Reason::kNotFound))
+    batch.recorder.Warning(batch.owner, "FailedDelete", "Error deleting: " + answer.error().message());
+  return Unexpected(answer.error());
+}
+
+}  // namespace
+
+BatchResult CreatePods(const PodBatch& batch, int count, const std::function<Pod(int i)>& make,
+                       const std::function<void()>& failed) {
+  const DynamicClient pods = batch.client.Of<Pod>();
+  BatchResult result = SlowStart(count, [&](int i, UniqueFunction<void(Status)> done) {
+    pods.CreateAsync(ToJson(make(i)), {}, [&, done = std::move(done)](Result<json::Value> answer) mutable {
+      const Status status = RecordCreation(batch, answer);
+      if (!status && failed) failed();
+      done(status);
+    });
+  });
+  if (!result.status && result.status.error().HasCause(kNamespaceTerminating)) result.status = {};
+  return result;
+}
+
+BatchResult DeletePods(const PodBatch& batch, const std::vector<std::shared_ptr<const Pod>>& pods,
+                       const std::function<void(const Pod&)>& failed) {
+  const DynamicClient client = batch.client.Of<Pod>();
+  return StartAll(static_cast<int>(pods.size()), [&](int i, UniqueFunction<void(Status)> done) {
+    const Pod& pod = *pods[static_cast<std::size_t>(i)];
+    DeleteParams params;
+    params.uid = pod.metadata.uid;
+    client.DeleteAsync(
+        pod.metadata.namespace_, pod.metadata.name, params,
+        [&, done = std::move(done)](Result<json::Value> answer) mutable {
+          Status status = RecordDeletion(batch, pod, answer);
+          if (!status && failed) failed(pod);
+          // Gone, or replaced by another of the same name: what was asked for has happened.
+          if (!status && (status.error().Is(Reason::kNotFound) || status.error().Is(Reason::kConflict)))
+            status = {};
+          done(status);
+        });
+  });
+}
+
+}  // namespace flyball::controllers

@@ -1,0 +1,226 @@
+#include "controllers/replicaset/replicaset_controller.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "api/types/apps.h"
+#include "api/types/core.h"
+#include "controller/controller_ref.h"
+#include "controller/expectations.h"
+#include "controllers/objects/label_match.h"
+#include "controllers/objects/owner_index.h"
+#include "controllers/objects/write_status.h"
+#include "controllers/pods/pod_batch.h"
+#include "controllers/pods/pod_from_template.h"
+#include "controllers/pods/pod_state.h"
+#include "controllers/replicaset/deletion_rank.h"
+#include "controllers/replicaset/replicaset_status.h"
+
+namespace flyball::controllers {
+namespace {
+
+std::string KeyOfPod(const Pod& pod) {
+  return pod.metadata.namespace_ + "/" + pod.metadata.name;
+}
+
+// One ReplicaSet's reconcile, and the pod handlers that lead to it. Thread-safe.
+class ReplicaSetLoop {
+ public:
+  ReplicaSetLoop(Manager& manager)
+      : replica_sets_(manager.informers().For<ReplicaSet>().lister()),
+        pods_(manager.informers().For<Pod>().lister()),
+        expectations_(manager.runtime().clock()) {}
+
+  Result<Action> Reconcile(const ObjectKey& key, Context& ctx);
+
+  // What to reconcile because of a pod: its owner, or for an orphan everyone who might adopt it.
+  std::vector<ObjectKey> OwnersOf(const Pod& pod) const;
+  std::vector<ObjectKey> PodAdded(const Pod& pod);
+  std::vector<ObjectKey> PodUpdated(const Pod& old_pod, const Pod& pod);
+  std::vector<ObjectKey> PodDeleted(const Pod& pod);
+
+ private:
+  Result<std::vector<PodPtr>> ClaimPods(const ReplicaSet& rs, Context& ctx) const;
+  Status ManageReplicas(const ReplicaSet& rs, const std::vector<PodPtr>& pods, Context& ctx);
+  Status AddPods(const ReplicaSet& rs, int count, Context& ctx);
+  Status RemovePods(const ReplicaSet& rs, const std::vector<PodPtr>& pods, std::size_t count, Context& ctx);
+  // The active pods of every ReplicaSet that has the same controller.
+  std::vector<PodPtr> RelatedPods(const ReplicaSet& rs) const;
+
+  const Lister<ReplicaSet> replica_sets_;
+  const Lister<Pod> pods_;
+  Expectations expectations_;
+};
+
+int MissingPods(const ReplicaSet& rs, const std::vector<PodPtr>& pods) {
+  return rs.spec.replicas.value_or(1) - static_cast<int>(pods.size());
+}
+
+// When a ready pod becomes available by time alone, somebody has to look again.
+Action WhenNextAvailable(const ReplicaSet& rs, const std::vector<PodPtr>& pods, TimePoint now) {
+  Duration next = Duration::max();
+  for (const PodPtr& pod : pods) {
+    const auto left = TimeUntilAvailable(*pod, rs.spec.min_ready_seconds, now);
+    if (left && *left > Duration::zero()) next = std::min(next, *left);
+  }
+  return next == Duration::max() ? Done() : RequeueAfter(next);
+}
+
+Result<Action> ReplicaSetLoop::Reconcile(const ObjectKey& key, Context& ctx) {
+  const auto rs = replica_sets_.Get(key);
+  if (!rs) {
+    expectations_.Forget(key);
+    return Done();
+  }
+  // Asked before the pods are read: what is observed in between must be among them.
+  const bool may_act = expectations_.Satisfied(key);
+  FLYBALL_ASSIGN(const std::vector<PodPtr> pods, ClaimPods(*rs, ctx));
+
+  Status managed;
+  if (may_act && !IsDeleting(rs->metadata)) managed = ManageReplicas(*rs, pods, ctx);
+
+  ReplicaSet updated = *rs;
+  updated.status = StatusOf(*rs, pods, MissingPods(*rs, pods), managed, ctx.Now());
+  if (updated.status != rs->status) {
+    const auto written = WriteStatus(ctx.client(), updated);
+    if (!written && !written.error().Is(Reason::kNotFound)) return Unexpected(written.error());
+  }
+  if (!managed) return Unexpected(managed.error());
+  return WhenNextAvailable(*rs, pods, ctx.Now());
+}
+
+Result<std::vector<PodPtr>> ReplicaSetLoop::ClaimPods(const ReplicaSet& rs, Context& ctx) const {
+  std::vector<PodPtr> candidates = ControlledOrOrphan(pods_, rs.metadata);
+  std::erase_if(candidates, [](const PodPtr& pod) { return !IsPodActive(*pod); });
+  ControllerRefManager<ReplicaSet, Pod> refs(ctx.client(), rs, [&rs](const Pod& pod) {
+    return rs.spec.selector && Matches(*rs.spec.selector, pod.metadata.labels);
+  });
+  return refs.Claim(candidates);
+}
+
+Status ReplicaSetLoop::ManageReplicas(const ReplicaSet& rs, const std::vector<PodPtr>& pods, Context& ctx) {
+  const int missing = MissingPods(rs, pods);
+  if (missing > 0) return AddPods(rs, std::min(missing, kBurstReplicas), ctx);
+  if (missing < 0)
+    return RemovePods(rs, pods, static_cast<std::size_t>(std::min(-missing, kBurstReplicas)), ctx);
+  return {};
+}
+
+Status ReplicaSetLoop::AddPods(const ReplicaSet& rs, int count, Context& ctx) {
+  const Pod pod = PodFromTemplate(rs.spec.template_, rs);
+  expectations_.ExpectCreations(ctx.key(), count);
+  const BatchResult made =
+      CreatePods({ctx.client(), ctx.recorder(), TargetOf(rs)}, count, [&pod](int) { return pod; });
+  // Those that failed, or were not tried after the first failure, will never be observed.
+  for (int i = made.succeeded; i < count; ++i) expectations_.CreationObserved(ctx.key());
+  return made.status;
+}
+
+Status ReplicaSetLoop::RemovePods(const ReplicaSet& rs, const std::vector<PodPtr>& pods, std::size_t count,
+                                  Context& ctx) {
+  const std::vector<PodPtr> chosen = PodsToDelete(pods, RelatedPods(rs), count);
+  std::vector<std::string> keys;
+  for (const PodPtr& pod : chosen) keys.push_back(KeyOfPod(*pod));
+  expectations_.ExpectDeletions(ctx.key(), keys);
+  return DeletePods({ctx.client(), ctx.recorder(), TargetOf(rs)}, chosen,
+                    [&](const Pod& pod) { expectations_.DeletionObserved(ctx.key(), KeyOfPod(pod)); })
+      .status;
+}
+
+std::vector<PodPtr> ReplicaSetLoop::RelatedPods(const ReplicaSet& rs) const {
+  std::vector<PodPtr> related;
+  const auto owner = ControllerOf(rs);
+  std::vector<std::string> uids;
+  if (owner)
+    for (const auto& sibling : ControlledBy(replica_sets_, std::string(owner->uid)))
+      uids.push_back(sibling->metadata.uid);
+  else
+    uids.push_back(rs.metadata.uid);
+  for (const std::string& uid : uids)
+    for (PodPtr& pod : ControlledBy(pods_, uid))
+      if (IsPodActive(*pod)) related.push_back(std::move(pod));
+  return related;
+}
+
+std::vector<ObjectKey> ReplicaSetLoop::OwnersOf(const Pod& pod) const {
+  if (const auto owner = ControllerOf(pod)) {
+    if (owner->kind != "ReplicaSet") return {};
+    const auto rs = replica_sets_.Get(pod.metadata.namespace_, owner->name);
+    if (!rs || rs->metadata.uid != owner->uid) return {};
+    return {ObjectKey{pod.metadata.namespace_, std::string(owner->name)}};
+  }
+  std::vector<ObjectKey> keys;
+  for (const auto& rs : replica_sets_.List(pod.metadata.namespace_))
+    if (rs->spec.selector && Matches(*rs->spec.selector, pod.metadata.labels))
+      keys.push_back({rs->metadata.namespace_, rs->metadata.name});
+  return keys;
+}
+
+std::vector<ObjectKey> ReplicaSetLoop::PodAdded(const Pod& pod) {
+  // A restart may first see the pod when it is already going.
+  if (IsDeleting(pod.metadata)) return PodDeleted(pod);
+  std::vector<ObjectKey> owners = OwnersOf(pod);
+  if (ControllerOf(pod))
+    for (const ObjectKey& key : owners) expectations_.CreationObserved(key);
+  return owners;
+}
+
+std::vector<ObjectKey> ReplicaSetLoop::PodUpdated(const Pod& old_pod, const Pod& pod) {
+  std::vector<ObjectKey> owners;
+  const auto before = ControllerOf(old_pod), after = ControllerOf(pod);
+  if (before && (!after || before->uid != after->uid)) owners = OwnersOf(old_pod);
+  if (IsDeleting(pod.metadata)) {
+    for (ObjectKey& key : PodDeleted(pod)) owners.push_back(std::move(key));
+    return owners;
+  }
+  // Of an orphan only changes that may make it match somebody are of interest.
+  if (!after && !before && old_pod.metadata.labels == pod.metadata.labels) return owners;
+  for (ObjectKey& key : OwnersOf(pod)) owners.push_back(std::move(key));
+  return owners;
+}
+
+std::vector<ObjectKey> ReplicaSetLoop::PodDeleted(const Pod& pod) {
+  if (!ControllerOf(pod)) return {};
+  std::vector<ObjectKey> owners = OwnersOf(pod);
+  for (const ObjectKey& key : owners) expectations_.DeletionObserved(key, KeyOfPod(pod));
+  return owners;
+}
+
+// Expectations must be lowered before the key is queued, by the same call: a reconcile that still waits for
+// them does nothing, and nobody would call it again.
+EventHandler<Pod> PodHandler(const std::shared_ptr<ReplicaSetLoop>& loop,
+                             const std::weak_ptr<Controller>& controller) {
+  const auto enqueue = [controller](const std::vector<ObjectKey>& keys,
+                                    Priority priority = Priority::kNormal) {
+    if (const auto target = controller.lock())
+      for (const ObjectKey& key : keys) target->Enqueue(key, priority);
+  };
+  EventHandler<Pod> handler;
+  handler.on_add = [=](const PodPtr& pod, bool initial) {
+    enqueue(loop->PodAdded(*pod), initial ? Priority::kLow : Priority::kNormal);
+  };
+  handler.on_update = [=](const PodPtr& old_pod, const PodPtr& pod) {
+    enqueue(loop->PodUpdated(*old_pod, *pod));
+  };
+  handler.on_delete = [=](const PodPtr& pod, bool) { enqueue(loop->PodDeleted(*pod)); };
+  return handler;
+}
+
+}  // namespace
+
+Status AddReplicaSetController(Manager& manager, int workers) {
+  FLYBALL_TRY(AddOwnerIndex<Pod>(manager.informers()));
+  FLYBALL_TRY(AddOwnerIndex<ReplicaSet>(manager.informers()));
+  const auto loop = std::make_shared<ReplicaSetLoop>(manager);
+  std::shared_ptr<Controller> controller;
+  FLYBALL_TRY(manager.For<ReplicaSet>()
+                  .Named("replicaset-controller")
+                  .Workers(workers)
+                  .Reconcile([loop](const ObjectKey& key, Context& ctx) { return loop->Reconcile(key, ctx); },
+                             &controller));
+  controller->DependOn(manager.informers().For<Pod>().AddHandler(PodHandler(loop, controller)));
+  return {};
+}
+
+}  // namespace flyball::controllers

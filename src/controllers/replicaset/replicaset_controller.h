@@ -1,0 +1,14 @@
+// The ReplicaSet controller: keeps as many pods of one template as the ReplicaSet says.
+#pragma once
+
+#include "base/result.h"
+#include "controller/manager.h"
+
+namespace flyball::controllers {
+
+// Most pods created or deleted by one reconcile (upstream: BurstReplicas).
+inline constexpr int kBurstReplicas = 500;
+
+Status AddReplicaSetController(Manager& manager, int workers);
+
+}  // namespace flyball::controllers
