@@ -163,9 +163,16 @@ class Decoder {
     }
     if (!entry.ok()) return Malformed();
     if (!IsUtf8(key)) return Fail("invalid UTF-8 in a map key");
-    if (value.is_null()) value = ZeroValue(element);
+    if (value.is_null()) value = EmptyValue(element);
     out.as_object().Set(key, std::move(value));
     return true;
+  }
+
+  // What Go makes of an entry that has a key only: unlike a zero value, never nil.
+  static Value EmptyValue(const TypeInfo& element) {
+    if (element.kind == TypeKind::kBytes) return "";
+    if (element.kind == TypeKind::kList) return json::Array{};
+    return ZeroValue(element);
   }
 
   // A list cannot be a map's value in protobuf: it is wrapped in a message, {1 items}.

@@ -112,6 +112,16 @@ TEST(ProtobufTest, MapsOfLists) {
   EXPECT_EQ(*got, value);
 }
 
+// Go makes an empty value for an entry that has none.
+TEST(ProtobufTest, EntriesWithoutValueAreEmpty) {
+  const TypeInfo& type = *FindBuiltinKind("", "v1", "Secret")->type;
+  std::string message;
+  WireWriter(message).Bytes(2, "");
+  const Result<json::Value> secret = DecodeProtobufMessage(message, type);
+  ASSERT_TRUE(secret);
+  EXPECT_EQ(json::Write((*secret)["data"]), R"({"":""})");
+}
+
 TEST(ProtobufTest, UnknownFieldsAreSkipped) {
   std::string message;
   WireWriter writer(message);
