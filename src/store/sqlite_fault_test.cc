@@ -76,6 +76,34 @@ TEST_F(SqliteFaultTest, AFullDiskFailsWritesUntilThereIsSpace) {
   EXPECT_EQ(*store_->Count(""), 1u);
 }
 
+TEST_F(SqliteFaultTest, ALoneWriteCostsOneSync) {
+  Open();
+  ASSERT_TRUE(PutNow(*store_, "a", "0"));
+  const std::uint64_t before = disk_.syncs(), told = store_->Stats().syncs;
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(PutNow(*store_, "a", "1"));
+  EXPECT_EQ(disk_.syncs() - before, 50u);
+  EXPECT_NEAR(static_cast<double>(store_->Stats().syncs - told), 50, 1);
+}
+
+TEST_F(SqliteFaultTest, WritesThatComeTogetherShareASync) {
+  Open();
+  const std::uint64_t before = disk_.syncs();
+  constexpr int kWrites = 1000;
+  std::atomic<int> left{kWrites};
+  Notification<bool> all;
+  for (int i = 0; i < kWrites; ++i) {
+    Transaction transaction;
+    transaction.push_back(Put("k" + std::to_string(i), "v"));
+    store_->Commit(std::move(transaction), [&](Result<CommitOutcome> outcome) {
+      EXPECT_TRUE(outcome);
+      if (--left == 0) all.Set(true);
+    });
+  }
+  all.Wait();
+  EXPECT_LT(disk_.syncs() - before, 500u);
+  EXPECT_EQ(store_->Stats().commits, static_cast<std::uint64_t>(kWrites));
+}
+
 TEST_F(SqliteFaultTest, HealthFindsOutByItselfThatTheDiskIsWell) {
   Open();
   disk_.FailSyncs(1);

@@ -291,6 +291,8 @@ StoreStats SqliteStore::Stats() const {
 void SqliteStore::RunCommitter() {
   Batch batch;
   for (bool busy = false; NextBatch(!busy, &batch);) {
+    // Before the batch: a watch that was begun before a commit sees it before the commit is acknowledged.
+    hub_.Admit(delivered_);
     const std::size_t written = batch.size();
     if (!batch.empty()) Write(std::exchange(batch, {}));
     busy = DoBackgroundStep(written);
@@ -406,7 +408,6 @@ void SqliteStore::Fail(Batch batch, const Error& error) {
 }
 
 bool SqliteStore::DoBackgroundStep(std::size_t written) {
-  hub_.Admit(delivered_);
   if (progress_wanted_.exchange(false)) hub_.Progress(delivered_);
   bool more = hub_.CatchUp(replay_, delivered_);
   Status status;

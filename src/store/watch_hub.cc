@@ -67,11 +67,6 @@ std::unique_ptr<Watch> WatchHub::Add(std::string prefix, Revision after, WatchSi
   return std::make_unique<Handle>(std::move(watcher));
 }
 
-bool WatchHub::HasNew() const {
-  MutexLock lock(mu_);
-  return !new_.empty();
-}
-
 void WatchHub::Admit(Revision published) {
   std::vector<std::shared_ptr<Watcher>> admitted;
   {
@@ -88,7 +83,9 @@ void WatchHub::Admit(Revision published) {
 
 void WatchHub::MakeLive(std::shared_ptr<Watcher> watcher, Revision revision) {
   auto& watchers = live_[watcher->prefix].watchers;
-  std::erase_if(watchers, [](const auto& other) { return other->ended(); });
+  // Where nothing is ever delivered, ended watches go when there is no room for a new one.
+  if (watchers.size() == watchers.capacity())
+    std::erase_if(watchers, [](const auto& other) { return other->ended(); });
   watchers.push_back(watcher);
   watcher->Call([&](WatchSink& sink) { sink.OnProgress(revision); });
 }

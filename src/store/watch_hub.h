@@ -28,7 +28,6 @@ class WatchHub {
 
   // The watch is seen by the delivery thread at its next Admit.
   std::unique_ptr<Watch> Add(std::string prefix, Revision after, WatchSink* sink);
-  bool HasNew() const;
 
   // Delivery thread: takes in new watches. `published` is the revision up to which events have been
   // delivered.
@@ -51,7 +50,7 @@ class WatchHub {
   void MakeLive(std::shared_ptr<Watcher> watcher, Revision revision);
   void DeliverTo(Group& group);
 
-  mutable Mutex mu_;
+  Mutex mu_;
   std::vector<std::shared_ptr<Watcher>> new_ GUARDED_BY(mu_);
 
   std::deque<std::shared_ptr<Watcher>> behind_;
