@@ -47,7 +47,8 @@ class FaultVfs {
 
  private:
   FaultVfs();
-  bool CountDown();
+  // True if the power goes with this operation.
+  bool CountDown() REQUIRES(mu_);
 
   Mutex mu_;
   // By file and sector: the content that is durable, while another is in the file.

@@ -97,7 +97,6 @@ class SqliteStore final : public Store {
   std::atomic<std::uint64_t> commits_{0}, syncs_{0};
   std::atomic<bool> progress_wanted_{false};
   mutable SqliteHistory past_;  // for readers
-  Executor& executor_;
   Expiry expiry_;
   Alarm compaction_;
 
@@ -116,7 +115,6 @@ SqliteStore::SqliteStore(const SqliteOptions& options, Executor& executor, FileL
       compaction_interval_(options.compaction_interval),
       lock_(std::move(lock)),
       past_(options.path, options.vfs, compacted_),
-      executor_(executor),
       expiry_(executor, *this),
       compaction_(executor, [this] { TickCompaction(); }),
       log_(std::move(log)),
