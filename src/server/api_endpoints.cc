@@ -2,18 +2,20 @@
 
 #include "server/endpoints/finalize.h"
 #include "server/endpoints/pod_endpoints.h"
+#include "server/endpoints/pod_log.h"
 #include "server/endpoints/reviews.h"
 #include "server/endpoints/scale.h"
 #include "server/endpoints/token.h"
 
 namespace flyball::server {
 
-void AddApiEndpoints(EndpointTable& table, ServiceAccountTokens& tokens) {
+void AddApiEndpoints(EndpointTable& table, const ApiServerOptions& options, ServiceAccountTokens& tokens) {
   AddReviewEndpoints(table);
   AddScaleEndpoint(table);
   AddPodEndpoints(table);
   AddTokenEndpoint(table, tokens);
   AddFinalizeEndpoints(table);
+  AddPodLogEndpoint(table, options);
 }
 
 }  // namespace flyball::server

@@ -7,6 +7,6 @@
 
 namespace flyball::server {
 
-void AddApiEndpoints(EndpointTable& table, ServiceAccountTokens& tokens);
+void AddApiEndpoints(EndpointTable& table, const ApiServerOptions& options, ServiceAccountTokens& tokens);
 
 }  // namespace flyball::server

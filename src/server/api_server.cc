@@ -102,7 +102,7 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
                                                     *authenticator, *authorizer, executor, random, metrics});
   FLYBALL_ASSIGN(auto services, NewServiceAllocator(options, *catalog, random));
   registry->AddLifecycle("services", std::move(services));
-  AddApiEndpoints(endpoints, *tokens);
+  AddApiEndpoints(endpoints, options, *tokens);
   documents = std::make_unique<Documents>(*state, options.advertise_address);
   documents->AddCheck("ping", [] { return Status(); });
   documents->AddCheck("log", [] { return Status(); });
