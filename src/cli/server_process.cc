@@ -32,8 +32,9 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   FLYBALL_ASSIGN(store_, store::OpenSqliteStore({.path = dir + "/flyball.db"}, *executor_));
   FLYBALL_ASSIGN(pki_, server::LoadPki(options.serving, executor_->clock()));
   options.api.service_account_signing_key = pki_.service_account_key;
-  FLYBALL_ASSIGN(const auto node_client, pki_.IssueClient("kube-apiserver-kubelet-client", {"system:masters"},
-                                                          executor_->clock().Now() - std::chrono::minutes(1)));
+  FLYBALL_ASSIGN(const auto node_client,
+                 pki_.IssueClient("kube-apiserver-kubelet-client", {"system:masters"},
+                                  executor_->clock().Now() - std::chrono::minutes(1)));
   options.api.node_client_certificate = node_client.certificate_pem;
   options.api.node_client_key = node_client.private_key_pem;
   options.api.root_ca_pem = pki_.ca.certificate_pem;

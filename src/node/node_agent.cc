@@ -60,18 +60,17 @@ void NodeAgent::Register() {
                           {"beta.kubernetes.io/os", "linux"},
                           {"beta.kubernetes.io/arch", ReadSystemInfo("").architecture}};
   for (const auto& [key, value] : options_.labels) node.metadata.labels[key] = value;
-  client_.Of<Node>().CreateAsync(
-      ToJson(node), {}, [this, alive = alive_](Result<json::Value> outcome) {
-        if (!*alive) return;
-        const bool there = outcome || outcome.error().Is(Reason::kAlreadyExists);
-        if (!there) log::Warning("the node could not be registered", {{"error", outcome.error().message()}});
-        context_.executor.PostAfter(there ? Duration{} : kRetry, [this, alive, there] {
-          if (!*alive) return;
-          if (!there) return Register();
-          UpdateNodeStatus();
-          RenewLease();
-        });
-      });
+  client_.Of<Node>().CreateAsync(ToJson(node), {}, [this, alive = alive_](Result<json::Value> outcome) {
+    if (!*alive) return;
+    const bool there = outcome || outcome.error().Is(Reason::kAlreadyExists);
+    if (!there) log::Warning("the node could not be registered", {{"error", outcome.error().message()}});
+    context_.executor.PostAfter(there ? Duration{} : kRetry, [this, alive, there] {
+      if (!*alive) return;
+      if (!there) return Register();
+      UpdateNodeStatus();
+      RenewLease();
+    });
+  });
 }
 
 // The status, and the taint that admission gives new nodes: where a node lifecycle controller runs it would

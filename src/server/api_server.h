@@ -34,7 +34,7 @@ struct ApiServerOptions {
   std::vector<std::string> api_audiences;         // empty: the issuer
   std::string root_ca_pem;  // what service accounts should trust; empty: none is published
   std::string cluster_signing_certificate, cluster_signing_key;  // signs certificate requests; empty: not
-  std::string node_client_certificate, node_client_key;  // with which nodes are asked for logs (PEM)
+  std::string node_client_certificate, node_client_key;          // with which nodes are asked for logs (PEM)
   std::set<std::string> enable_admission, disable_admission;
   int max_requests_inflight = 400;
   int max_mutating_requests_inflight = 200;

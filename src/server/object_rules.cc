@@ -1,7 +1,6 @@
 #include "server/object_rules.h"
 
 #include <algorithm>
-#include <array>
 
 #include "api/time.h"
 #include "server/api_errors.h"
@@ -274,16 +273,6 @@ Result<DeletionPlan> PlanDeletion(const RequestScope& scope, const ServedResourc
     plan.remove = true;
   }
   return plan;
-}
-
-bool ReturnsDeletedObject(const ServedResource& resource) {
-  constexpr std::array<std::string_view, 7> kCore = {
-      "pods",           "services",          "serviceaccounts",       "podtemplates",
-      "resourcequotas", "persistentvolumes", "persistentvolumeclaims"};
-  if (resource.custom) return false;
-  if (resource.kind->group == "storage.k8s.io") return true;
-  return resource.kind->group.empty() &&
-         std::find(kCore.begin(), kCore.end(), resource.kind->plural) != kCore.end();
 }
 
 Status CheckPreconditions(const ServedResource& resource, const StoredObject& current,

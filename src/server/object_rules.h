@@ -34,9 +34,6 @@ struct DeletionPlan {
 Result<DeletionPlan> PlanDeletion(const RequestScope& scope, const ServedResource& resource,
                                   const json::Value& current, const DeleteOptions& options);
 
-// Whether DELETE of it answers with the object instead of a Status (upstream: ReturnDeletedObject).
-bool ReturnsDeletedObject(const ServedResource& resource);
-
 // Conflict if the preconditions do not hold.
 Status CheckPreconditions(const ServedResource& resource, const StoredObject& current,
                           const DeleteOptions& options);

@@ -5,7 +5,6 @@
 #include "server/api_errors.h"
 #include "server/list_options.h"
 #include "server/object_codec.h"
-#include "server/object_rules.h"
 #include "server/patch.h"
 #include "server/presentation.h"
 #include "server/write_options.h"
@@ -124,7 +123,7 @@ Task<Result<Answer>> HandleDelete(ServerState& state, RequestScope& scope, const
   FLYBALL_CO_ASSIGN(const DeleteOutcome outcome,
                     co_await state.registry.Delete(scope, *scope.resource, scope.info.namespace_name,
                                                    scope.info.name, std::move(options)));
-  if (outcome.removed && !ReturnsDeletedObject(*scope.resource))
+  if (outcome.removed && !scope.resource->hooks->return_deleted_object)
     co_return DeletedStatus(scope, *outcome.object);
   co_return ObjectAnswer(scope, request, *outcome.object, 200);
 }

@@ -26,7 +26,9 @@ class Relay final : public net::ResponseSink {
     if (begun_) {
       stream_->End();
     } else {
-      SendAnswer(*stream_, ErrorAnswer(Error(Reason::kUnknown, 500, "the node does not answer: " + error.message())), {});
+      SendAnswer(*stream_,
+                 ErrorAnswer(Error(Reason::kUnknown, 500, "the node does not answer: " + error.message())),
+                 {});
     }
   }
 
@@ -53,7 +55,8 @@ Result<std::string> ContainerOf(const json::Value& pod, std::string_view wanted)
   if (!wanted.empty())
     return Unexpected(BadRequest("container " + std::string(wanted) + " is not valid for pod " + pod_name));
   if (count == 1) return names;
-  return Unexpected(BadRequest("a container name must be specified for pod " + pod_name + ", choose one of: [" + names + "]"));
+  return Unexpected(BadRequest("a container name must be specified for pod " + pod_name +
+                               ", choose one of: [" + names + "]"));
 }
 
 class PodLogEndpoint final : public Endpoint {
@@ -63,7 +66,8 @@ class PodLogEndpoint final : public Endpoint {
 
   Task<Result<std::optional<Answer>>> Handle(ServerState& state, RequestScope& scope, const net::Request&,
                                              std::shared_ptr<net::ResponseStream> stream) override {
-    const auto object = scope.resource->cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
+    const auto object =
+        scope.resource->cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
     if (!object) co_return Unexpected(NotFound(*scope.resource->kind, scope.info.name));
     const json::Value pod = object->ToValue();
     FLYBALL_CO_ASSIGN(const std::string container, ContainerOf(pod, scope.info.query.Get("container")));
@@ -71,7 +75,8 @@ class PodLogEndpoint final : public Endpoint {
     if (node_name.empty()) co_return std::optional(TextAnswer(200, ""));  // nothing has run yet
     FLYBALL_CO_ASSIGN(const auto transport, TransportTo(state, node_name));
     net::Request ask;
-    ask.target = "/containerLogs/" + scope.info.namespace_name + "/" + scope.info.name + "/" + container + Query(scope);
+    ask.target = "/containerLogs/" + scope.info.namespace_name + "/" + scope.info.name + "/" + container +
+                 Query(scope);
     const auto call = transport->Start(std::move(ask), std::make_shared<Relay>(stream));
     stream->OnClose([call] { call->Cancel(); });
     co_return std::optional<Answer>();
@@ -80,7 +85,8 @@ class PodLogEndpoint final : public Endpoint {
  private:
   static std::string Query(const RequestScope& scope) {
     std::string query;
-    for (const std::string_view key : {"follow", "previous", "tailLines", "limitBytes", "sinceSeconds", "timestamps"}) {
+    for (const std::string_view key :
+         {"follow", "previous", "tailLines", "limitBytes", "sinceSeconds", "timestamps"}) {
       const auto value = scope.info.query.Get(key);
       if (value.empty()) continue;
       query += (query.empty() ? "?" : "&") + std::string(key) + "=" + std::string(value);
@@ -108,7 +114,8 @@ class PodLogEndpoint final : public Endpoint {
       options.url = url;
       options.tls.certificate_pem = certificate_;
       options.tls.private_key_pem = key_;
-      // As kube-apiserver does when it is given no CA for kubelets: their certificates are of their own making.
+      // As kube-apiserver does when it is given no CA for kubelets: their certificates are of their own
+      // making.
       options.tls.insecure_skip_verify = true;
       FLYBALL_ASSIGN(auto made, net::NewHttpClient(options));
       transport = std::move(made);

@@ -1,0 +1,13 @@
+// `flyball controllers`, `flyball scheduler`, `flyball node`: the parts of a cluster as processes of their
+// own, over HTTPS.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace flyball::cli {
+
+void AddComponentCommands(CLI::App& app, int& exit_code);
+
+}  // namespace flyball::cli
