@@ -23,7 +23,8 @@ struct Flags {
 Result<Client> Connect(const Flags& flags, const Runtime& runtime, const std::string& agent) {
   FLYBALL_ASSIGN(ClientConfig config, LoadConfig({.path = flags.kubeconfig}));
   config.rest.user_agent = agent;
-  return NewClient(config, runtime);
+  FLYBALL_ASSIGN(auto rest, NewRestClient(config, runtime));
+  return Client(std::move(rest));
 }
 
 // The CA of the cluster, as the kubeconfig has it: what is published to namespaces, and whose clients a node
