@@ -1,0 +1,85 @@
+// PodScheduler: the loop behind AddScheduler.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "api/types/apps.h"
+#include "base/executor.h"
+#include "controller/event_recorder.h"
+#include "controller/manager.h"
+#include "scheduler/cluster.h"
+#include "scheduler/placement.h"
+#include "scheduler/preemption.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/scheduling_queue.h"
+
+namespace flyball::scheduler {
+
+// Thread-safe on the outside; everything private runs on its strand. Owned by shared_ptr: callbacks of calls
+// under way hold weak ones.
+class PodScheduler : public std::enable_shared_from_this<PodScheduler> {
+ public:
+  PodScheduler(Manager& manager, SchedulerOptions options);
+
+  // Listens to informers; decides nothing yet.
+  void Connect();
+  // Begins once the handlers have heard of everything there is; ends with the token.
+  void Start(std::stop_token stop);
+
+ private:
+  using PodPtr = std::shared_ptr<const Pod>;
+  using NodePtr = std::shared_ptr<const Node>;
+
+  void OnStrand(UniqueFunction<void(PodScheduler&)> fn);
+
+  void ListenToPods();
+  void ListenToNodes();
+  void ListenToNamespaces();
+  void BeginWhenSynced();
+
+  void PodChanged(const PodPtr& old_pod, const PodPtr& pod);
+  void PodGone(const PodPtr& pod);
+  void AssignedChanged(const PodPtr& old_pod, const PodPtr& pod);
+  void WaitingChanged(const PodPtr& old_pod, const PodPtr& pod);
+  void NodeChanged(const NodePtr& old_node, const NodePtr& node);
+  void RoomMade(const std::string& node);
+
+  // Posts the loop if there is something to do and it is not posted.
+  void Pump();
+  void RunSome();
+  void Try(const SchedulingQueue::Entry& entry);
+  api::Optional<LabelSelector> GroupOf(const Pod& pod) const;
+  void Bind(const PodInfoPtr& pod, const std::string& node);
+  void BindDone(const PodInfoPtr& pod, const std::string& node, const Status& status);
+  void NoPlace(const PodInfoPtr& pod, const Snapshot& snapshot, const Placement& placement);
+  void Evict(const PodInfoPtr& pod, const PreemptionResult& result);
+  void ReportUnschedulable(const Pod& pod, const std::string& message, const std::string& nominated);
+  void ArmTimer();
+
+  SteadyTime Now() const { return strand_.clock().Steady(); }
+
+  const SchedulerOptions options_;
+  const Client client_;
+  InformerFactory& informers_;
+  Random& random_;
+  Strand strand_;
+  EventRecorder recorder_;
+  const Lister<Service> services_;
+  const Lister<ReplicaSet> replica_sets_;
+  const Lister<StatefulSet> stateful_sets_;
+  const Lister<PodDisruptionBudget> budgets_;
+  std::vector<std::shared_ptr<HandlerRegistration>> handlers_;
+
+  Cluster cluster_;
+  SchedulingQueue queue_;
+  std::stop_token stop_;
+  bool running_ = false, posted_ = false;
+  std::size_t start_ = 0;
+  TimerId timer_ = kNoTimer;
+  SteadyTime timer_at_{};
+};
+
+}  // namespace flyball::scheduler

@@ -1,0 +1,25 @@
+// The scheduler: gives every pod without a node the best node there is (upstream: kube-scheduler).
+//
+// Flow: informers feed the Cluster (what is where) and the SchedulingQueue (who waits). One pod at a time is
+// taken from the queue and Place decides. If there is a node the pod is assumed to be there at once, so that
+// the next decision counts it, and the binding is sent without waiting for the answer. If there is none, the
+// pod's PodScheduled condition and an event say why, pods of lower priority may be evicted for it, and it
+// waits until something changes that could help.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "controller/manager.h"
+
+namespace flyball::scheduler {
+
+struct SchedulerOptions {
+  // Only pods whose spec.schedulerName this is.
+  std::string scheduler_name = "default-scheduler";
+};
+
+// Makes the manager run a scheduler while it leads. Call before Manager::Start.
+Status AddScheduler(Manager& manager, const SchedulerOptions& options = {});
+
+}  // namespace flyball::scheduler

@@ -1,0 +1,146 @@
+// The scheduler on virtual time against the real API server.
+#include "scheduler/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include "base/sim_executor.h"
+#include "client/client.h"
+#include "json/json.h"
+#include "server/api_server.h"
+#include "store/memory_store.h"
+
+namespace flyball::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SchedulerTest : public ::testing::Test {
+ protected:
+  SchedulerTest()
+      : executor_(1),
+        store_(store::NewMemoryStore(executor_)),
+        server_(*server::ApiServer::Make({.disable_admission = {"ServiceAccount", "TaintNodesByCondition"}},
+                                         *store_, executor_, executor_.random(), metrics_)),
+        runtime_{
+            .executor = executor_, .random = executor_.random(), .metrics = metrics_, .may_block = false},
+        client_(std::make_shared<RestClient>(
+            server_->InProcess({.name = "admin", .groups = {"system:masters", "system:authenticated"}}),
+            runtime_)),
+        manager_(std::make_unique<Manager>(client_, ManagerOptions{.name = "scheduler"})) {
+    EXPECT_TRUE(AddScheduler(*manager_));
+    EXPECT_TRUE(manager_->Start());
+    executor_.RunFor(1s);
+  }
+  ~SchedulerTest() override {
+    manager_->Stop();
+    executor_.RunFor(1min);
+    manager_.reset();
+    server_->Stop();
+    executor_.RunFor(1min);
+  }
+
+  void MakeNode(const std::string& name, const char* cpu) {
+    Node node{.metadata = {.name = name, .labels = {{"kubernetes.io/hostname", name}}}};
+    node.status.capacity = {{"cpu", *api::Quantity::Parse(cpu)},
+                            {"memory", *api::Quantity::Parse("8Gi")},
+                            {"pods", *api::Quantity::Parse("1000")}};
+    node.status.allocatable = node.status.capacity;
+    const auto made = client_.Create(node);
+    ASSERT_TRUE(made) << made.error().ToString();
+  }
+  void MakePod(const std::string& name, const char* cpu, const std::string& scheduler = {}) {
+    Pod pod{.metadata = {.name = name, .namespace_ = "default"}};
+    pod.spec.scheduler_name = scheduler;
+    pod.spec.containers = {{.name = "c", .image = "host", .command = {"sleep"}}};
+    pod.spec.containers[0].resources.requests = {{"cpu", *api::Quantity::Parse(cpu)}};
+    const auto made = client_.Create(pod);
+    ASSERT_TRUE(made) << made.error().ToString();
+  }
+  Pod Get(const std::string& name) {
+    auto pod = client_.Get<Pod>("default", name);
+    EXPECT_TRUE(pod) << pod.error().ToString();
+    return pod ? *pod : Pod{};
+  }
+  std::vector<std::string> Events(const std::string& reason) {
+    std::vector<std::string> messages;
+    const auto events = client_.Dynamic({"", "v1", "Event", "events", true}).List("default");
+    EXPECT_TRUE(events);
+    for (const json::Value& event : events->items)
+      if (event["reason"].string_or("") == reason) messages.emplace_back(event["message"].string_or(""));
+    return messages;
+  }
+
+  SimExecutor executor_;
+  Metrics metrics_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<server::ApiServer> server_;
+  Runtime runtime_;
+  Client client_;
+  std::unique_ptr<Manager> manager_;
+};
+
+TEST_F(SchedulerTest, BindsAPodAndSaysSo) {
+  MakeNode("n1", "4");
+  MakePod("p", "1");
+  executor_.RunFor(1s);
+  EXPECT_EQ(Get("p").spec.node_name, "n1");
+  EXPECT_EQ(Events("Scheduled"), std::vector<std::string>{"Successfully assigned default/p to n1"});
+}
+
+TEST_F(SchedulerTest, LeavesOtherSchedulersPodsAlone) {
+  MakeNode("n1", "4");
+  MakePod("p", "1", "another");
+  executor_.RunFor(1s);
+  EXPECT_EQ(Get("p").spec.node_name, "");
+}
+
+TEST_F(SchedulerTest, DoesNotBookTheSameRoomTwice) {
+  MakeNode("n1", "2");
+  MakeNode("n2", "2");
+  for (const char* name : {"a", "b", "c", "d", "e"}) MakePod(name, "1");
+  executor_.RunFor(1s);
+  std::map<std::string, int> on;
+  for (const char* name : {"a", "b", "c", "d", "e"}) ++on[Get(name).spec.node_name];
+  EXPECT_EQ(on, (std::map<std::string, int>{{"n1", 2}, {"n2", 2}, {"", 1}}));
+}
+
+TEST_F(SchedulerTest, SaysWhyAPodFitsNowhereAndPlacesItOnceItDoes) {
+  MakeNode("n1", "1");
+  MakePod("big", "2");
+  executor_.RunFor(1s);
+  const Pod pod = Get("big");
+  ASSERT_FALSE(pod.status.conditions.empty());
+  EXPECT_EQ(pod.status.conditions[0].type, "PodScheduled");
+  EXPECT_EQ(pod.status.conditions[0].status, "False");
+  EXPECT_EQ(pod.status.conditions[0].reason, "Unschedulable");
+  EXPECT_TRUE(pod.status.conditions[0].message.starts_with("0/1 nodes are available: 1 Insufficient cpu."));
+  EXPECT_EQ(Events("FailedScheduling").size(), 1u);
+
+  MakeNode("n2", "4");
+  executor_.RunFor(1s);
+  EXPECT_EQ(Get("big").spec.node_name, "n2");
+}
+
+TEST_F(SchedulerTest, WakesAPodWhenRoomIsMade) {
+  MakeNode("n1", "1");
+  MakePod("first", "1");
+  executor_.RunFor(1s);
+  MakePod("second", "1");
+  executor_.RunFor(1s);
+  EXPECT_EQ(Get("second").spec.node_name, "");
+  ASSERT_TRUE(client_.Delete<Pod>("default", "first", {.grace_period_seconds = 0}));
+  executor_.RunFor(1s);
+  EXPECT_EQ(Get("second").spec.node_name, "n1");
+}
+
+TEST_F(SchedulerTest, PlacesFiveHundredPods) {
+  for (int i = 0; i < 10; ++i) MakeNode("n" + std::to_string(i), "64");
+  for (int i = 0; i < 500; ++i) MakePod("p" + std::to_string(i), "100m");
+  executor_.RunFor(1s);
+  const auto pods = client_.List<Pod>("default");
+  ASSERT_TRUE(pods);
+  for (const Pod& pod : pods->items) EXPECT_NE(pod.spec.node_name, "") << pod.metadata.name;
+}
+
+}  // namespace
+}  // namespace flyball::scheduler
