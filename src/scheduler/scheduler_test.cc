@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/types/core.h"
 #include "base/sim_executor.h"
 #include "client/client.h"
 #include "json/json.h"
@@ -106,6 +107,7 @@ TEST_F(SchedulerTest, DoesNotBookTheSameRoomTwice) {
 
 TEST_F(SchedulerTest, SaysWhyAPodFitsNowhereAndPlacesItOnceItDoes) {
   MakeNode("n1", "1");
+  executor_.RunFor(1s);
   MakePod("big", "2");
   executor_.RunFor(1s);
   const Pod pod = Get("big");
