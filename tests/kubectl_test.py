@@ -13,7 +13,9 @@ data: {a: "1", b: "1"}
 NETWORK = '''
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: networks.sample.k8s.io}
+metadata:
+  name: networks.sample.k8s.io
+  annotations: {api-approved.kubernetes.io: "unapproved, a sample"}
 spec:
   group: sample.k8s.io
   scope: Namespaced
