@@ -6,11 +6,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <vector>
+#include <functional>
+#include <string>
 
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/hash_index.h"
+#include "client/kind_ref.h"
 
 namespace flyball {
+
+// How keys are hashed: texts and object keys by HashText, anything else as std does.
+template <typename Key>
+struct KeyHash : std::hash<Key> {};
+template <>
+struct KeyHash<std::string> {
+  std::size_t operator()(const std::string& key) const { return HashText(key); }
+};
+template <>
+struct KeyHash<ObjectKey> {
+  std::size_t operator()(const ObjectKey& key) const { return HashText(key.name, HashText(key.ns)); }
+};
 
 // Fresh changes are kNormal; objects of an initial list and resyncs are kLow, so that they do not delay them.
 enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
@@ -24,48 +40,34 @@ class KeyTable {
 
   struct Node {
     Key key{};
-    std::size_t hash = 0;
-    Node* chain = nullptr;  // next with the same bucket, or next free
-    Node* prev = nullptr;   // in line
-    Node* next = nullptr;
-    SteadyTime stamp{};  // when it was queued, then when it was taken
+    std::uint32_t hash = 0, number = 0;
+    Node* prev = nullptr;  // in line
+    Node* next = nullptr;  // ... or among the free ones
+    SteadyTime stamp{};    // when it was queued, then when it was taken
     Priority priority = Priority::kNormal;
     bool dirty = false;
     bool processing = false;
   };
 
-  KeyTable() : buckets_(kMinBuckets) {}
-
-  Node* Find(const Key& key) const {
-    const std::size_t hash = Mix(Hash()(key));
-    for (Node* n = buckets_[hash & (buckets_.size() - 1)]; n; n = n->chain)
-      if (n->hash == hash && n->key == key) return n;
-    return nullptr;
-  }
+  // Null if absent.
+  Node* Find(const Key& key) { return Find(key, HashOf(key)); }
 
   Node* FindOrInsert(const Key& key) {
-    const std::size_t hash = Mix(Hash()(key));
-    for (Node* n = buckets_[hash & (buckets_.size() - 1)]; n; n = n->chain)
-      if (n->hash == hash && n->key == key) return n;
-    if (size_ == buckets_.size()) Grow();
-    Node* node = NewNode();
+    const std::uint32_t hash = HashOf(key);
+    Node* node = Find(key, hash);
+    if (node) return node;
+    node = NewNode();
     node->key = key;
     node->hash = hash;
-    Node*& bucket = buckets_[hash & (buckets_.size() - 1)];
-    node->chain = bucket;
-    bucket = node;
-    ++size_;
+    index_.Insert(hash, node->number);
     return node;
   }
 
   // Requires that the node is in no line.
   void Erase(Node* node) {
-    Node** link = &buckets_[node->hash & (buckets_.size() - 1)];
-    while (*link != node) link = &(*link)->chain;
-    *link = node->chain;
-    --size_;
+    index_.Erase(node->hash, node->number);
     node->dirty = node->processing = false;
-    node->chain = free_;
+    node->next = free_;
     free_ = node;
   }
 
@@ -104,16 +106,19 @@ class KeyTable {
   std::size_t queued() const { return queued_; }
 
  private:
-  static constexpr std::size_t kMinBuckets = 64;
   struct Line {
     Node* first = nullptr;
     Node* last = nullptr;
   };
 
   // Spreads hashes that differ only in their high bits (std::hash of integers is the identity).
-  static std::size_t Mix(std::size_t h) {
-    h *= 0x9e3779b97f4a7c15ull;
-    return h ^ (h >> 32);
+  static std::uint32_t HashOf(const Key& key) {
+    return static_cast<std::uint32_t>((Hash()(key) * 0x9e3779b97f4a7c15ull) >> 32);
+  }
+
+  Node* Find(const Key& key, std::uint32_t hash) {
+    const std::uint32_t number = index_.Find(hash, [&](std::uint32_t n) { return nodes_[n].key == key; });
+    return number == HashIndex::kNone ? nullptr : &nodes_[number];
   }
 
   void Unlink(Node* node) {
@@ -124,31 +129,21 @@ class KeyTable {
   }
 
   Node* NewNode() {
-    if (!free_) return &nodes_.emplace_back();
+    if (!free_) {
+      nodes_.emplace_back();
+      nodes_.back().number = static_cast<std::uint32_t>(nodes_.size() - 1);
+      return &nodes_.back();
+    }
     Node* node = free_;
-    free_ = node->chain;
+    free_ = node->next;
     return node;
   }
 
-  void Grow() {
-    std::vector<Node*> bigger(buckets_.size() * 2);
-    for (Node* node : buckets_) {
-      while (node) {
-        Node* following = node->chain;
-        Node*& bucket = bigger[node->hash & (bigger.size() - 1)];
-        node->chain = bucket;
-        bucket = node;
-        node = following;
-      }
-    }
-    buckets_ = std::move(bigger);
-  }
-
-  std::vector<Node*> buckets_;
+  HashIndex index_;
   std::deque<Node> nodes_;
   Node* free_ = nullptr;
   std::array<Line, 3> lines_;
-  std::size_t size_ = 0, queued_ = 0;
+  std::size_t queued_ = 0;
   unsigned takes_ = 0;
 };
 

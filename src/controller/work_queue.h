@@ -8,6 +8,7 @@
 // blocks for code that wants its own threads.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "base/executor.h"
+#include "base/light_mutex.h"
 #include "base/metrics.h"
 #include "base/mutex.h"
 #include "base/unique_function.h"
@@ -33,7 +35,7 @@ struct WorkQueueOptions {
 };
 
 // Thread-safe. May be destroyed while timers of delayed adds are pending; not while somebody is in Get.
-template <typename Key, typename Hash = std::hash<Key>>
+template <typename Key, typename Hash = KeyHash<Key>>
 class WorkQueue {
  public:
   explicit WorkQueue(Executor& executor, WorkQueueOptions options = {})
@@ -85,7 +87,7 @@ class WorkQueue {
 
     void Add(const Key& key, Priority priority) {
       {
-        MutexLock lock(mu);
+        LightLock lock(mu);
         if (shutting_down) return;
         Node* node = table.FindOrInsert(key);
         if (node->dirty) {
@@ -98,6 +100,14 @@ class WorkQueue {
         if (node->processing) return;
         table.Enqueue(node);
         metrics.Queued(node->stamp, table.queued());
+      }
+      Announce();
+    }
+
+    // A key can be taken.
+    void Announce() {
+      if (waiting.load() > 0) {
+        MutexLock lock(wait_mu);
         available.NotifyOne();
       }
       if (ready) ready();
@@ -113,18 +123,30 @@ class WorkQueue {
       return node->key;
     }
     std::optional<Key> TryGet() {
-      MutexLock lock(mu);
+      LightLock lock(mu);
       return TakeLocked();
     }
     std::optional<Key> Get() {
-      MutexLock lock(mu);
-      while (table.queued() == 0 && !shutting_down) available.Wait(mu);
-      return TakeLocked();
+      for (;;) {
+        {
+          LightLock lock(mu);
+          if (table.queued() > 0 || shutting_down) return TakeLocked();
+        }
+        // Counted as waiting before looking again: whoever adds after that look sees the count.
+        MutexLock lock(wait_mu);
+        ++waiting;
+        if (IsIdle()) available.Wait(wait_mu);
+        --waiting;
+      }
+    }
+    bool IsIdle() {
+      LightLock lock(mu);
+      return table.queued() == 0 && !shutting_down;
     }
 
     void Done(const Key& key) {
       {
-        MutexLock lock(mu);
+        LightLock lock(mu);
         Node* node = table.Find(key);
         if (!node || !node->processing) return;
         node->processing = false;
@@ -136,15 +158,14 @@ class WorkQueue {
         }
         table.Enqueue(node);
         metrics.Queued(node->stamp, table.queued());
-        available.NotifyOne();
       }
-      if (ready) ready();
+      Announce();
     }
 
     void AddAfter(const std::shared_ptr<State>& self, const Key& key, Duration delay, Priority priority) {
       const SteadyTime when = executor.clock().Steady() + delay;
-      MutexLock lock(mu);
-      if (shutting_down) return;
+      MutexLock lock(delay_mu);
+      if (is_shutting_down()) return;
       const auto known = delayed_at.find(key);
       if (known != delayed_at.end()) {
         if (known->second->first <= when) return;
@@ -157,7 +178,7 @@ class WorkQueue {
     }
 
     // One timer, for the earliest.
-    void ArmTimer(const std::shared_ptr<State>& self) REQUIRES(mu) {
+    void ArmTimer(const std::shared_ptr<State>& self) REQUIRES(delay_mu) {
       if (delayed.empty()) return;
       const SteadyTime first = delayed.begin()->first;
       if (timer != kNoTimer) {
@@ -173,7 +194,7 @@ class WorkQueue {
     void AddDue(const std::shared_ptr<State>& self) {
       std::vector<std::pair<Key, Priority>> due;
       {
-        MutexLock lock(mu);
+        MutexLock lock(delay_mu);
         timer = kNoTimer;
         const SteadyTime now = executor.clock().Steady();
         while (!delayed.empty() && delayed.begin()->first <= now) {
@@ -187,24 +208,30 @@ class WorkQueue {
     }
 
     void ShutDown() {
-      MutexLock lock(mu);
-      shutting_down = true;
-      delayed.clear();
-      delayed_at.clear();
-      if (timer != kNoTimer) executor.Cancel(timer);
-      timer = kNoTimer;
+      {
+        LightLock lock(mu);
+        shutting_down = true;
+      }
+      {
+        MutexLock lock(delay_mu);
+        delayed.clear();
+        delayed_at.clear();
+        if (timer != kNoTimer) executor.Cancel(timer);
+        timer = kNoTimer;
+      }
+      MutexLock lock(wait_mu);
       available.NotifyAll();
     }
     bool is_shutting_down() {
-      MutexLock lock(mu);
+      LightLock lock(mu);
       return shutting_down;
     }
     std::size_t size() {
-      MutexLock lock(mu);
+      LightLock lock(mu);
       return table.queued();
     }
     std::size_t processing_count() {
-      MutexLock lock(mu);
+      LightLock lock(mu);
       return in_process;
     }
 
@@ -214,15 +241,21 @@ class WorkQueue {
     QueueMetrics metrics;
     RateLimiter<Key, Hash> limiter;
     Closure ready;
-    Mutex mu;
-    CondVar available;
+    LightMutex mu;
     Table table GUARDED_BY(mu);
     std::size_t in_process GUARDED_BY(mu) = 0;
     bool shutting_down GUARDED_BY(mu) = false;
-    Delayed delayed GUARDED_BY(mu);
-    std::unordered_map<Key, typename Delayed::iterator, Hash> delayed_at GUARDED_BY(mu);
-    TimerId timer GUARDED_BY(mu) = kNoTimer;
-    SteadyTime timer_at GUARDED_BY(mu){};
+
+    // Of those who block in Get.
+    Mutex wait_mu;
+    CondVar available;
+    std::atomic<int> waiting = 0;
+
+    Mutex delay_mu;
+    Delayed delayed GUARDED_BY(delay_mu);
+    std::unordered_map<Key, typename Delayed::iterator, Hash> delayed_at GUARDED_BY(delay_mu);
+    TimerId timer GUARDED_BY(delay_mu) = kNoTimer;
+    SteadyTime timer_at GUARDED_BY(delay_mu){};
   };
 
   const std::shared_ptr<State> state_;

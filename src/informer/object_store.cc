@@ -1,11 +1,15 @@
 #include "informer/object_store.h"
 
 #include <algorithm>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/hash.h"
+#include "base/hash_index.h"
+#include "base/light_mutex.h"
 
 namespace flyball {
 namespace {
@@ -32,18 +36,28 @@ struct Membership {
 
 struct Node {
   std::string key;
-  ObjectPtr object;
-  std::uint32_t position = 0;    // in State::all
+  ObjectPtr object;              // null: a free node
+  std::uint32_t hash = 0;        // of the key
+  std::uint32_t number = 0;      // its place in State::slab
   Membership by_namespace;       // every object has exactly one
   std::vector<Membership> more;  // of user-defined indexes
+};
+
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return HashText(text); }
 };
 
 struct Index {
   std::string name;
   ObjectStore::IndexFn fn;
-  // std::map: buckets must not move.
-  std::map<std::string, Bucket, std::less<>> buckets;
+  // Nodes of the map do not move.
+  std::unordered_map<std::string, Bucket, TextHash, std::equal_to<>> buckets;
 };
+
+std::uint32_t HashKey(std::string_view key) {
+  return static_cast<std::uint32_t>(HashText(key));
+}
 
 Membership& MemberOf(Node& node, std::int32_t member) {
   return member == kNamespaceMember ? node.by_namespace : node.more[static_cast<std::size_t>(member)];
@@ -108,52 +122,55 @@ std::string KeyOf(const MetaView& meta) {
 struct ObjectStore::State {
   explicit State(const ObjectType& t) : type(t) { namespaces.name = kNamespaceIndex; }
 
-  Node* Find(std::string_view key) REQUIRES(mu) {
-    const auto it = nodes.find(key);
-    return it == nodes.end() ? nullptr : it->second;
+  Node* Find(std::string_view key) REQUIRES(mu) { return Find(key, HashKey(key)); }
+  Node* Find(std::string_view key, std::uint32_t hash) REQUIRES(mu) {
+    const std::uint32_t number = keys.Find(hash, [&](std::uint32_t n) { return slab[n].key == key; });
+    return number == HashIndex::kNone ? nullptr : &slab[number];
   }
 
   ObjectPtr Put(std::string_view key, ObjectPtr object) REQUIRES(mu) {
-    Node* node = Find(key);
-    if (!node) {
-      node = Insert(key);
-      node->object = std::move(object);
-      Join(BucketOf(namespaces, type.meta(node->object.get()).ns), *node, kNamespaceMember);
-      Reindex(*node);
-      return nullptr;
+    const std::uint32_t hash = HashKey(key);
+    Node* node = Find(key, hash);
+    if (node) {
+      object.swap(node->object);
+      if (!indexes.empty()) Reindex(*node);
+      return object;
     }
-    ObjectPtr previous = std::exchange(node->object, std::move(object));
+    node = NewNode();
+    node->key = key;
+    node->hash = hash;
+    node->object = std::move(object);
+    keys.Insert(hash, node->number);
+    ++count;
+    Join(BucketOf(namespaces, type.meta(node->object.get()).ns), *node, kNamespaceMember);
     if (!indexes.empty()) Reindex(*node);
-    return previous;
+    return nullptr;
   }
 
-  Node* Insert(std::string_view key) REQUIRES(mu) {
-    Node* node;
-    if (free.empty()) {
-      node = &slab.emplace_back();
-    } else {
-      node = free.back();
+  Node* NewNode() REQUIRES(mu) {
+    if (!free.empty()) {
+      Node* node = free.back();
       free.pop_back();
+      return node;
     }
-    node->key = key;
-    node->position = static_cast<std::uint32_t>(all.size());
-    all.push_back(node);
-    nodes.emplace(node->key, node);
+    Node* node = &slab.emplace_back();
+    node->number = static_cast<std::uint32_t>(slab.size() - 1);
     return node;
   }
 
   ObjectPtr Remove(std::string_view key) REQUIRES(mu) {
     Node* node = Find(key);
-    if (!node) return nullptr;
-    nodes.erase(nodes.find(key));
-    Leave(namespaces, node->by_namespace);
-    while (!node->more.empty()) LeaveMore(*node, node->more.size() - 1);
-    all.back()->position = node->position;
-    all[node->position] = all.back();
-    all.pop_back();
-    free.push_back(node);
-    node->key = {};
-    return std::exchange(node->object, nullptr);
+    return node ? Remove(*node) : nullptr;
+  }
+
+  ObjectPtr Remove(Node& node) REQUIRES(mu) {
+    keys.Erase(node.hash, node.number);
+    --count;
+    Leave(namespaces, node.by_namespace);
+    while (!node.more.empty()) LeaveMore(node, node.more.size() - 1);
+    free.push_back(&node);
+    node.key.clear();
+    return std::exchange(node.object, nullptr);
   }
 
   // Leaves the bucket of one of the user-defined indexes; the last membership takes the place of the one
@@ -199,11 +216,11 @@ struct ObjectStore::State {
   }
 
   const ObjectType& type;
-  Mutex mu;
-  boost::unordered_flat_map<std::string_view, Node*> nodes GUARDED_BY(mu);
+  LightMutex mu;
+  HashIndex keys GUARDED_BY(mu);
   std::deque<Node> slab GUARDED_BY(mu);
   std::vector<Node*> free GUARDED_BY(mu);
-  std::vector<Node*> all GUARDED_BY(mu);
+  std::size_t count GUARDED_BY(mu) = 0;
   Index namespaces GUARDED_BY(mu);
   std::vector<std::unique_ptr<Index>> indexes GUARDED_BY(mu);
   std::vector<std::string> scratch GUARDED_BY(mu);
@@ -214,46 +231,44 @@ ObjectStore::ObjectStore(const ObjectType& type) : state_(std::make_unique<State
 ObjectStore::~ObjectStore() = default;
 
 Status ObjectStore::AddIndex(std::string name, IndexFn fn) {
-  MutexLock lock(state_->mu);
+  LightLock lock(state_->mu);
   if (state_->FindIndex(name))
     return Unexpected(Error(Reason::kAlreadyExists, "there is an index \"" + name + "\" already"));
   state_->indexes.push_back(std::make_unique<Index>(Index{std::move(name), std::move(fn), {}}));
-  for (Node* node : state_->all) state_->Reindex(*node);
+  for (Node& node : state_->slab)
+    if (node.object) state_->Reindex(node);
   return {};
 }
 
 ObjectPtr ObjectStore::Put(std::string_view key, ObjectPtr object) {
-  MutexLock lock(state_->mu);
+  LightLock lock(state_->mu);
   return state_->Put(key, std::move(object));
 }
 
 ObjectPtr ObjectStore::Remove(std::string_view key) {
-  MutexLock lock(state_->mu);
+  LightLock lock(state_->mu);
   return state_->Remove(key);
 }
 
 ObjectStore::Replaced ObjectStore::Replace(const std::vector<Item>& items) {
   Replaced result;
   result.previous.reserve(items.size());
-  boost::unordered_flat_map<std::string_view, bool> wanted;
+  std::unordered_set<std::string_view, TextHash> wanted;
   wanted.reserve(items.size());
-  for (const Item& item : items) wanted.emplace(item.key, true);
+  for (const Item& item : items) wanted.insert(item.key);
 
-  MutexLock lock(state_->mu);
-  std::vector<std::string> gone;
-  for (const Node* node : state_->all)
-    if (!wanted.contains(node->key)) gone.push_back(node->key);
-  for (std::string& key : gone) {
-    ObjectPtr object = state_->Remove(key);
-    result.removed.push_back({std::move(key), std::move(object)});
+  LightLock lock(state_->mu);
+  for (Node& node : state_->slab) {
+    if (!node.object || wanted.contains(node.key)) continue;
+    std::string key = node.key;
+    result.removed.push_back({std::move(key), state_->Remove(node)});
   }
-  state_->nodes.reserve(items.size());
   for (const Item& item : items) result.previous.push_back(state_->Put(item.key, item.object));
   return result;
 }
 
 ObjectPtr ObjectStore::Get(std::string_view key) const {
-  MutexLock lock(state_->mu);
+  LightLock lock(state_->mu);
   const Node* node = state_->Find(key);
   return node ? node->object : nullptr;
 }
@@ -264,23 +279,25 @@ ObjectPtr ObjectStore::Get(std::string_view ns, std::string_view name) const {
 
 std::vector<ObjectPtr> ObjectStore::List() const {
   std::vector<ObjectPtr> objects;
-  MutexLock lock(state_->mu);
-  objects.reserve(state_->all.size());
-  for (const Node* node : state_->all) objects.push_back(node->object);
+  LightLock lock(state_->mu);
+  objects.reserve(state_->count);
+  for (const Node& node : state_->slab)
+    if (node.object) objects.push_back(node.object);
   return objects;
 }
 
 std::vector<ObjectStore::Item> ObjectStore::Items() const {
   std::vector<Item> items;
-  MutexLock lock(state_->mu);
-  items.reserve(state_->all.size());
-  for (const Node* node : state_->all) items.push_back({node->key, node->object});
+  LightLock lock(state_->mu);
+  items.reserve(state_->count);
+  for (const Node& node : state_->slab)
+    if (node.object) items.push_back({node.key, node.object});
   return items;
 }
 
 std::vector<ObjectPtr> ObjectStore::ByIndex(std::string_view name, std::string_view value) const {
   std::vector<ObjectPtr> objects;
-  MutexLock lock(state_->mu);
+  LightLock lock(state_->mu);
   const Index* index = state_->FindIndex(name);
   if (!index) return objects;
   const auto bucket = index->buckets.find(value);
@@ -292,15 +309,15 @@ std::vector<ObjectPtr> ObjectStore::ByIndex(std::string_view name, std::string_v
 
 std::vector<std::string> ObjectStore::IndexValues(std::string_view name) const {
   std::vector<std::string> values;
-  MutexLock lock(state_->mu);
+  LightLock lock(state_->mu);
   if (const Index* index = state_->FindIndex(name))
     for (const auto& [value, bucket] : index->buckets) values.push_back(value);
   return values;
 }
 
 std::size_t ObjectStore::size() const {
-  MutexLock lock(state_->mu);
-  return state_->all.size();
+  LightLock lock(state_->mu);
+  return state_->count;
 }
 
 }  // namespace flyball
