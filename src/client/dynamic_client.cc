@@ -94,11 +94,19 @@ Status MissingName(const KindRef& kind) {
   return Unexpected(BadRequest("a " + kind.kind + " without a name cannot be addressed"));
 }
 
+// A delete that only began: the object stays until its grace period and its finalizers are over, and the
+// answer is its newest version.
+bool IsStillThere(const json::Value& answer) {
+  const json::Value& meta = answer["metadata"];
+  return meta.Find("deletionTimestamp") != nullptr &&
+         (meta["finalizers"].size() > 0 || meta["deletionGracePeriodSeconds"].int_or(0) > 0);
+}
+
 void Report(const std::shared_ptr<WriteObserver>& observer, const KindRef& kind, const json::Value& answer,
             bool deleted) {
   if (!observer || answer["kind"].string_or("") == "Status") return;
   observer->OnWrite(kind, MetaField(answer, "namespace"), MetaField(answer, "name"),
-                    MetaField(answer, "resourceVersion"), deleted);
+                    MetaField(answer, "resourceVersion"), deleted && !IsStillThere(answer));
 }
 
 RestRequest WatchRequest(const KindRef& kind, std::string_view ns, const WatchParams& params) {
