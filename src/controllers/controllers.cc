@@ -3,8 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "controllers/cronjob/cronjob_controller.h"
 #include "controllers/deployment/deployment_controller.h"
+#include "controllers/endpoints/endpoints_controller.h"
+#include "controllers/endpoints/endpointslice_controller.h"
+#include "controllers/gc/garbage_collector.h"
+#include "controllers/job/job_controller.h"
+#include "controllers/namespace/namespace_controller.h"
 #include "controllers/replicaset/replicaset_controller.h"
+#include "controllers/serviceaccount/serviceaccount_controller.h"
 
 namespace flyball::controllers {
 namespace {
@@ -20,9 +27,26 @@ Status WithWorkers(Manager& manager, const ControllersOptions& options) {
   return kAdd(manager, options.workers);
 }
 
+Status AddServiceAccounts(Manager& manager, const ControllersOptions&) {
+  return AddServiceAccountController(manager);
+}
+Status AddRootCa(Manager& manager, const ControllersOptions& options) {
+  return AddRootCaPublisher(manager, options.root_ca_pem);
+}
+
 constexpr std::array kControllers = {
+    Entry{"serviceaccount-controller", "serviceaccount", &AddServiceAccounts},
+    Entry{"root-ca-certificate-publisher-controller", "root-ca-cert-publisher", &AddRootCa},
+    Entry{"namespace-controller", "namespace", &WithWorkers<&AddNamespaceController>},
+    Entry{"garbage-collector-controller", "garbagecollector", &WithWorkers<&AddGarbageCollector>},
     Entry{"replicaset-controller", "replicaset", &WithWorkers<&AddReplicaSetController>},
     Entry{"deployment-controller", "deployment", &WithWorkers<&AddDeploymentController>},
+    Entry{"job-controller", "job", &WithWorkers<&AddJobController>},
+    Entry{"cronjob-controller", "cronjob", &WithWorkers<&AddCronJobController>},
+    Entry{"ttl-after-finished-controller", "ttl-after-finished",
+          &WithWorkers<&AddTtlAfterFinishedController>},
+    Entry{"endpointslice-controller", "endpointslice", &WithWorkers<&AddEndpointSliceController>},
+    Entry{"endpoints-controller", "endpoint", &WithWorkers<&AddEndpointsController>},
 };
 
 const Entry* FindEntry(std::string_view name) {

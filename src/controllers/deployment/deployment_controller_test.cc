@@ -1,5 +1,5 @@
 #include "controllers/deployment/annotations.h"
-#include "controllers/testing/control_plane.h"
+#include "controllers/testing/control_plane_test.h"
 
 namespace flyball::controllers {
 namespace {

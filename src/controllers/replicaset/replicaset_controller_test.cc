@@ -1,4 +1,4 @@
-#include "controllers/testing/control_plane.h"
+#include "controllers/testing/control_plane_test.h"
 
 namespace flyball::controllers {
 namespace {

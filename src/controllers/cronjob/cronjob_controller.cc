@@ -1,0 +1,222 @@
+#include "controllers/cronjob/cronjob_controller.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "api/types/batch.h"
+#include "controller/owner.h"
+#include "controllers/cronjob/cron_schedule.h"
+#include "controllers/objects/owner_index.h"
+#include "controllers/objects/write_status.h"
+
+namespace flyball::controllers {
+namespace {
+
+constexpr char kScheduledTimestamp[] = "batch.kubernetes.io/cronjob-scheduled-timestamp";
+
+using JobPtr = std::shared_ptr<const Job>;
+
+// "Complete", "Failed", or "" if it goes on.
+std::string EndOf(const Job& job) {
+  for (const char* type : {"Complete", "Failed"})
+    if (IsConditionTrue(job.status.conditions, type)) return type;
+  return "";
+}
+
+// One reconcile of one CronJob. Confined to it.
+class CronJobSync {
+ public:
+  CronJobSync(const CronJob& cron, Context& ctx)
+      : cron_(cron),
+        known_(cron.status),
+        ctx_(ctx),
+        jobs_(ControlledBy(ctx.lister<Job>(), cron.metadata.uid)) {}
+
+  Result<Action> Run() {
+    LookAtJobs();
+    FLYBALL_TRY(DeleteHistory());
+    Result<Action> action = Done();
+    if (!IsDeleting(cron_.metadata) && !cron_.spec.suspend.value_or(false)) action = StartIfDue();
+    if (cron_.status != known_) FLYBALL_TRY(WriteStatus(ctx_.client(), cron_));
+    return action;
+  }
+
+ private:
+  // Brings status.active up to date with what the Jobs say.
+  void LookAtJobs() {
+    for (const JobPtr& job : jobs_) {
+      const std::string end = EndOf(*job);
+      if (!IsActive(job->metadata.uid)) {
+        if (end.empty())
+          ctx_.recorder().Warning(
+              cron_, "UnexpectedJob",
+              "Saw a job that the controller did not create or forgot: " + job->metadata.name);
+      } else if (!end.empty()) {
+        Deactivate(job->metadata.uid);
+        ctx_.recorder().Normal(cron_, "SawCompletedJob",
+                               "Saw completed job: " + job->metadata.name + ", condition: " + end);
+      }
+      if (end == "Complete" && job->status.completion_time &&
+          (!cron_.status.last_successful_time ||
+           *cron_.status.last_successful_time < *job->status.completion_time))
+        cron_.status.last_successful_time = job->status.completion_time;
+    }
+    std::erase_if(cron_.status.active, [this](const ObjectReference& ref) {
+      const bool missing = std::none_of(jobs_.begin(), jobs_.end(),
+                                        [&](const JobPtr& job) { return job->metadata.uid == ref.uid; });
+      if (missing) ctx_.recorder().Normal(cron_, "MissingJob", "Active job went missing: " + ref.name);
+      return missing;
+    });
+  }
+
+  bool IsActive(const std::string& uid) const {
+    return std::any_of(cron_.status.active.begin(), cron_.status.active.end(),
+                       [&](const ObjectReference& ref) { return ref.uid == uid; });
+  }
+  void Deactivate(const std::string& uid) {
+    std::erase_if(cron_.status.active, [&](const ObjectReference& ref) { return ref.uid == uid; });
+  }
+
+  Result<Action> StartIfDue() {
+    const auto schedule = CronSchedule::Parse(cron_.spec.schedule);
+    if (!schedule) {
+      ctx_.recorder().Warning(
+          cron_, "UnparseableSchedule",
+          "unparseable schedule: \"" + cron_.spec.schedule + "\" : " + schedule.error().message());
+      return Done();
+    }
+    if (cron_.spec.time_zone && *cron_.spec.time_zone != "Etc/UTC" && *cron_.spec.time_zone != "UTC") {
+      ctx_.recorder().Warning(cron_, "UnknownTimeZone",
+                              "invalid timeZone: \"" + *cron_.spec.time_zone + "\"");
+      return Done();
+    }
+    const auto due = DueTime(*schedule);
+    if (due) FLYBALL_TRY(Start(*due));
+    const auto next = schedule->Next(ctx_.Now());
+    return next ? RequeueAfter(*next - ctx_.Now()) : Done();
+  }
+
+  // The latest time that has passed and has no Job yet. Earlier ones that were missed too are not made up
+  // for.
+  std::optional<TimePoint> DueTime(const CronSchedule& schedule) {
+    const auto latest = schedule.Previous(ctx_.Now());
+    const auto since =
+        cron_.status.last_schedule_time ? cron_.status.last_schedule_time : cron_.metadata.creation_timestamp;
+    if (!latest || (since && *latest <= since->ToTimePoint())) return std::nullopt;
+    if (!cron_.spec.starting_deadline_seconds ||
+        *latest + std::chrono::seconds(*cron_.spec.starting_deadline_seconds) >= ctx_.Now())
+      return latest;
+    ctx_.recorder().Warning(cron_, "MissSchedule",
+                            "Missed scheduled time to start a job: " + api::FormatTime(*latest));
+    return std::nullopt;
+  }
+
+  Status Start(TimePoint due) {
+    if (!cron_.status.active.empty() && cron_.spec.concurrency_policy == "Forbid") {
+      ctx_.recorder().Normal(
+          cron_, "JobAlreadyActive",
+          "Not starting job because prior execution is running and concurrency policy is Forbid");
+      return {};
+    }
+    if (cron_.spec.concurrency_policy == "Replace") FLYBALL_TRY(DeleteActive());
+    auto made = ctx_.client().Create(NewJob(due));
+    if (!made && made.error().Is(Reason::kAlreadyExists)) {
+      // Ours, of an earlier attempt whose status was not written: go on with it.
+      made = ctx_.client().Get<Job>(cron_.metadata.namespace_, NewJob(due).metadata.name);
+      if (made && !IsControlledBy(*made, cron_)) return {};
+    } else if (made) {
+      ctx_.recorder().Normal(cron_, "SuccessfulCreate", "Created job " + made->metadata.name);
+    }
+    if (!made) {
+      if (made.error().HasCause("NamespaceTerminating")) return {};
+      ctx_.recorder().Warning(cron_, "FailedCreate", "Error creating job: " + made.error().message());
+      return Unexpected(made.error());
+    }
+    if (EndOf(*made).empty() && !IsActive(made->metadata.uid)) cron_.status.active.push_back(RefTo(*made));
+    cron_.status.last_schedule_time = api::Time::From(due);
+    return {};
+  }
+
+  // Named by its time: the same time never makes two.
+  Job NewJob(TimePoint due) const {
+    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(due.time_since_epoch()).count();
+    Job job;
+    job.metadata = ChildOf(cron_, cron_.metadata.name + "-" + std::to_string(minutes));
+    job.metadata.labels = cron_.spec.job_template.metadata.labels;
+    job.metadata.annotations = cron_.spec.job_template.metadata.annotations;
+    job.metadata.annotations[kScheduledTimestamp] = api::FormatTime(due);
+    job.spec = cron_.spec.job_template.spec;
+    return job;
+  }
+
+  static ObjectReference RefTo(const Job& job) {
+    ObjectReference ref;
+    ref.kind = "Job";
+    ref.api_version = "batch/v1";
+    ref.namespace_ = job.metadata.namespace_;
+    ref.name = job.metadata.name;
+    ref.uid = job.metadata.uid;
+    ref.resource_version = job.metadata.resource_version;
+    return ref;
+  }
+
+  Status DeleteActive() {
+    for (const JobPtr& job : jobs_) {
+      if (!IsActive(job->metadata.uid)) continue;
+      FLYBALL_TRY(DeleteJob(*job));
+    }
+    return {};
+  }
+
+  Status DeleteHistory() {
+    FLYBALL_TRY(DeleteOldest("Complete", cron_.spec.successful_jobs_history_limit));
+    return DeleteOldest("Failed", cron_.spec.failed_jobs_history_limit);
+  }
+  Status DeleteOldest(const std::string& end, std::optional<std::int32_t> limit) {
+    if (!limit) return {};
+    std::vector<JobPtr> ended;
+    for (const JobPtr& job : jobs_)
+      if (EndOf(*job) == end && !IsDeleting(job->metadata)) ended.push_back(job);
+    std::sort(ended.begin(), ended.end(), [](const JobPtr& a, const JobPtr& b) {
+      return std::pair(a->status.start_time, a->metadata.name) <
+             std::pair(b->status.start_time, b->metadata.name);
+    });
+    for (std::size_t i = 0; i + static_cast<std::size_t>(*limit) < ended.size(); ++i)
+      FLYBALL_TRY(DeleteJob(*ended[i]));
+    return {};
+  }
+
+  Status DeleteJob(const Job& job) {
+    DeleteParams params;
+    params.propagation_policy = "Background";
+    const Status deleted = ctx_.client().Delete(job, params);
+    if (!deleted && !deleted.error().Is(Reason::kNotFound)) return deleted;
+    Deactivate(job.metadata.uid);
+    ctx_.recorder().Normal(cron_, "SuccessfulDelete", "Deleted job " + job.metadata.name);
+    return {};
+  }
+
+  CronJob cron_;  // with the status as this reconcile builds it
+  const CronJobStatus known_;
+  Context& ctx_;
+  const std::vector<JobPtr> jobs_;
+};
+
+}  // namespace
+
+Status AddCronJobController(Manager& manager, int workers) {
+  FLYBALL_TRY(AddOwnerIndex<Job>(manager.informers()));
+  return manager.For<CronJob>()
+      .Named("cronjob-controller")
+      .Owns<Job>()
+      .Workers(workers)
+      .Reconcile([](const CronJob& cron, Context& ctx) -> Result<Action> {
+        auto result = CronJobSync(cron, ctx).Run();
+        if (!result && result.error().Is(Reason::kNotFound)) return Done();
+        return result;
+      });
+}
+
+}  // namespace flyball::controllers

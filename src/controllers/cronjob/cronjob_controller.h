@@ -1,0 +1,11 @@
+// The CronJob controller: makes a Job at each time of a schedule.
+#pragma once
+
+#include "base/result.h"
+#include "controller/manager.h"
+
+namespace flyball::controllers {
+
+Status AddCronJobController(Manager& manager, int workers);
+
+}  // namespace flyball::controllers

@@ -1,0 +1,11 @@
+// The Endpoints controller: the older form of EndpointSlices, one object a Service.
+#pragma once
+
+#include "base/result.h"
+#include "controller/manager.h"
+
+namespace flyball::controllers {
+
+Status AddEndpointsController(Manager& manager, int workers);
+
+}  // namespace flyball::controllers

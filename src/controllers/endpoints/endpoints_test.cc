@@ -1,0 +1,96 @@
+#include "controllers/testing/control_plane_test.h"
+
+namespace flyball::controllers {
+namespace {
+
+constexpr char kService[] = R"(
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: default, labels: {a: b}}
+spec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: http}]}
+)";
+
+class EndpointsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { plane_.StartControllers(); }
+
+  void MakePod(const std::string& name, const std::string& ip, bool ready, int port = 8080) {
+    plane_.Create(
+        "{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+        ", namespace: default, labels: {app: web}}, spec: {nodeName: n1, containers: [{name: c, image: i, "
+        "ports: [{name: http, containerPort: " +
+        std::to_string(port) + "}]}]}}");
+    plane_.MergePatch<Pod>("default", name,
+                           "status: {phase: Running, podIP: " + ip + ", podIPs: [{ip: " + ip +
+                               "}], conditions: [{type: Ready, status: '" + (ready ? "True" : "False") +
+                               "'}]}",
+                           "status");
+  }
+  std::vector<EndpointSlice> Slices() {
+    return plane_.List<EndpointSlice>("default", "kubernetes.io/service-name=web");
+  }
+  testing::ControlPlane plane_;
+};
+
+TEST_F(EndpointsTest, ReadyAndNotReadyPods) {
+  plane_.Create(kService);
+  plane_.Run(1s);
+  ASSERT_EQ(Slices().size(), 1u) << "an empty one, before there are pods";
+  EXPECT_TRUE(Slices()[0].endpoints.empty());
+  EXPECT_TRUE(plane_.Get<Endpoints>("default", "web").subsets.empty());
+  MakePod("p1", "10.1.0.1", true);
+  MakePod("p2", "10.1.0.2", false);
+  plane_.Run(1s);
+  ASSERT_EQ(Slices().size(), 1u);
+  const EndpointSlice slice = Slices()[0];
+  ASSERT_EQ(slice.endpoints.size(), 2u);
+  EXPECT_EQ(slice.address_type, "IPv4");
+  EXPECT_EQ(slice.ports.at(0).port, 8080);
+  int ready = 0;
+  for (const Endpoint& e : slice.endpoints) ready += e.conditions.ready.value_or(false);
+  EXPECT_EQ(ready, 1);
+  const Endpoints endpoints = plane_.Get<Endpoints>("default", "web");
+  ASSERT_EQ(endpoints.subsets.size(), 1u);
+  EXPECT_EQ(endpoints.subsets[0].addresses.at(0).ip, "10.1.0.1");
+  EXPECT_EQ(endpoints.subsets[0].not_ready_addresses.at(0).ip, "10.1.0.2");
+  EXPECT_EQ(endpoints.subsets[0].addresses.at(0).node_name, "n1");
+
+  ASSERT_TRUE(plane_.client->Delete<Pod>("default", "p1"));
+  plane_.Run(1s);
+  for (const Endpoint& e : Slices()[0].endpoints)
+    if (e.target_ref->name == "p1") {
+      EXPECT_FALSE(*e.conditions.ready);
+      EXPECT_TRUE(*e.conditions.serving);
+      EXPECT_TRUE(*e.conditions.terminating);
+    }
+  EXPECT_TRUE(plane_.Get<Endpoints>("default", "web").subsets[0].addresses.empty());
+}
+
+TEST_F(EndpointsTest, NamedPortsThatDifferAreDifferentSlices) {
+  plane_.Create(kService);
+  MakePod("p1", "10.1.0.1", true, 8080);
+  MakePod("p2", "10.1.0.2", true, 9090);
+  plane_.Run(1s);
+  EXPECT_EQ(Slices().size(), 2u);
+  EXPECT_EQ(plane_.Get<Endpoints>("default", "web").subsets.size(), 2u);
+}
+
+TEST_F(EndpointsTest, AHundredToASlice) {
+  plane_.Create(kService);
+  for (int i = 0; i < 130; ++i) MakePod("p" + std::to_string(i), "10.1.1." + std::to_string(i + 1), true);
+  plane_.Run(2s);
+  std::size_t total = 0;
+  for (const EndpointSlice& slice : Slices()) {
+    EXPECT_LE(slice.endpoints.size(), 100u);
+    total += slice.endpoints.size();
+  }
+  EXPECT_EQ(total, 130u);
+  EXPECT_EQ(Slices().size(), 2u);
+  ASSERT_TRUE(plane_.client->Delete<Service>("default", "web"));
+  plane_.Run(2s);
+  EXPECT_TRUE(Slices().empty()) << "collected";
+  EXPECT_FALSE(plane_.Exists<Endpoints>("default", "web"));
+}
+
+}  // namespace
+}  // namespace flyball::controllers

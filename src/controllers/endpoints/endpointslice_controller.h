@@ -1,0 +1,11 @@
+// The EndpointSlice controller: tells everyone where the pods of a Service are.
+#pragma once
+
+#include "base/result.h"
+#include "controller/manager.h"
+
+namespace flyball::controllers {
+
+Status AddEndpointSliceController(Manager& manager, int workers);
+
+}  // namespace flyball::controllers

@@ -1,0 +1,95 @@
+#include "controllers/endpoints/service_backends.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "controller/owner.h"
+#include "controllers/objects/label_match.h"
+#include "controllers/pods/pod_state.h"
+
+namespace flyball::controllers {
+namespace {
+
+std::optional<std::int32_t> ResolvePort(const ServicePort& port, const Pod& pod) {
+  if (!port.target_port.is_string()) return port.target_port.number();
+  for (const Container& container : pod.spec.containers)
+    for (const ContainerPort& known : container.ports)
+      if (known.name == port.target_port.text() && known.protocol == port.protocol)
+        return known.container_port;
+  return std::nullopt;
+}
+
+std::vector<BackendPort> PortsOf(const Service& service, const Pod& pod) {
+  std::vector<BackendPort> ports;
+  for (const ServicePort& port : service.spec.ports)
+    if (const auto number = ResolvePort(port, pod))
+      ports.push_back({port.name, port.protocol, *number, port.app_protocol});
+  std::sort(ports.begin(), ports.end());
+  return ports;
+}
+
+Backend BackendOf(const Service& service, const std::shared_ptr<const Pod>& pod) {
+  Backend backend;
+  backend.pod = pod;
+  backend.ports = PortsOf(service, *pod);
+  backend.serving = IsPodReady(*pod);
+  backend.terminating = IsDeleting(pod->metadata);
+  backend.ready = service.spec.publish_not_ready_addresses || (backend.serving && !backend.terminating);
+  if (!pod->spec.hostname.empty() && pod->spec.subdomain == service.metadata.name)
+    backend.hostname = pod->spec.hostname;
+  return backend;
+}
+
+}  // namespace
+
+bool IsHeadless(const Service& service) {
+  return service.spec.cluster_ip == "None";
+}
+
+bool HasBackends(const Service& service) {
+  return !service.spec.selector.empty() && service.spec.type != "ExternalName";
+}
+
+std::vector<Backend> BackendsOf(const Service& service, const Lister<Pod>& pods) {
+  std::vector<Backend> backends;
+  for (const auto& pod : pods.List(service.metadata.namespace_)) {
+    if (pod->status.pod_ip.empty() || IsPodFinished(*pod)) continue;
+    if (!HasLabels(pod->metadata.labels, service.spec.selector)) continue;
+    backends.push_back(BackendOf(service, pod));
+  }
+  std::sort(backends.begin(), backends.end(), [](const Backend& a, const Backend& b) {
+    return std::pair(a.pod->status.pod_ip, a.pod->metadata.uid) <
+           std::pair(b.pod->status.pod_ip, b.pod->metadata.uid);
+  });
+  return backends;
+}
+
+ObjectReference RefToPod(const Pod& pod) {
+  ObjectReference ref;
+  ref.kind = "Pod";
+  ref.namespace_ = pod.metadata.namespace_;
+  ref.name = pod.metadata.name;
+  ref.uid = pod.metadata.uid;
+  return ref;
+}
+
+std::vector<ObjectKey> ServicesOf(const Lister<Service>& services, const Pod& pod) {
+  std::vector<ObjectKey> keys;
+  for (const auto& service : services.List(pod.metadata.namespace_))
+    if (HasBackends(*service) && HasLabels(pod.metadata.labels, service->spec.selector))
+      keys.push_back({service->metadata.namespace_, service->metadata.name});
+  return keys;
+}
+
+Predicates<Pod> EndpointChanged() {
+  Predicates<Pod> predicates;
+  predicates.create = [](const Pod& pod) { return !pod.status.pod_ip.empty(); };
+  predicates.update = [](const Pod& a, const Pod& b) {
+    return a.status.pod_ip != b.status.pod_ip || a.metadata.labels != b.metadata.labels ||
+           a.status.phase != b.status.phase || IsPodReady(a) != IsPodReady(b) ||
+           IsDeleting(a.metadata) != IsDeleting(b.metadata) || a.metadata.uid != b.metadata.uid;
+  };
+  return predicates;
+}
+
+}  // namespace flyball::controllers

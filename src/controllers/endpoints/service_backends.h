@@ -1,0 +1,47 @@
+// The pods behind a Service, and the ports they are reached at: what both endpoints controllers read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/types/core.h"
+#include "controller/manager.h"
+
+namespace flyball::controllers {
+
+inline constexpr char kHeadlessLabel[] = "service.kubernetes.io/headless";
+
+// A port of a Service as one pod has it.
+struct BackendPort {
+  std::string name, protocol;
+  std::int32_t port = 0;
+  std::optional<std::string> app_protocol;
+  auto operator<=>(const BackendPort&) const = default;
+};
+
+// One pod behind a Service.
+struct Backend {
+  std::shared_ptr<const Pod> pod;
+  std::vector<BackendPort> ports;  // sorted; without those that the pod does not have
+  bool ready = false;              // may get new connections
+  bool serving = false;            // works, even if it is ending
+  bool terminating = false;
+  std::string hostname;  // within the Service's domain; empty if it has none
+};
+
+bool IsHeadless(const Service& service);
+// A Service whose endpoints somebody else keeps, or that has none, is not ours.
+bool HasBackends(const Service& service);
+// Pods that match, have an address and have not ended; by address.
+std::vector<Backend> BackendsOf(const Service& service, const Lister<Pod>& pods);
+ObjectReference RefToPod(const Pod& pod);
+
+// The Services that select a pod.
+std::vector<ObjectKey> ServicesOf(const Lister<Service>& services, const Pod& pod);
+// Changes of a pod that no endpoint shows, such as annotations, are not worth a reconcile.
+Predicates<Pod> EndpointChanged();
+
+}  // namespace flyball::controllers

@@ -1,0 +1,66 @@
+#include "controllers/endpoints/slice_plan.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace flyball::controllers {
+namespace {
+
+// Who an endpoint is: its pod and its address.
+std::string IdentityOf(const Endpoint& endpoint) {
+  return (endpoint.target_ref ? endpoint.target_ref->uid : "") + "/" +
+         (endpoint.addresses.empty() ? "" : endpoint.addresses[0]);
+}
+
+// What the slice holds of `wanted`, as it should be now; what it takes is removed from there.
+EndpointSlice Kept(const EndpointSlice& slice, const EndpointSlice& pattern,
+                   std::map<std::string, Endpoint>& wanted) {
+  EndpointSlice kept = slice;
+  kept.metadata.labels = pattern.metadata.labels;
+  kept.ports = pattern.ports;
+  kept.endpoints.clear();
+  for (const Endpoint& endpoint : slice.endpoints) {
+    const auto found = wanted.find(IdentityOf(endpoint));
+    if (found == wanted.end()) continue;
+    kept.endpoints.push_back(std::move(found->second));
+    wanted.erase(found);
+  }
+  return kept;
+}
+
+void Fill(EndpointSlice& slice, std::map<std::string, Endpoint>& wanted) {
+  while (slice.endpoints.size() < kMaxEndpoints && !wanted.empty()) {
+    slice.endpoints.push_back(std::move(wanted.begin()->second));
+    wanted.erase(wanted.begin());
+  }
+}
+
+}  // namespace
+
+void PlanSlices(const std::vector<std::shared_ptr<const EndpointSlice>>& existing,
+                const EndpointSlice& pattern, std::vector<Endpoint> endpoints, bool keep_one,
+                SlicePlan& plan) {
+  std::map<std::string, Endpoint> wanted;
+  for (Endpoint& endpoint : endpoints) wanted.emplace(IdentityOf(endpoint), std::move(endpoint));
+  std::vector<EndpointSlice> kept;
+  for (const auto& slice : existing) kept.push_back(Kept(*slice, pattern, wanted));
+  bool some = false;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    Fill(kept[i], wanted);
+    const bool needed = !kept[i].endpoints.empty() || (keep_one && !some);
+    some |= needed;
+    if (!needed)
+      plan.remove.push_back(existing[i]);
+    else if (kept[i] != *existing[i])
+      plan.update.push_back(std::move(kept[i]));
+  }
+  while (!wanted.empty() || (keep_one && !some)) {
+    EndpointSlice fresh = pattern;
+    Fill(fresh, wanted);
+    plan.create.push_back(std::move(fresh));
+    some = true;
+  }
+}
+
+}  // namespace flyball::controllers

@@ -1,0 +1,68 @@
+// ObjectGraph: who owns whom, over all kinds, by UID (upstream: the garbage collector's GraphBuilder).
+//
+// A node is observed once its object has come through a watch; an owner that is only known from a reference
+// to it is virtual until then, or until somebody has asked the server and removed it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/types/meta.h"
+#include "base/mutex.h"
+#include "client/unstructured.h"
+
+namespace flyball::controllers {
+
+inline constexpr char kForegroundFinalizer[] = "foregroundDeletion";
+inline constexpr char kOrphanFinalizer[] = "orphan";
+
+struct GraphNode {
+  // Of a virtual node: as the reference says. `ns` is then that of who refers to it.
+  std::string api_version, kind, ns, name, uid;
+  std::shared_ptr<const KindRef> ref;  // null if virtual
+  std::vector<OwnerReference> owners;
+  bool deleting = false;
+  bool foreground = false;  // has the finalizer foregroundDeletion
+  bool orphan = false;      // has the finalizer orphan
+
+  bool is_virtual() const { return ref == nullptr; }
+  bool waits_for_dependents() const { return deleting && foreground; }
+};
+
+// The owner references in an object's metadata.
+std::vector<OwnerReference> OwnersIn(const json::Value& object);
+std::vector<std::string> FinalizersIn(const json::Value& object);
+
+// Thread-safe.
+class ObjectGraph {
+ public:
+  using Uids = std::vector<std::string>;
+
+  // An object was added or changed. What has to be looked at now.
+  Uids Observe(const std::shared_ptr<const KindRef>& kind, const PartialObject& object);
+  // It is gone, or was never there.
+  Uids Remove(const std::string& uid);
+
+  std::optional<GraphNode> Find(const std::string& uid) const;
+  std::vector<GraphNode> DependentsOf(const std::string& uid) const;
+  bool HasDependents(const std::string& uid) const;
+  Uids VirtualNodes() const;
+
+ private:
+  struct Node {
+    GraphNode state;
+    std::set<std::string> dependents;
+  };
+  void Link(const Node& dependent, const OwnerReference& owner, Uids& look_at) REQUIRES(mu_);
+  void Unlink(const Node& dependent, const std::string& owner_uid, Uids& look_at) REQUIRES(mu_);
+  void ReplaceOwners(Node& node, std::vector<OwnerReference> owners, Uids& look_at) REQUIRES(mu_);
+
+  mutable Mutex mu_;
+  std::unordered_map<std::string, Node> nodes_ GUARDED_BY(mu_);
+};
+
+}  // namespace flyball::controllers

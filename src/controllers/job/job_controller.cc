@@ -1,0 +1,83 @@
+#include "controllers/job/job_controller.h"
+
+#include "api/types/batch.h"
+#include "api/types/core.h"
+#include "controller/owner.h"
+#include "controllers/job/job_sync.h"
+#include "controllers/objects/label_match.h"
+#include "controllers/objects/owner_index.h"
+
+namespace flyball::controllers {
+namespace {
+
+// The Job that controls a pod; of an orphan, the one it was made for (to let it go), or any that may adopt
+// it.
+std::vector<ObjectKey> JobsOf(const Lister<Job>& jobs, const Pod& pod) {
+  const std::string& ns = pod.metadata.namespace_;
+  if (const auto owner = ControllerOf(pod)) {
+    if (owner->kind != "Job") return {};
+    return {ObjectKey{ns, std::string(owner->name)}};
+  }
+  std::vector<ObjectKey> keys;
+  if (HasFinalizer(pod.metadata, kJobTracking))
+    if (const auto name = pod.metadata.labels.find(kJobNameLabel); name != pod.metadata.labels.end())
+      keys.push_back({ns, name->second});
+  for (const auto& job : jobs.List(ns))
+    if (job->spec.selector && Matches(*job->spec.selector, pod.metadata.labels))
+      keys.push_back({ns, job->metadata.name});
+  return keys;
+}
+
+Result<Action> Reconcile(const ObjectKey& key, Context& ctx) {
+  const auto job = ctx.lister<Job>().Get(key);
+  FLYBALL_TRY(ReleaseLeftPods(key, job ? job->metadata.uid : "", ctx));
+  if (!job) return Done();
+  // Another controller's business altogether.
+  if (job->spec.managed_by && *job->spec.managed_by != "kubernetes.io/job-controller") return Done();
+  auto result = JobSync(*job, ctx).Run();
+  if (!result && result.error().Is(Reason::kNotFound)) return Done();
+  return result;
+}
+
+std::optional<api::Time> FinishedAt(const Job& job) {
+  for (const JobCondition& condition : job.status.conditions)
+    if ((condition.type == "Complete" || condition.type == "Failed") && condition.status == "True")
+      return condition.last_transition_time;
+  return std::nullopt;
+}
+
+Result<Action> ReconcileTtl(const Job& job, Context& ctx) {
+  const auto finished = FinishedAt(job);
+  if (!job.spec.ttl_seconds_after_finished || !finished || IsDeleting(job.metadata)) return Done();
+  const Duration left =
+      finished->ToTimePoint() + std::chrono::seconds(*job.spec.ttl_seconds_after_finished) - ctx.Now();
+  if (left > Duration::zero()) return RequeueAfter(left);
+  // The cache may be behind: the TTL may have been raised meanwhile.
+  const auto fresh = ctx.client().Get<Job>(job.metadata.namespace_, job.metadata.name);
+  if (!fresh) return fresh.error().Is(Reason::kNotFound) ? Result<Action>(Done()) : Unexpected(fresh.error());
+  if (fresh->spec.ttl_seconds_after_finished != job.spec.ttl_seconds_after_finished) return Requeue();
+  DeleteParams params;
+  params.propagation_policy = "Foreground";
+  params.uid = job.metadata.uid;
+  const Status deleted = ctx.client().Delete(job, params);
+  if (!deleted && !deleted.error().Is(Reason::kNotFound)) return Unexpected(deleted.error());
+  return Done();
+}
+
+}  // namespace
+
+Status AddJobController(Manager& manager, int workers) {
+  FLYBALL_TRY(AddOwnerIndex<Pod>(manager.informers()));
+  const auto jobs = manager.informers().For<Job>().lister();
+  return manager.For<Job>()
+      .Named("job-controller")
+      .Watches<Pod>([jobs](const Pod& pod) { return JobsOf(jobs, pod); })
+      .Workers(workers)
+      .Reconcile(&Reconcile);
+}
+
+Status AddTtlAfterFinishedController(Manager& manager, int workers) {
+  return manager.For<Job>().Named("ttl-after-finished-controller").Workers(workers).Reconcile(&ReconcileTtl);
+}
+
+}  // namespace flyball::controllers

@@ -1,0 +1,13 @@
+// The Job controller: runs pods until enough of them have succeeded. And the TTL controller, which deletes
+// Jobs some time after that.
+#pragma once
+
+#include "base/result.h"
+#include "controller/manager.h"
+
+namespace flyball::controllers {
+
+Status AddJobController(Manager& manager, int workers);
+Status AddTtlAfterFinishedController(Manager& manager, int workers);
+
+}  // namespace flyball::controllers

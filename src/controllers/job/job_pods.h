@@ -1,0 +1,49 @@
+// What a Job makes of its pods: how they count, and what new ones look like.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/types/batch.h"
+#include "api/types/core.h"
+
+namespace flyball::controllers {
+
+inline constexpr char kJobTracking[] = "batch.kubernetes.io/job-tracking";
+inline constexpr char kJobNameLabel[] = "batch.kubernetes.io/job-name";
+inline constexpr char kCompletionIndex[] = "batch.kubernetes.io/job-completion-index";
+inline constexpr char kIndexFailureCount[] = "batch.kubernetes.io/job-index-failure-count";
+
+using PodPtr = std::shared_ptr<const Pod>;
+
+bool IsIndexed(const Job& job);
+bool IsSuspended(const Job& job);
+// The Complete or Failed condition is true.
+bool IsFinished(const Job& job);
+// Pods are replaced when they have failed, not already when they begin to end.
+bool ReplacesOnlyFailed(const Job& job);
+
+// -1 if it has none.
+int IndexOf(const Pod& pod);
+int FailureCountOf(const Pod& pod);
+bool HasFailed(const Pod& pod, const Job& job);
+// When its last container ended, or the best there is to know about that.
+api::Time FinishTime(const Pod& pod, api::Time now);
+
+// What the failure policy says about a failed pod.
+struct FailureVerdict {
+  enum class Action { kCount, kIgnore, kFailIndex, kFailJob };
+  Action action = Action::kCount;
+  std::string message;  // of kFailJob
+};
+FailureVerdict Judge(const Job& job, const Pod& pod);
+
+// "Matched rules at index 0" if the success policy is met.
+std::optional<std::string> MatchSuccessPolicy(const Job& job, const std::string& completed_indexes);
+
+// `index` -1: of a Job that is not indexed.
+Pod NewJobPod(const Job& job, int index, int index_failures);
+
+}  // namespace flyball::controllers

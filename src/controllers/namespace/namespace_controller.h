@@ -1,0 +1,11 @@
+// The namespace controller: empties namespaces that are being deleted, then lets them go.
+#pragma once
+
+#include "base/result.h"
+#include "controller/manager.h"
+
+namespace flyball::controllers {
+
+Status AddNamespaceController(Manager& manager, int workers);
+
+}  // namespace flyball::controllers
