@@ -351,6 +351,7 @@ bool Walker::VisitDuration(Value& value, const Place* place) {
 }
 
 bool Walker::VisitQuantity(Value& value, const Place* place) {
+  if (value.is_string() && IsPlainCanonicalQuantity(value.as_string())) return true;
   std::string text;
   if (value.is_number()) {
     text = value.is_int() ? std::to_string(value.as_int()) : NumberText(value);

@@ -404,27 +404,30 @@ Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body) {
   return envelope;
 }
 
-Result<Value> DecodeProtobufMessage(std::string_view message, const TypeInfo& type) {
+namespace {
+
+// Quantities arrive as text and are checked like those of JSON.
+Result<Value> DecodeInto(Value value, std::string_view message, const TypeInfo& type) {
   Decoder decoder;
-  Value value;
   if (!decoder.ReadMessage(type, message, value)) return Unexpected(BadRequest(decoder.error()));
-  // Quantities arrive as text and are checked like those of JSON.
   DecodeContext context;
   FLYBALL_TRY(Decode(type, value, context));
   return value;
 }
 
+}  // namespace
+
+Result<Value> DecodeProtobufMessage(std::string_view message, const TypeInfo& type) {
+  return DecodeInto(json::Object{}, message, type);
+}
+
 Result<Value> DecodeProtobuf(std::string_view body, const TypeInfo& type) {
   FLYBALL_ASSIGN(const ProtobufEnvelope envelope, ReadProtobufEnvelope(body));
-  FLYBALL_ASSIGN(Value value, DecodeProtobufMessage(envelope.raw, type));
-  for (const auto& [name, text] :
-       {std::pair("kind", &envelope.kind), std::pair("apiVersion", &envelope.api_version)}) {
-    if (text->empty()) continue;
-    if (!IsUtf8(*text)) return Unexpected(BadRequest("invalid UTF-8 in a type name"));
-    value[name] = *text;
+  if (!IsUtf8(envelope.kind) || !IsUtf8(envelope.api_version)) {
+    return Unexpected(BadRequest("invalid UTF-8 in a type name"));
   }
-  Canonicalize(type, value);
-  return value;
+  return DecodeInto(json::Object{{"kind", envelope.kind}, {"apiVersion", envelope.api_version}}, envelope.raw,
+                    type);
 }
 
 }  // namespace flyball::api

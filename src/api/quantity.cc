@@ -245,10 +245,22 @@ std::string Quantity::CanonicalBinary() const {
   return WideText(value) + std::string(BinarySuffix(exponent));
 }
 
-Result<std::string> CanonicalResourceQuantity(std::string_view text) {
-  FLYBALL_ASSIGN(Quantity q, Quantity::Parse(text));
-  q.RoundUp(Quantity::kMilli);
-  return q.ToString();
+bool IsPlainCanonicalQuantity(std::string_view text) {
+  constexpr std::size_t kMaxDigits = 12;
+  std::size_t digits = 0;
+  std::uint64_t value = 0;
+  while (digits < text.size() && digits <= kMaxDigits && text[digits] >= '0' && text[digits] <= '9') {
+    value = value * 10 + static_cast<std::uint64_t>(text[digits++] - '0');
+  }
+  if (digits == 0 || digits > kMaxDigits || text[0] == '0') return false;
+  const std::string_view suffix = text.substr(digits);
+  constexpr std::string_view kDecimal = "mkMGTPE", kBinary = "KMGT";
+  if (suffix.empty() || (suffix.size() == 1 && kDecimal.find(suffix[0]) != std::string_view::npos)) {
+    return value % 1000 != 0;
+  }
+  constexpr std::uint64_t kMaxBinary = 1 << 20;  // so that no suffix above reaches the cap
+  return suffix.size() == 2 && suffix[1] == 'i' && kBinary.find(suffix[0]) != std::string_view::npos &&
+         value % 1024 != 0 && value < kMaxBinary;
 }
 
 }  // namespace flyball::api

@@ -72,8 +72,8 @@ class Quantity {
   std::string text_;  // the parsed text where it may be written as it was
 };
 
-// The text a quantity is stored with: canonical, rounded up to a milli as upstream's defaults do for every
-// resource list. BadRequest as Parse.
-Result<std::string> CanonicalResourceQuantity(std::string_view text);
+// True for most texts that Parse and ToString would give back as they are, even in a resource list, where
+// amounts are rounded up to a milli. False says nothing: the way to spare the common case the arithmetic.
+bool IsPlainCanonicalQuantity(std::string_view text);
 
 }  // namespace flyball::api

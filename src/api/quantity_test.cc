@@ -104,10 +104,26 @@ TEST(QuantityTest, RoundsAwayFromZero) {
   EXPECT_EQ(q.ToString(), "334m");
 }
 
+TEST(QuantityTest, PlainTextsAreCanonical) {
+  for (const char* text : {"1", "100m", "128Mi", "1Gi", "1500m", "10k", "999999999999", "7E"}) {
+    EXPECT_TRUE(IsPlainCanonicalQuantity(text)) << text;
+    Quantity q = Q(text);
+    q.RoundUp(Quantity::kMilli);
+    EXPECT_EQ(q.ToString(), text);
+  }
+  for (const char* text :
+       {"", "0", "01", "1000m", "1024Mi", "1n", "1u", "1.5", "-1", "1e3", "1Ei", "1Kib", "m"}) {
+    EXPECT_FALSE(IsPlainCanonicalQuantity(text)) << text;
+  }
+}
+
 TEST(QuantityTest, ResourceListsKeepMillis) {
-  EXPECT_EQ(*CanonicalResourceQuantity("1n"), "1m");
-  EXPECT_EQ(*CanonicalResourceQuantity("1e-9"), "1e-3");
-  EXPECT_EQ(*CanonicalResourceQuantity("3.14159"), "3142m");
+  const std::pair<const char*, const char*> cases[] = {{"1n", "1m"}, {"1e-9", "1e-3"}, {"3.14159", "3142m"}};
+  for (const auto& [text, want] : cases) {
+    Quantity q = Q(text);
+    EXPECT_FALSE(q.RoundUp(Quantity::kMilli));
+    EXPECT_EQ(q.ToString(), want);
+  }
 }
 
 TEST(QuantityTest, ManyDigitsRoundUpInsteadOfOverflowing) {
