@@ -80,6 +80,7 @@ void DefineFlags(CLI::App& command, Flags& flags) {
 }
 
 int Run(Flags& flags) {
+  BlockStopSignals();
   auto& api = flags.process.api;
   api.authorization_modes = SplitCommas(flags.authorization_mode);
   api.api_audiences = SplitCommas(flags.api_audiences);

@@ -89,6 +89,7 @@ Status RunNode(const Flags& flags) {
 void OnRun(CLI::App& command, const std::shared_ptr<Flags>& flags, int& exit_code,
            Status (*run)(const Flags&)) {
   command.callback([&command, flags, &exit_code, run] {
+    BlockStopSignals();
     if (auto ran = run(*flags); !ran) {
       std::cerr << "flyball " << command.get_name() << ": " << ran.error().message() << "\n";
       exit_code = 1;

@@ -1,18 +1,29 @@
-#include <CLI/CLI.hpp>
-
 #include "cli/apiserver_command.h"
+#include "cli/command.h"
 #include "cli/component_commands.h"
-#include "cli/signals.h"
+#include "cli/store_command.h"
 #include "cli/up_command.h"
+#include "cli/verbs.h"
+
+namespace {
+
+using namespace flyball::cli;
+
+void DefineProgram(const Command& root) {
+  AddUpCommand(root.app(), root.invocation().exit_code);
+  AddApiServerCommand(root.app(), root.invocation().exit_code);
+  AddComponentCommands(root.app(), root.invocation().exit_code);
+  AddStoreCommands(root);
+  for (const auto add :
+       {&AddGetCommand, &AddDescribeCommand, &AddCreateCommand, &AddRunCommand, &AddExposeCommand,
+        &AddApplyCommand, &AddReplaceCommand, &AddPatchCommand, &AddLabelCommands, &AddDeleteCommand,
+        &AddScaleCommand, &AddSetCommand, &AddRolloutCommand, &AddLogsCommand, &AddWaitCommand,
+        &AddDiscoveryCommands, &AddAuthCommand, &AddVersionCommand})
+    add(root);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-  flyball::cli::BlockStopSignals();
-  CLI::App app{"The Kubernetes control plane as one program.", "flyball"};
-  app.require_subcommand(1);
-  int exit_code = 0;
-  flyball::cli::AddUpCommand(app, exit_code);
-  flyball::cli::AddApiServerCommand(app, exit_code);
-  flyball::cli::AddComponentCommands(app, exit_code);
-  CLI11_PARSE(app, argc, argv);
-  return exit_code;
+  return RunProgram(argc, argv, &DefineProgram);
 }

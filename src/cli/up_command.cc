@@ -60,6 +60,7 @@ void PrintHints(const ServerProcess& server, const Flags& flags) {
 }
 
 Status RunCluster(const Flags& flags) {
+  BlockStopSignals();
   ServerProcessOptions options;
   options.serving.data_dir = flags.data_dir;
   options.serving.port = flags.port;

@@ -1,0 +1,80 @@
+#include <memory>
+
+#include "cli/create_options.h"
+#include "cli/error_text.h"
+#include "cli/manifests.h"
+#include "cli/printers.h"
+#include "cli/resource_args.h"
+#include "cli/session.h"
+#include "cli/verbs.h"
+
+namespace flyball::cli {
+
+void CreateOptions::AddTo(const Command& command) {
+  command.Option("-o,--output", &print.output, "yaml, json, name, jsonpath=...");
+  command.Option("--dry-run", &dry_run, "client: only print it; server: everything but storing it");
+}
+
+Status CreateObject(Session& session, const CreateOptions& options, json::Value object,
+                    std::string_view verb) {
+  FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(options.print));
+  FLYBALL_ASSIGN(const KindRef kind, session.mapper().ForObject(object));
+  const std::string ns = session.NamespaceFor(kind);
+  if (kind.namespaced && (options.dry_run != "client" || session.ns_given()))
+    object["metadata"]["namespace"] = ns;
+  if (options.dry_run != "client") {
+    FLYBALL_ASSIGN(object, session.Create(kind, ns, object, "kubectl-create", options.dry_run == "server"));
+  }
+  if (printer) {
+    session.out() << printer->Print(object);
+    return {};
+  }
+  session.out() << NameOf(object) << " " << verb
+                << (options.dry_run.empty() || options.dry_run == "none"
+                        ? ""
+                        : " (" + options.dry_run + " dry run)")
+                << "\n";
+  return {};
+}
+
+namespace {
+
+struct Flags {
+  ManifestFlags files;
+  CreateOptions options;
+  bool save_config = false;
+};
+
+Status CreateFromFiles(Session& session, const Flags& flags) {
+  if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
+  FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.options.print));
+  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
+  for (const Manifest& manifest : manifests) {
+    auto made = session.Create(manifest.kind, manifest.ns, manifest.object, "kubectl-create",
+                               flags.options.dry_run == "server");
+    if (!made)
+      session.Report(made.error().Annotate("error when creating \"" + manifest.source + "\""));
+    else if (printer)
+      session.out() << printer->Print(*made);
+    else
+      session.out() << NameOf(*made) << " created\n";
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddCreateCommand(const Command& root) {
+  auto flags = std::make_shared<Flags>();
+  const Command create = root.Sub(
+      "create", "Create objects, from files or from flags",
+      "flyball create -f web.yaml\n  flyball create deployment web --image=host --replicas=2 -- sleep 1000");
+  AddManifestFlags(create, &flags->files);
+  flags->options.AddTo(create);
+  AddConfigCreators(create);
+  AddWorkloadCreators(create);
+  AddAccessCreators(create);
+  create.Run([flags](Session& session) { return CreateFromFiles(session, *flags); });
+}
+
+}  // namespace flyball::cli

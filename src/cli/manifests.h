@@ -1,0 +1,32 @@
+// Manifests: the objects of -f: files, folders, standard input; YAML or JSON, several documents, Lists.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "cli/session.h"
+#include "client/kind_ref.h"
+#include "json/value.h"
+
+namespace flyball::cli {
+
+struct ManifestFlags {
+  std::vector<std::string> files;  // "-" is standard input
+  bool recursive = false;
+  bool empty() const { return files.empty(); }
+};
+void AddManifestFlags(const Command& command, ManifestFlags* flags);
+
+struct Manifest {
+  json::Value object;  // with its namespace filled in
+  KindRef kind;
+  std::string ns, name;
+  std::string source;  // "STDIN" or the file, for messages
+};
+
+// All of them, or the first error. BadRequest texts are kubectl's.
+Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags);
+
+}  // namespace flyball::cli
