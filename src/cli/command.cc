@@ -79,8 +79,13 @@ const Command& Command::Args(const std::string& name, std::vector<std::string>* 
   return *this;
 }
 
-void Command::Run(std::function<Status(Session&)> verb) const {
+const Command& Command::Connection() const {
   AddConnectionFlags(*app_, invocation_->connection);
+  return *this;
+}
+
+void Command::Run(std::function<Status(Session&)> verb) const {
+  Connection();
   app_->callback([app = app_, invocation = invocation_, verb = std::move(verb)] {
     if (!app->get_subcommands().empty()) return;  // the subcommand has run
     for (const auto& [owner, shortcut] : invocation->shortcuts)

@@ -56,6 +56,9 @@ class Command {
   const Command& Args(const std::string& name, std::vector<std::string>* values,
                       const std::string& help) const;
 
+  // --kubeconfig, --context, -n and --as.
+  const Command& Connection() const;
+
   // A verb that talks to a server: adds --kubeconfig, --context, -n and --as. An error is printed as kubectl
   // prints it, and the program's exit status is 1.
   void Run(std::function<Status(Session&)> verb) const;
