@@ -1,0 +1,188 @@
+// The whole server on a memory store and virtual time, through the in-process transport: what every client
+// relies on.
+#include "server/api_server.h"
+
+#include <gtest/gtest.h>
+
+#include "api/status.h"
+#include "base/sim_executor.h"
+#include "json/json.h"
+#include "store/memory_store.h"
+
+namespace flyball::server {
+namespace {
+
+struct Reply : net::ResponseSink {
+  void OnHead(int s, const net::Headers&) override { status = s; }
+  void OnData(std::string_view data) override { body += data; }
+  void OnEnd() override { ended = true; }
+  void OnError(const Error& e) override { error = e.message(); }
+
+  json::Value value() const { return *json::Parse(body); }
+  // The lines of a watch so far.
+  std::vector<json::Value> events() const {
+    std::vector<json::Value> out;
+    std::size_t from = 0;
+    for (auto end = body.find('\n'); end != std::string::npos; end = body.find('\n', from)) {
+      out.push_back(*json::Parse(body.substr(from, end - from)));
+      from = end + 1;
+    }
+    return out;
+  }
+
+  int status = 0;
+  std::string body, error;
+  bool ended = false;
+};
+
+class ApiServerTest : public testing::Test {
+ protected:
+  ApiServerTest() {
+    server_ = std::move(*ApiServer::Make({}, *store_, sim_, random_, metrics_));
+    admin_ = server_->InProcess({"admin", "", {std::string(kMastersGroup)}, {}});
+  }
+
+  std::shared_ptr<Reply> Start(net::Transport& transport, std::string method, std::string target,
+                               std::string body = "", std::string type = "application/json") {
+    net::Request request;
+    request.method = std::move(method);
+    request.target = std::move(target);
+    request.body = std::move(body);
+    request.headers.Set("content-type", std::move(type));
+    auto reply = std::make_shared<Reply>();
+    calls_.push_back(transport.Start(std::move(request), reply));
+    sim_.RunReady();
+    return reply;
+  }
+  std::shared_ptr<Reply> Do(std::string method, std::string target, std::string body = "",
+                            std::string type = "application/json") {
+    return Start(*admin_, std::move(method), std::move(target), std::move(body), std::move(type));
+  }
+  static constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+
+  SimExecutor sim_{1};
+  Random random_{1};
+  Metrics metrics_;
+  std::unique_ptr<store::Store> store_ = store::NewMemoryStore(sim_);
+  std::unique_ptr<ApiServer> server_;
+  std::unique_ptr<net::Transport> admin_;
+  std::vector<std::shared_ptr<net::Call>> calls_;
+};
+
+TEST_F(ApiServerTest, StartsWithTheSystemNamespaces) {
+  const auto list = Do("GET", "/api/v1/namespaces");
+  EXPECT_EQ(list->status, 200);
+  EXPECT_EQ(list->value()["items"].size(), 4u);
+}
+
+TEST_F(ApiServerTest, AStaleVersionIsAConflictAndANoOpWritesNothing) {
+  const auto created = Do("POST", kMaps, R"({"metadata":{"name":"a"},"data":{"x":"1"}})");
+  ASSERT_EQ(created->status, 201);
+  const std::string path = std::string(kMaps) + "/a";
+  const auto version = created->value()["metadata"]["resourceVersion"];
+  const auto same = Do("PATCH", path, R"({"data":{"x":"1"}})", "application/merge-patch+json");
+  EXPECT_EQ(same->value()["metadata"]["resourceVersion"], version);
+  const auto changed = Do("PATCH", path, R"({"data":{"x":"2"}})", "application/merge-patch+json");
+  EXPECT_NE(changed->value()["metadata"]["resourceVersion"], version);
+  const auto stale = Do("PUT", path, json::Write(created->value()));
+  EXPECT_EQ(stale->status, 409);
+  EXPECT_EQ(stale->value()["reason"].string_or(""), "Conflict");
+}
+
+TEST_F(ApiServerTest, AWatchSeesEveryChangeOnceInOrder) {
+  const auto list = Do("GET", kMaps);
+  const std::string version(list->value()["metadata"]["resourceVersion"].string_or(""));
+  const auto watch = Do("GET", std::string(kMaps) + "?watch=true&resourceVersion=" + version);
+  Do("POST", kMaps, R"({"metadata":{"name":"a"}})");
+  Do("PATCH", std::string(kMaps) + "/a", R"({"data":{"x":"1"}})", "application/merge-patch+json");
+  Do("DELETE", std::string(kMaps) + "/a");
+  sim_.RunReady();
+  const auto events = watch->events();
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0]["type"].string_or(""), "ADDED");
+  EXPECT_EQ(events[1]["type"].string_or(""), "MODIFIED");
+  EXPECT_EQ(events[2]["type"].string_or(""), "DELETED");
+  EXPECT_FALSE(watch->ended);
+  const auto replay = Do("GET", std::string(kMaps) + "?watch=true&resourceVersion=" + version);
+  sim_.RunReady();
+  EXPECT_EQ(replay->body, watch->body);
+}
+
+TEST_F(ApiServerTest, AWatchEndsWhenItsTimeIsUp) {
+  const auto watch = Do("GET", std::string(kMaps) + "?watch=true&timeoutSeconds=5");
+  sim_.RunFor(std::chrono::seconds(4));
+  EXPECT_FALSE(watch->ended);
+  sim_.RunFor(std::chrono::seconds(2));
+  EXPECT_TRUE(watch->ended);
+}
+
+TEST_F(ApiServerTest, FinalizersHoldAnObjectUntilTheyAreGone) {
+  Do("POST", kMaps, R"({"metadata":{"name":"f","finalizers":["example.com/hold"]}})");
+  const std::string path = std::string(kMaps) + "/f";
+  EXPECT_FALSE(Do("DELETE", path)->value()["metadata"]["deletionTimestamp"].is_null());
+  EXPECT_EQ(Do("GET", path)->status, 200);
+  Do("PATCH", path, R"({"metadata":{"finalizers":null}})", "application/merge-patch+json");
+  EXPECT_EQ(Do("GET", path)->status, 404);
+}
+
+TEST_F(ApiServerTest, PagesAddUpToTheList) {
+  for (int i = 0; i < 5; ++i) Do("POST", kMaps, R"({"metadata":{"name":"m)" + std::to_string(i) + R"("}})");
+  std::vector<std::string> names;
+  std::string token;
+  do {
+    const auto page = Do("GET", std::string(kMaps) + "?limit=2&continue=" + token)->value();
+    for (const auto& item : page["items"].as_array())
+      names.emplace_back(item["metadata"]["name"].string_or(""));
+    token = page["metadata"]["continue"].string_or("");
+    Do("POST", kMaps, R"({"metadata":{"generateName":"later-"}})");  // not in the list that was begun
+  } while (!token.empty());
+  EXPECT_EQ(names, (std::vector<std::string>{"m0", "m1", "m2", "m3", "m4"}));
+}
+
+TEST_F(ApiServerTest, WhoMayNotIsTold) {
+  const auto eve = server_->InProcess({"eve", "", {}, {}});
+  const auto refused = Start(*eve, "GET", kMaps);
+  EXPECT_EQ(refused->status, 403);
+  EXPECT_EQ(refused->value()["message"].string_or(""),
+            "configmaps is forbidden: User \"eve\" cannot list resource \"configmaps\" in API group \"\" in "
+            "the namespace "
+            "\"default\"");
+  Do("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings",
+     R"({"metadata":{"name":"b"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"view"},
+         "subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"eve"}]})");
+  EXPECT_EQ(Start(*eve, "GET", kMaps)->status, 200);
+  EXPECT_EQ(Start(*eve, "DELETE", std::string(kMaps) + "/x")->status, 403);
+}
+
+TEST_F(ApiServerTest, ACustomKindIsServedAndGoesWithItsDefinition) {
+  const auto made = Do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", R"({
+    "metadata":{"name":"nets.example.com"},
+    "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"nets","kind":"Net"},
+            "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",
+              "properties":{"spec":{"type":"object","properties":{"cidr":{"type":"string"}}}}}}}]}})");
+  ASSERT_EQ(made->status, 201) << made->body;
+  sim_.RunReady();
+  const std::string nets = "/apis/example.com/v1/namespaces/default/nets";
+  const auto net = Do(
+      "POST", nets,
+      R"({"apiVersion":"example.com/v1","kind":"Net","metadata":{"name":"n"},"spec":{"cidr":"x","other":1}})");
+  ASSERT_EQ(net->status, 201) << net->body;
+  EXPECT_TRUE(net->value()["spec"]["other"].is_null());
+  Do("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nets.example.com");
+  sim_.RunFor(std::chrono::seconds(1));
+  EXPECT_EQ(Do("GET", nets)->status, 404);
+}
+
+TEST_F(ApiServerTest, EventsGoAfterTheirTime) {
+  const auto made = Do(
+      "POST", "/api/v1/namespaces/default/events",
+      R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"p","namespace":"default"},"reason":"R"})");
+  ASSERT_EQ(made->status, 201) << made->body;
+  sim_.RunFor(std::chrono::minutes(59));
+  EXPECT_EQ(Do("GET", "/api/v1/namespaces/default/events/e")->status, 200);
+  sim_.RunFor(std::chrono::minutes(2));
+  EXPECT_EQ(Do("GET", "/api/v1/namespaces/default/events/e")->status, 404);
+}
+
+}  // namespace
+}  // namespace flyball::server
