@@ -2,11 +2,11 @@
 #include <string>
 
 #include "api/format.h"
+#include "api/go_dump.h"
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/hooks.h"
 #include "api/kinds/iscsi.h"
-#include "api/kinds/pod_gated.h"
 #include "api/kinds/pod_spec.h"
 #include "api/object_meta.h"
 
@@ -192,9 +192,9 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
     Remove(sources["csi"], "controllerExpandSecretRef");
   }
   if (const Value old_sources = SourcesOf(before); sources != old_sources) {
-    errors.Forbidden(
-        FieldPath("spec.persistentvolumesource"),
-        "spec.persistentvolumesource is immutable after creation\n" + SpecDifference(old_sources, sources));
+    errors.Forbidden(FieldPath("spec.persistentvolumesource"),
+                     "spec.persistentvolumesource is immutable after creation\n" +
+                         GoDifference("io.k8s.api.core.v1.PersistentVolumeSource", old_sources, sources));
   }
   ValidateUnchanged(spec["volumeMode"], before["volumeMode"], FieldPath("volumeMode"), errors);
   if (Has(before, "nodeAffinity") && spec["nodeAffinity"] != before["nodeAffinity"]) {

@@ -1,11 +1,11 @@
 #include <string>
 
 #include "api/format.h"
+#include "api/go_dump.h"
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/claim_spec.h"
 #include "api/kinds/hooks.h"
-#include "api/kinds/pod_gated.h"
 #include "api/kinds/resource_names.h"
 #include "api/object_meta.h"
 
@@ -88,7 +88,7 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
         FieldPath("spec"),
         "spec is immutable after creation except resources.requests and volumeAttributesClassName for "
         "bound claims\n" +
-            SpecDifference(before, munged));
+            GoDifference("io.k8s.api.core.v1.PersistentVolumeClaimSpec", before, munged));
   }
   const Quantity size = QuantityOf(spec["resources"]["requests"]["storage"]);
   const bool smaller = size < QuantityOf(before["resources"]["requests"]["storage"]);

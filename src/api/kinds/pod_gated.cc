@@ -1,18 +1,15 @@
 #include "api/kinds/pod_gated.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "api/format.h"
 #include "api/kinds/access.h"
-#include "json/json.h"
 
 namespace flyball::api {
 namespace {
 
 using json::Value;
 
-constexpr std::size_t kContextLines = 3;
 constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 
 void CheckSelectorAdditions(const Value& selector, const Value& old, const FieldPath& path,
@@ -47,16 +44,6 @@ void CheckAffinityAdditions(const Value& affinity, const Value& old, const Field
   }
 }
 
-std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
-
 }  // namespace
 
 void AllowGatedChanges(Value& spec, const Value& old, const FieldPath& path, FieldErrors& errors) {
@@ -79,25 +66,6 @@ void AllowGatedChanges(Value& spec, const Value& old, const FieldPath& path, Fie
     Remove(*whole, "nodeAffinity");
     if (whole->size() == 0 && !Has(old, "affinity")) Remove(spec, "affinity");
   }
-}
-
-std::string SpecDifference(const Value& old, const Value& now) {
-  const std::vector<std::string> a = Lines(json::WritePretty(old, 2)), b = Lines(json::WritePretty(now, 2));
-  std::size_t head = 0, tail = 0;
-  while (head < a.size() && head < b.size() && a[head] == b[head]) ++head;
-  while (tail < a.size() - head && tail < b.size() - head && a[a.size() - 1 - tail] == b[b.size() - 1 - tail])
-    ++tail;
-  const std::size_t begin = head > kContextLines ? head - kContextLines : 0;
-  const std::size_t after = std::min(tail, kContextLines);
-  const auto range = [&](std::size_t size) {
-    return std::to_string(begin + 1) + "," + std::to_string(size - tail + after - begin);
-  };
-  std::string out = "@@ -" + range(a.size()) + " +" + range(b.size()) + " @@\n";
-  for (std::size_t i = begin; i < head; ++i) out += " " + a[i] + "\n";
-  for (std::size_t i = head; i < a.size() - tail; ++i) out += "-" + a[i] + "\n";
-  for (std::size_t i = head; i < b.size() - tail; ++i) out += "+" + b[i] + "\n";
-  for (std::size_t i = a.size() - tail; i < a.size() - tail + after; ++i) out += " " + a[i] + "\n";
-  return out;
 }
 
 }  // namespace flyball::api

@@ -2,8 +2,6 @@
 // difference.
 #pragma once
 
-#include <string>
-
 #include "api/field_error.h"
 #include "json/value.h"
 
@@ -12,8 +10,5 @@ namespace flyball::api {
 // Puts back as they were the node selector and node affinity of a gated pod's new spec, after having checked
 // that they only became narrower.
 void AllowGatedChanges(json::Value& spec, const json::Value& old, const FieldPath& path, FieldErrors& errors);
-
-// A unified diff of the two, as indented JSON with three lines of context.
-std::string SpecDifference(const json::Value& old, const json::Value& now);
 
 }  // namespace flyball::api

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "api/format.h"
+#include "api/go_dump.h"
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/pod_annotations.h"
@@ -190,7 +191,8 @@ void ValidatePodUpdate(const Value& pod, const Value& old_pod, FieldErrors& erro
   Value munged = WithoutAllowedChanges(spec, old);
   if (old["schedulingGates"].size() > 0) AllowGatedChanges(munged, old, path, errors);
   if (munged == old) return;
-  errors.Forbidden(path, std::string(kMayNotChange) + "\n" + SpecDifference(old, munged));
+  errors.Forbidden(
+      path, std::string(kMayNotChange) + "\n" + GoDifference("io.k8s.api.core.v1.PodSpec", old, munged));
 }
 
 void ValidatePodStatusUpdate(const Value& pod, const Value& old, FieldErrors& errors) {
@@ -230,7 +232,7 @@ void ValidateEphemeralContainersUpdate(const Value& pod, const Value& old, Field
       errors.Forbidden(path, "existing ephemeral containers \"" + name + "\" may not be removed\n");
     } else if (*now != before) {
       errors.Forbidden(path, "existing ephemeral containers \"" + name + "\" may not be changed\n" +
-                                 SpecDifference(before, *now));
+                                 GoDifference("io.k8s.api.core.v1.EphemeralContainer", before, *now));
     }
   }
 }
