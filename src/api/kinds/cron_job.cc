@@ -8,6 +8,7 @@
 #include "api/kinds/hooks.h"
 #include "api/kinds/job_spec.h"
 #include "api/kinds/pod_defaults.h"
+#include "api/kinds/pod_warnings.h"
 
 namespace flyball::api {
 namespace {
@@ -73,6 +74,10 @@ void Validate(const Value& object, FieldErrors& errors) {
   if (name.size() > kMaxName) errors.Invalid(FieldPath("metadata.name"), name, MaxLengthText(kMaxName));
 }
 
+void Warn(const Value& object, std::vector<std::string>& out) {
+  WarnOfPodSpec(object["spec"]["jobTemplate"]["spec"]["template"], "spec.jobTemplate.spec.template.", out);
+}
+
 }  // namespace
 
 const KindHooks kCronJobHooks = {
@@ -81,6 +86,7 @@ const KindHooks kCronJobHooks = {
     .set_defaults = SetDefaults,
     .validate = Validate,
     .generation = true,
+    .warnings = Warn,
 };
 
 }  // namespace flyball::api

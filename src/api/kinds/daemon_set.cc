@@ -6,6 +6,7 @@
 #include "api/kinds/hooks.h"
 #include "api/kinds/pod_defaults.h"
 #include "api/kinds/pod_spec.h"
+#include "api/kinds/pod_warnings.h"
 #include "api/kinds/workload.h"
 #include "api/object_meta.h"
 
@@ -121,6 +122,7 @@ const KindHooks kDaemonSetHooks = {
     .validate_update = ValidateUpdate,
     .validate_status_update = ValidateStatusUpdate,
     .generation = true,
+    .warnings = WarnOfTemplate,
 };
 
 }  // namespace flyball::api

@@ -3,6 +3,7 @@
 #include "api/kinds/hooks.h"
 #include "api/kinds/pod_defaults.h"
 #include "api/kinds/pod_spec.h"
+#include "api/kinds/pod_warnings.h"
 #include "api/kinds/workload.h"
 #include "api/object_meta.h"
 
@@ -114,6 +115,7 @@ const KindHooks kDeploymentHooks = {
     .validate_update = ValidateUpdate,
     .validate_status_update = ValidateStatusUpdate,
     .generation = true,
+    .warnings = WarnOfTemplate,
 };
 
 }  // namespace flyball::api

@@ -7,6 +7,7 @@
 #include "api/kinds/hooks.h"
 #include "api/kinds/job_spec.h"
 #include "api/kinds/pod_defaults.h"
+#include "api/kinds/pod_warnings.h"
 #include "api/kinds/workload.h"
 #include "api/object_meta.h"
 
@@ -187,6 +188,7 @@ const KindHooks kJobHooks = {
     .validate_status_update = ValidateStatusUpdate,
     .generation = true,
     .orphan_dependents = true,
+    .warnings = WarnOfTemplate,
 };
 
 }  // namespace flyball::api

@@ -4,6 +4,7 @@
 #include "api/kinds/pod_defaults.h"
 #include "api/kinds/pod_spec.h"
 #include "api/kinds/pod_update.h"
+#include "api/kinds/pod_warnings.h"
 
 namespace flyball::api {
 namespace {
@@ -111,6 +112,7 @@ const KindHooks kPodHooks = {
     .validate_status_update = ValidatePodStatusUpdate,
     .generation = true,
     .return_deleted_object = true,
+    .warnings = WarnOfPod,
     .default_grace_seconds = DefaultGraceSeconds,
 };
 

@@ -1,6 +1,7 @@
 #include "api/kinds/hooks.h"
 #include "api/kinds/pod_defaults.h"
 #include "api/kinds/pod_spec.h"
+#include "api/kinds/pod_warnings.h"
 
 namespace flyball::api {
 namespace {
@@ -15,6 +16,10 @@ void Validate(const Value& object, FieldErrors& errors) {
   ValidatePodTemplateSpec(object["template"], FieldPath("template"), errors);
 }
 
+void Warn(const Value& object, std::vector<std::string>& out) {
+  WarnOfPodSpec(object["template"], "template.", out);
+}
+
 }  // namespace
 
 const KindHooks kPodTemplateHooks = {
@@ -25,6 +30,7 @@ const KindHooks kPodTemplateHooks = {
     .generation = true,
     .allow_create_on_update = true,
     .return_deleted_object = true,
+    .warnings = Warn,
 };
 
 }  // namespace flyball::api

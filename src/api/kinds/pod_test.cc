@@ -135,6 +135,29 @@ TEST(PodTest, SchedulingRules) {
           "`tolerationSeconds` is set"}));
 }
 
+TEST(PodTest, Warnings) {
+  Lines warnings;
+  HooksFor("", "Pod").warnings(
+      Prepared(
+          "", "Pod",
+          Pod(R"("env":[{"name":"A"},{"name":"A"}],"resources":{"limits":{"memory":"100m"}},
+          "ports":[{"containerPort":80},{"containerPort":80}])",
+              R"("nodeSelector":{"beta.kubernetes.io/os":"linux"},"volumes":[{"name":"g","gitRepo":{"repository":"r"}}])")),
+      warnings);
+  EXPECT_EQ(
+      warnings,
+      (Lines{"spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use \"kubernetes.io/os\" "
+             "instead",
+             "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+",
+             "spec.containers[0].resources.limits[memory]: fractional byte value \"100m\" is invalid, must "
+             "be an integer",
+             "spec.containers[0].resources.requests[memory]: fractional byte value \"100m\" is invalid, must "
+             "be an integer",
+             "spec.containers[0].env[1]: hides previous definition of \"A\", which may be dropped when using "
+             "apply",
+             "spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]"}));
+}
+
 TEST(PodTest, QosClasses) {
   const auto qos = [](const std::string& resources) {
     return std::string(PodQosClass(Prepared("", "Pod", Pod(resources))["spec"]));

@@ -2,6 +2,7 @@
 #include "api/kinds/hooks.h"
 #include "api/kinds/pod_defaults.h"
 #include "api/kinds/pod_spec.h"
+#include "api/kinds/pod_warnings.h"
 #include "api/kinds/workload.h"
 #include "api/object_meta.h"
 
@@ -45,6 +46,7 @@ const KindHooks kReplicaSetHooks = {
     .validate_update = ValidateUpdate,
     .validate_status_update = ValidateStatusUpdate,
     .generation = true,
+    .warnings = WarnOfTemplate,
 };
 
 }  // namespace flyball::api

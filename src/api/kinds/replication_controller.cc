@@ -3,6 +3,7 @@
 #include "api/kinds/hooks.h"
 #include "api/kinds/pod_defaults.h"
 #include "api/kinds/pod_spec.h"
+#include "api/kinds/pod_warnings.h"
 #include "api/kinds/workload.h"
 
 namespace flyball::api {
@@ -55,6 +56,7 @@ const KindHooks kReplicationControllerHooks = {
     .validate_status_update = ValidateStatusUpdate,
     .generation = true,
     .orphan_dependents = true,
+    .warnings = WarnOfTemplate,
 };
 
 }  // namespace flyball::api

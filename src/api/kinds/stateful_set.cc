@@ -4,6 +4,7 @@
 #include "api/kinds/hooks.h"
 #include "api/kinds/pod_defaults.h"
 #include "api/kinds/pod_spec.h"
+#include "api/kinds/pod_warnings.h"
 #include "api/kinds/workload.h"
 #include "api/object_meta.h"
 
@@ -132,6 +133,7 @@ const KindHooks kStatefulSetHooks = {
     .validate_update = ValidateUpdate,
     .validate_status_update = ValidateStatusUpdate,
     .generation = true,
+    .warnings = WarnOfTemplate,
 };
 
 }  // namespace flyball::api
