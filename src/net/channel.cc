@@ -234,6 +234,7 @@ void Channel::FillAndSend() {
 }
 
 void Channel::SendNow(std::string_view data) {
+  if (closed_) return;
   if (unsent_.empty()) {
     while (!data.empty()) {
       const ssize_t n = send(fd(), data.data(), data.size(), MSG_NOSIGNAL);
@@ -326,8 +327,7 @@ void Channel::Close(const Error& error) {
   const auto self = shared_from_this();
   if (timer_ != kNoTimer) loop_->Cancel(timer_);
   timer_ = kNoTimer;
-  boost::system::error_code ignored;
-  socket_->stream.close(ignored);
+  socket_ = nullptr;
   unsent_ = {};
   if (session_) session_->OnClosed(error);
   ready_ = nullptr;

@@ -28,8 +28,8 @@ bool IsChunked(std::string_view s) {
   return true;
 }
 
-// A field that goes on in a second line (obs-fold) is read differently by different servers. Beast takes a line only
-// together with the first byte after it, so the fold is always seen here before it is consumed.
+// A field that goes on in a second line (obs-fold) is read differently by different servers. Beast takes a
+// line only together with the first byte after it, so the fold is always seen here before it is consumed.
 bool HasFoldedLine(std::string_view data) {
   const std::string_view head = data.substr(0, data.find("\r\n\r\n"));
   for (std::size_t at = head.find('\n'); at != std::string_view::npos; at = head.find('\n', at + 1))

@@ -92,6 +92,7 @@ void Server::Shutdown(Duration grace) {
   WaitUntil(kHandlerPatience, [this] { return context_->running_handlers == 0; });
   if (const std::size_t left = context_->running_handlers; left > 0)
     log::Warning("request handlers did not end", {{"count", std::to_string(left)}});
+  listener_ = nullptr;
   for (auto& loop : loops_) loop->Stop();
 }
 

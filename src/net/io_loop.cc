@@ -63,19 +63,21 @@ void IoLoop::Stop() {
     dropped_timers.swap(timers_);
     timer_times_.clear();
   }
+  if (!reactor_) return;
   reactor_->context.stop();
   thread_.Join();
+  dropped.clear();
+  dropped_timers.clear();
+  // Operations that were still waiting go with the reactor; they hold connections, which hold this loop.
+  reactor_ = nullptr;
 }
 
 void IoLoop::Post(Closure fn) {
-  {
-    MutexLock lock(mu_);
-    if (stopped_) return;
-    posted_.push_back(std::move(fn));
-    if (wake_pending_) return;
-    wake_pending_ = true;
-  }
-  boost::asio::post(reactor_->context, [this] { RunPosted(); });
+  MutexLock lock(mu_);
+  if (stopped_) return;
+  posted_.push_back(std::move(fn));
+  // Under the lock, so that Stop cannot take the reactor away in between. It never blocks nor runs anything.
+  if (!std::exchange(wake_pending_, true)) boost::asio::post(reactor_->context, [this] { RunPosted(); });
 }
 
 void IoLoop::RunPosted() {

@@ -31,7 +31,8 @@ class IoLoop final : public Executor {
   bool Cancel(TimerId id) override;
   const Clock& clock() const override { return RealClock(); }
 
-  // Ends the thread; drops what is queued. Idempotent. Not to be called on the loop's own thread.
+  // Ends the thread; drops what is queued. Idempotent. Not to be called on the loop's own thread. Requires:
+  // every socket on it is closed, or owned by an operation that waits on it.
   void Stop();
   bool OnThisThread() const;
   boost::asio::io_context& context();
