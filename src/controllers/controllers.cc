@@ -5,11 +5,15 @@
 
 #include "controllers/cronjob/cronjob_controller.h"
 #include "controllers/deployment/deployment_controller.h"
+#include "controllers/disruption/disruption_controller.h"
 #include "controllers/endpoints/endpoints_controller.h"
 #include "controllers/endpoints/endpointslice_controller.h"
 #include "controllers/gc/garbage_collector.h"
 #include "controllers/job/job_controller.h"
 #include "controllers/namespace/namespace_controller.h"
+#include "controllers/node/node_lifecycle_controller.h"
+#include "controllers/node/taint_eviction_controller.h"
+#include "controllers/podgc/pod_garbage_collector.h"
 #include "controllers/replicaset/replicaset_controller.h"
 #include "controllers/serviceaccount/serviceaccount_controller.h"
 
@@ -45,6 +49,10 @@ constexpr std::array kControllers = {
     Entry{"cronjob-controller", "cronjob", &WithWorkers<&AddCronJobController>},
     Entry{"ttl-after-finished-controller", "ttl-after-finished",
           &WithWorkers<&AddTtlAfterFinishedController>},
+    Entry{"disruption-controller", "disruption", &WithWorkers<&AddDisruptionController>},
+    Entry{"node-lifecycle-controller", "nodelifecycle", &WithWorkers<&AddNodeLifecycleController>},
+    Entry{"taint-eviction-controller", "taint-eviction", &WithWorkers<&AddTaintEvictionController>},
+    Entry{"pod-garbage-collector-controller", "podgc", &WithWorkers<&AddPodGarbageCollector>},
     Entry{"endpointslice-controller", "endpointslice", &WithWorkers<&AddEndpointSliceController>},
     Entry{"endpoints-controller", "endpoint", &WithWorkers<&AddEndpointsController>},
 };

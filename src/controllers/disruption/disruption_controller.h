@@ -1,0 +1,11 @@
+// The disruption controller: says how many pods of a PodDisruptionBudget may be evicted now.
+#pragma once
+
+#include "base/result.h"
+#include "controller/manager.h"
+
+namespace flyball::controllers {
+
+Status AddDisruptionController(Manager& manager, int workers);
+
+}  // namespace flyball::controllers

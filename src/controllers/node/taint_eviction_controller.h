@@ -1,0 +1,12 @@
+// The taint eviction controller: deletes pods from nodes whose NoExecute taints they do not tolerate (any
+// longer).
+#pragma once
+
+#include "base/result.h"
+#include "controller/manager.h"
+
+namespace flyball::controllers {
+
+Status AddTaintEvictionController(Manager& manager, int workers);
+
+}  // namespace flyball::controllers
