@@ -1,6 +1,8 @@
 #include "cli/cluster.h"
 
 #include "base/notification.h"
+#include "node/native_runtime.h"
+#include "node/sim_runtime.h"
 
 namespace flyball::cli {
 
@@ -8,35 +10,25 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
     const NodesOptions& options, Executor& executor,
     const std::function<Result<Client>(const std::string& name)>& client_of) {
   auto nodes = std::unique_ptr<Nodes>(new Nodes());
-  if (options.runtime == "sim") {
-    nodes->runtime_ = node::NewSimRuntime(executor);
+  const bool sim = options.runtime == "sim";
+  if (sim) {
+    nodes->runtime_ = node::NewSimRuntime(executor, Random::System());
   } else if (options.runtime == "native") {
     FLYBALL_ASSIGN(nodes->runtime_,
-                   node::NewNativeRuntime(executor, options.data_dir + "/pods", options.address));
+                   node::NewNativeRuntime({.data_dir = options.data_dir + "/node", .pod_ip = options.address},
+                                          executor, Random::System()));
   } else {
     return Unexpected(
         BadRequest("unknown runtime \"" + options.runtime + "\": this program knows native and sim"));
   }
-  auto* raw = nodes.get();
-  const auto find = [raw](const std::string& space, const std::string& pod, const std::string& container,
-                          bool previous) -> Result<std::string> {
-    Result<std::string> found = Unexpected(Error(Reason::kNotFound, "pod \"" + pod + "\" is not here"));
-    for (const auto& agent : raw->agents_) {
-      found = agent->LogFile(space, pod, container, previous);
-      if (found || !found.error().Is(Reason::kNotFound)) break;
-    }
-    return found;
-  };
-  FLYBALL_ASSIGN(nodes->logs_,
-                 node::LogServer::Start({options.address, 0, options.client_ca_pem}, executor, find));
+  FLYBALL_ASSIGN(nodes->server_, node::NodeServer::Start({.address = options.address,
+                                                          .tls = {.client_ca_pem = options.client_ca_pem}}));
   for (const auto& name : options.names) {
     FLYBALL_ASSIGN(Client client, client_of(name));
-    node::NodeOptions node_options;
-    node_options.name = name;
-    node_options.address = options.address;
-    node_options.log_port = nodes->logs_->port();
-    nodes->agents_.push_back(
-        std::make_unique<node::NodeAgent>(std::move(client), *nodes->runtime_, node_options));
+    node::NodeAgentOptions agent{.name = name, .address = options.address};
+    agent.capacity = sim ? node::SimCapacity() : node::MachineCapacity(options.data_dir);
+    nodes->agents_.push_back(std::make_unique<node::NodeAgent>(std::move(client), *nodes->runtime_,
+                                                               std::move(agent), nodes->server_.get()));
   }
   for (const auto& agent : nodes->agents_) agent->Start();
   return nodes;
@@ -44,7 +36,7 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
 
 Nodes::~Nodes() {
   for (const auto& agent : agents_) agent->Stop();
-  logs_.reset();
+  runtime_->Shutdown();
 }
 
 void StopManager(Manager& manager) {

@@ -13,9 +13,9 @@
 #include "client/client.h"
 #include "client/runtime.h"
 #include "controller/manager.h"
-#include "node/container_runtime.h"
-#include "node/log_server.h"
 #include "node/node_agent.h"
+#include "node/node_server.h"
+#include "node/runtime.h"
 
 namespace flyball::cli {
 
@@ -54,9 +54,10 @@ class Nodes {
 
  private:
   Nodes() = default;
+  // In this order: agents end before what they use.
   std::unique_ptr<node::ContainerRuntime> runtime_;
+  std::unique_ptr<node::NodeServer> server_;
   std::vector<std::unique_ptr<node::NodeAgent>> agents_;
-  std::unique_ptr<node::LogServer> logs_;
 };
 
 // Stops the manager and waits until it has.

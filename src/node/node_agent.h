@@ -1,63 +1,56 @@
-// NodeAgent: one node: registers itself, keeps its lease, runs the pods bound to it and serves their logs
-// (upstream: the kubelet).
+// NodeAgent: one node: its Node object, its lease, and the pods placed on it (upstream: kubelet).
+//
+// Flow: registers the Node, renews its lease every ten seconds and its status every five minutes, watches the
+// pods whose spec.nodeName is its name, and has a PodWorker for each. Everything runs on one strand and never
+// blocks; several agents fit in one process.
+// Caveat: new nodes are tainted node.kubernetes.io/not-ready:NoSchedule by admission. Upstream the node
+// lifecycle controller takes that away; where none runs the agent does it itself (remove_not_ready_taint),
+// which a server that restricts nodes to what kubelets may do refuses.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
-#include "base/mutex.h"
 #include "client/client.h"
-#include "controller/event_recorder.h"
-#include "informer/informer_factory.h"
-#include "node/container_runtime.h"
-#include "node/pod_worker.h"
+#include "node/node_object.h"
+#include "node/runtime.h"
 
 namespace flyball::node {
 
-struct NodeOptions {
+class NodeServer;
+
+struct NodeAgentOptions {
   std::string name;
-  std::string address = "127.0.0.1";  // where the API server reaches it
-  int log_port = 0;                   // of the log server; 0: none is published
+  std::string address = "127.0.0.1";  // where its server is reached
+  ResourceList capacity;              // MachineCapacity or SimCapacity
   std::map<std::string, std::string> labels;
-  int max_pods = 110;  // the kubelet's default
+  bool remove_not_ready_taint = true;
 };
 
-// Thread-safe. The runtime and the client's executor outlive it.
+// Thread-safe. The client's runtime and the container runtime must outlive it.
 class NodeAgent {
  public:
-  NodeAgent(Client client, ContainerRuntime& runtime, NodeOptions options);
+  // `server` serves its logs and may be shared by agents; null: no logs.
+  NodeAgent(Client client, ContainerRuntime& runtime, NodeAgentOptions options, NodeServer* server = nullptr);
+  // As Stop.
   ~NodeAgent();
 
-  // Registers the node and begins to follow its pods. Returns at once; what fails is tried again.
+  // Registers and begins, in the background; tries again until it works.
   void Start();
-  // Stops following. Containers are left to the runtime.
+  // No more watching and no more writes. Containers are left to the runtime's Shutdown.
   void Stop();
 
-  // The log file of a container of a pod on this node: its newest run, or the one before. NotFound if there
-  // is none.
-  Result<std::string> LogFile(const std::string& namespace_name, const std::string& pod,
-                              const std::string& container, bool previous) const;
+  // Registered, and the pods there were are known.
+  bool ready() const;
+  // Calls fn once that is so.
+  void OnReady(std::function<void()> fn);
 
  private:
-  void Register();
-  void UpdateNodeStatus();
-  void RenewLease();
-  void OnPod(const std::shared_ptr<const Pod>& pod);
-  void OnGone(const std::string& uid);
-
-  const Client client_;
-  ContainerRuntime& runtime_;
-  const NodeOptions options_;
-  EventRecorder events_;
-  NodeContext context_;
-  InformerFactory informers_;
-  SharedInformer<Pod> pods_;
-  std::shared_ptr<HandlerRegistration> registration_;
-  mutable Mutex mu_;
-  std::map<std::string, std::shared_ptr<PodWorker>> workers_ GUARDED_BY(mu_);  // by pod uid
-  // Cleared by Stop: what is still under way finds it false and ends.
-  const std::shared_ptr<std::atomic<bool>> alive_ = std::make_shared<std::atomic<bool>>(true);
+  class Core;
+  const std::shared_ptr<Core> core_;
+  NodeServer* const server_;
 };
 
 }  // namespace flyball::node

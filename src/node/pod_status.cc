@@ -1,159 +1,180 @@
-// What a PodWorker reports: the pod's status from the state of its containers, and how a container is to be
-// started.
+// What a PodWorker writes about its pod.
 #include <algorithm>
 
+#include "base/log.h"
+#include "json/json.h"
 #include "node/pod_worker.h"
 
 namespace flyball::node {
 namespace {
 
-PodCondition Condition(std::string type, bool on, TimePoint since, std::string reason) {
-  PodCondition condition;
-  condition.type = std::move(type);
-  condition.status = on ? "True" : "False";
-  if (!on) condition.reason = std::move(reason);
-  condition.last_transition_time = api::Time::From(since);
-  return condition;
+constexpr Duration kFirstWriteRetry = std::chrono::seconds(1);
+constexpr int kMaxWriteRetryDoublings = 5;
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string text = "[";
+  for (const std::string& name : names) text += (text.size() > 1 ? " " : "") + name;
+  return text + "]";
 }
 
-// A condition that did not change keeps the time it has had.
-void KeepTimes(std::vector<PodCondition>& conditions, const std::vector<PodCondition>& known) {
-  for (auto& condition : conditions)
-    for (const auto& old : known)
-      if (old.type == condition.type && old.status == condition.status && old.last_transition_time)
-        condition.last_transition_time = old.last_transition_time;
+PodCondition Condition(const char* type, bool status, const char* reason = "", std::string message = {}) {
+  return {.type = type, .status = status ? "True" : "False", .reason = reason, .message = std::move(message)};
 }
 
 }  // namespace
 
-ContainerStatus PodWorker::StatusOf(const Unit& unit) const {
-  ContainerStatus status;
-  status.name = unit.container.name;
-  status.image = unit.container.image;
-  status.restart_count = unit.restarts;
-  status.started = unit.phase == Phase::kRunning;
-  const std::string id =
-      "flyball://" + pod_->metadata.uid + "/" + unit.container.name + "/" + std::to_string(unit.restarts);
-  switch (unit.phase) {
-    case Phase::kWaiting:
-      status.state.waiting = ContainerStateWaiting{unit.waiting_reason, unit.waiting_message};
-      break;
-    case Phase::kRunning:
-      status.state.running = ContainerStateRunning{api::Time::From(unit.started)};
-      status.ready = !unit.init;
-      status.container_id = id;
-      status.image_id = unit.container.image;
-      break;
-    case Phase::kDone: {
-      ContainerStateTerminated ended;
-      ended.exit_code = unit.exit.exit_code;
-      ended.signal = unit.exit.signal;
-      ended.reason = unit.exit.exit_code == 0 ? "Completed" : "Error";
-      ended.started_at = api::Time::From(unit.started);
-      ended.finished_at = api::Time::From(unit.finished);
-      ended.container_id = id;
-      status.state.terminated = ended;
-      status.ready = unit.init && unit.exit.exit_code == 0;
-      status.container_id = id;
-      status.image_id = unit.container.image;
-      break;
-    }
+ContainerStatus PodWorker::MakeContainerStatus(const ContainerUnit& unit) const {
+  ContainerStatus status{.name = unit.name,
+                         .ready = unit.ready || (unit.init && !unit.sidecar && unit.exited_well()),
+                         .restart_count = unit.restarts,
+                         .image = SpecOf(unit).image,
+                         .image_id = unit.image_id,
+                         .container_id = unit.id,
+                         .started = unit.running() && unit.started};
+  if (unit.running()) {
+    status.state.running = ContainerStateRunning{.started_at = unit.started_at};
+    if (unit.previous) status.last_state.terminated = *unit.previous;
+  } else if (unit.ended && unit.state == ContainerUnit::State::kExited) {
+    status.state.terminated = *unit.ended;
+    if (unit.previous) status.last_state.terminated = *unit.previous;
+  } else {
+    const bool initializing = !unit.init && !pod_->spec.init_containers.empty();
+    std::string reason = unit.waiting_reason;
+    if (reason.empty()) reason = initializing || unit.init ? "PodInitializing" : "ContainerCreating";
+    status.state.waiting = ContainerStateWaiting{.reason = reason, .message = unit.waiting_message};
+    if (unit.ended)
+      status.last_state.terminated = *unit.ended;
+    else if (unit.previous)
+      status.last_state.terminated = *unit.previous;
   }
-  if (unit.exited_before) status.last_state.terminated = unit.last;
   return status;
 }
 
-std::string PodWorker::PodPhase() const {
-  if (state_ == State::kFinished && !pod_->status.phase.empty() && pod_->status.phase != "Pending" &&
-      pod_->status.phase != "Running")
-    return pod_->status.phase;
-  bool waiting = false, running = false, failed = false;
+// Upstream: getPhase.
+std::string PodWorker::Phase() const {
+  int waiting = 0, running = 0, stopped = 0, succeeded = 0;
   for (const auto& unit : units_) {
-    if (unit.init) {
-      if (unit.phase == Phase::kDone && unit.exit.exit_code != 0 && !ShouldRestart(unit)) return "Failed";
-      waiting |= unit.phase != Phase::kDone && unit.restarts == 0;
-      continue;
+    if (unit->init) {
+      if (unit->sidecar || unit->exited_well()) continue;
+      const bool over = unit->state == ContainerUnit::State::kExited;
+      return over && pod_->spec.restart_policy == "Never" ? "Failed" : "Pending";
     }
-    waiting |= unit.phase == Phase::kWaiting && unit.restarts == 0;
-    running |= unit.phase == Phase::kRunning || (unit.phase == Phase::kWaiting && unit.restarts > 0);
-    failed |= unit.phase == Phase::kDone && unit.exit.exit_code != 0;
+    if (unit->running())
+      ++running;
+    else if (unit->state == ContainerUnit::State::kExited || unit->ended)
+      ++stopped, succeeded += unit->ended && unit->ended->exit_code == 0 ? 1 : 0;
+    else
+      ++waiting;
   }
-  if (waiting) return "Pending";
-  if (running) return "Running";
-  return failed ? "Failed" : "Succeeded";
+  if (waiting > 0) return running > 0 ? "Running" : "Pending";
+  if (running > 0) return "Running";
+  if (stopped == 0) return "Pending";
+  const bool over = state_ == State::kEnded || state_ == State::kStopped;
+  if (!over && (pod_->spec.restart_policy == "Always" || succeeded != stopped) &&
+      pod_->spec.restart_policy != "Never")
+    return "Running";
+  return succeeded == stopped ? "Succeeded" : "Failed";
 }
 
-PodStatus PodWorker::StatusNow() const {
+void PodWorker::AddConditions(PodStatus& status) const {
+  std::vector<std::string> incomplete, unready;
+  for (const auto& unit : units_) {
+    if (unit->init && !unit->init_done()) incomplete.push_back(unit->name);
+    if ((!unit->init || unit->sidecar) && !unit->ready) unready.push_back(unit->name);
+  }
+  const bool succeeded = status.phase == "Succeeded";
+  const bool failed = status.phase == "Failed";
+  auto& conditions = status.conditions;
+  conditions.push_back(
+      Condition("PodReadyToStartContainers", state_ != State::kStopped && !failed && !succeeded));
+  if (succeeded || incomplete.empty())
+    conditions.push_back(Condition("Initialized", true, succeeded ? "PodCompleted" : ""));
+  else
+    conditions.push_back(Condition("Initialized", false, "ContainersNotInitialized",
+                                   "containers with incomplete status: " + Listed(incomplete)));
+  for (const char* type : {"Ready", "ContainersReady"}) {
+    if (succeeded)
+      conditions.push_back(Condition(type, false, "PodCompleted"));
+    else if (failed)
+      conditions.push_back(Condition(type, false, "PodFailed"));
+    else if (unready.empty())
+      conditions.push_back(Condition(type, true));
+    else
+      conditions.push_back(
+          Condition(type, false, "ContainersNotReady", "containers with unready status: " + Listed(unready)));
+  }
+}
+
+PodStatus PodWorker::MakeStatus() const {
   PodStatus status;
-  status.phase = PodPhase();
-  status.host_ip = context_.node_address;
-  status.host_ips = {HostIP{context_.node_address}};
-  status.pod_ip = address_;
-  status.pod_ips = {PodIP{address_}};
-  status.start_time = api::Time::From(start_time_);
+  for (const auto& unit : units_)
+    (unit->init ? status.init_container_statuses : status.container_statuses)
+        .push_back(MakeContainerStatus(*unit));
+  status.phase = Phase();
+  status.host_ip = context_.host_ip;
+  status.host_ips = {{.ip = context_.host_ip}};
+  status.start_time = start_time_;
   status.observed_generation = pod_->metadata.generation;
-  bool initialized = true, ready = !units_.empty();
-  for (const auto& unit : units_) {
-    auto container = StatusOf(unit);
-    if (unit.init) {
-      initialized &= unit.phase == Phase::kDone && unit.exit.exit_code == 0;
-      status.init_container_statuses.push_back(std::move(container));
-    } else {
-      ready &= container.ready;
-      status.container_statuses.push_back(std::move(container));
-    }
+  if (!pod_ip_.empty()) {
+    status.pod_ip = pod_ip_;
+    status.pod_ips = {{.ip = pod_ip_}};
   }
-  const bool over = status.phase == "Succeeded" || status.phase == "Failed";
-  const std::string why = status.phase == "Succeeded" ? "PodCompleted"
-                          : over                      ? "PodFailed"
-                                                      : "ContainersNotReady";
-  const TimePoint now = strand_.clock().Now();
-  status.conditions = {Condition("PodReadyToStartContainers", !over, now, ""),
-                       Condition("Initialized", initialized, now, "ContainersNotInitialized"),
-                       Condition("Ready", ready && initialized, now, why),
-                       Condition("ContainersReady", ready && initialized, now, why),
-                       Condition("PodScheduled", true, now, "")};
-  KeepTimes(status.conditions, pod_->status.conditions);
+  AddConditions(status);
+  for (PodCondition& condition : status.conditions) {
+    condition.observed_generation = pod_->metadata.generation;
+    condition.last_transition_time = Now();
+    if (!written_) continue;
+    for (const PodCondition& known : written_->conditions)
+      if (known.type == condition.type && known.status == condition.status)
+        condition.last_transition_time = known.last_transition_time;
+  }
   return status;
 }
 
-Result<std::string> PodWorker::EnvValue(const EnvVar& variable) const {
-  if (!variable.value_from) return variable.value;
-  if (const auto& field = variable.value_from->field_ref) {
-    const auto& path = field->field_path;
-    if (path == "metadata.name") return pod_->metadata.name;
-    if (path == "metadata.namespace") return pod_->metadata.namespace_;
-    if (path == "metadata.uid") return pod_->metadata.uid;
-    if (path == "spec.nodeName") return pod_->spec.node_name;
-    if (path == "spec.serviceAccountName") return pod_->spec.service_account_name;
-    if (path == "status.podIP" || path == "status.podIPs") return address_;
-    if (path == "status.hostIP" || path == "status.hostIPs") return context_.node_address;
-    return Unexpected(
-        BadRequest("environment variable " + variable.name + ": this node cannot read " + path));
+// One write at a time; what changes meanwhile goes with the next.
+void PodWorker::WriteStatus() {
+  if (writing_ || object_gone_) return;
+  PodStatus status = MakeStatus();
+  if (written_) {
+    PodStatus known = *written_;
+    std::erase_if(known.conditions, [&](const PodCondition& condition) {
+      return std::none_of(status.conditions.begin(), status.conditions.end(),
+                          [&](const PodCondition& ours) { return ours.type == condition.type; });
+    });
+    known.qos_class = status.qos_class;
+    if (known == status) return;
   }
-  return Unexpected(
-      BadRequest("environment variable " + variable.name +
-                 ": this node takes values and field references only, not ConfigMaps, Secrets or resources"));
+  json::Value body = ToJson(status);
+  const json::Value patch =
+      json::Object{{"metadata", json::Object{{"uid", pod_->metadata.uid}}}, {"status", std::move(body)}};
+  writing_ = true;
+  written_ = std::move(status);
+  context_.client.Of<Pod>().PatchAsync(
+      pod_->metadata.namespace_, pod_->metadata.name, PatchType::kStrategicMerge, patch,
+      {.subresource = "status"},
+      [weak = weak_from_this(), context = keep_](const Result<json::Value>& result) {
+        const Status status_of_write = result ? Status() : Status(Unexpected(result.error()));
+        context->strand.Post([weak, status_of_write] {
+          if (const auto self = weak.lock()) self->StatusWritten(status_of_write);
+        });
+      });
 }
 
-Result<ContainerSpec> PodWorker::SpecOf(const Unit& unit) const {
-  const auto& container = unit.container;
-  ContainerSpec spec{pod_->metadata.uid,
-                     pod_->metadata.namespace_,
-                     pod_->metadata.name,
-                     container.name,
-                     container.image,
-                     container.command,
-                     {},
-                     container.working_dir,
-                     unit.restarts};
-  spec.argv.insert(spec.argv.end(), container.args.begin(), container.args.end());
-  spec.env.emplace_back("HOSTNAME", pod_->metadata.name);
-  for (const auto& variable : container.env) {
-    FLYBALL_ASSIGN(auto value, EnvValue(variable));
-    spec.env.emplace_back(variable.name, std::move(value));
+void PodWorker::StatusWritten(const Status& result) {
+  writing_ = false;
+  const bool gone = !result && (result.error().Is(Reason::kNotFound) || result.error().Is(Reason::kConflict));
+  if (!result && !gone) {
+    log::Warning("status of pod not written, will try again",
+                 {{"pod", pod_->metadata.name}, {"error", result.error().ToString()}});
+    written_.reset();
+    const int doublings = std::min(write_failures_++, kMaxWriteRetryDoublings);
+    context_.strand.PostAfter(kFirstWriteRetry * (1 << doublings),
+                              OnStrand([](PodWorker& self) { self.WriteStatus(); }));
+    return;
   }
-  return spec;
+  write_failures_ = 0;
+  if (!gone) WriteStatus();
+  if (state_ == State::kStopped && !writing_ && !object_gone_) DeleteObject();
 }
 
 }  // namespace flyball::node

@@ -1,13 +1,12 @@
-// PodWorker: one pod on this node, from the first sight of it to its removal.
+// PodWorker: makes one pod of this node what its object says: containers started in order, probed, restarted
+// by policy, stopped with grace; and its status what really is (upstream: kubelet's pod workers).
 //
-// An explicit state machine on a strand: inputs are the pod's newest version, ends of its containers and
-// timers; outputs are calls to the runtime, status patches and events. Nothing blocks.
-//
-//   kStarting → kRunning → (kFinished)        restartPolicy decides whether containers are started again
-//        any → kStopping → kGone              once the pod is being deleted: SIGTERM, grace, SIGKILL, delete
-//        from the API
+// States: kRunning -> kTerminating (the pod is being deleted, or its object is gone) -> kStopped (nothing of
+// it runs; the object is deleted for good) -> finished. kEnded: all containers have ended for good; only a
+// deletion moves it on.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,82 +15,106 @@
 #include "base/executor.h"
 #include "client/client.h"
 #include "controller/event_recorder.h"
-#include "node/container_runtime.h"
+#include "node/container_unit.h"
+#include "node/environment.h"
+#include "node/runtime.h"
 
 namespace flyball::node {
 
-// What every worker of a node shares. Outlives them.
-struct NodeContext {
+inline constexpr Duration kFirstRestartBackoff = std::chrono::seconds(10);
+inline constexpr Duration kMaxRestartBackoff = std::chrono::minutes(5);
+// A container that ran this long has its back-off forgotten.
+inline constexpr Duration kBackoffReset = std::chrono::minutes(10);
+
+// What all workers of an agent share. Callbacks of calls under way keep it alive.
+struct WorkerContext {
   Client client;
-  EventRecorder& events;
   ContainerRuntime& runtime;
-  Executor& executor;
-  std::string node_name, node_address;
+  Strand strand;       // all workers run on it
+  Executor& blocking;  // for probes over the network
+  EventRecorder recorder;
+  std::string host_ip;
+  std::function<void(const std::string& uid)> finished;  // the worker can be dropped
 };
 
-// Thread-safe: every call is handed to its strand.
+// Confined to WorkerContext::strand. Owned by shared_ptr.
 class PodWorker : public std::enable_shared_from_this<PodWorker> {
  public:
-  // `on_gone` is called once, when nothing of the pod is left here.
-  PodWorker(const NodeContext& context, std::shared_ptr<const Pod> pod, Closure on_gone);
+  using PodPtr = std::shared_ptr<const Pod>;
+  PodWorker(std::shared_ptr<WorkerContext> context, PodPtr pod);
+  ~PodWorker();
 
-  void Start();
-  // A newer version of the same pod.
-  void Update(std::shared_ptr<const Pod> pod);
-  // The pod is gone from the API: everything ends at once.
-  void Removed();
+  // The first call begins.
+  void Update(PodPtr pod);
+  // The object is gone: whatever runs is stopped at once.
+  void Gone();
+  // For logs: how often a container was started; -1 if there is no such container or it never was.
+  int LastAttempt(const std::string& container) const;
+  const Pod& pod() const { return *pod_; }
 
  private:
-  enum class State { kStarting, kRunning, kFinished, kStopping, kGone };
-  enum class Phase { kWaiting, kRunning, kDone };
-  struct Unit {
-    Container container;
-    bool init = false;
-    Phase phase = Phase::kWaiting;
-    int restarts = 0;
-    std::string waiting_reason = "ContainerCreating", waiting_message;
-    TimePoint started, finished;
-    ContainerExit exit;
-    bool exited_before = false;  // `last` holds its previous end
-    ContainerStateTerminated last;
-    TimerId timer = kNoTimer;
-    Duration backoff{};
-  };
+  enum class State { kRunning, kTerminating, kStopped, kEnded };
 
-  void Begin();
-  void Advance();
-  void StartUnit(std::size_t index);
-  void OnExit(std::size_t index, int attempt, ContainerExit exit);
-  void Retry(std::size_t index, Duration delay, std::string reason, std::string message);
-  bool ShouldRestart(const Unit& unit) const;
-  void BeginStop();
-  void FinishStop();
-  bool AnyRunning() const;
+  void Restore();
+  void RestoreUnit(ContainerUnit& unit, const ContainerStatus& known);
+  const Container& SpecOf(const ContainerUnit& unit) const;
+  EventTarget TargetOf(const ContainerUnit& unit) const;
 
-  Result<ContainerSpec> SpecOf(const Unit& unit) const;
-  Result<std::string> EnvValue(const EnvVar& variable) const;
-  PodStatus StatusNow() const;
-  ContainerStatus StatusOf(const Unit& unit) const;
-  std::string PodPhase() const;
+  // Starts what should run and does not, then writes the status.
+  void Sync();
+  void StartDue();
+  bool InitDone() const;
+  void StartUnit(ContainerUnit& unit);
+  void Launch(ContainerUnit& unit, const PodPtr& pod, const Result<Variables>& variables);
+  void CannotStart(ContainerUnit& unit, const std::string& reason, const Error& error);
+  void ImageMissing(ContainerUnit& unit, const Error& error);
+  void Retry(ContainerUnit& unit, Duration delay);
+  void BeginProbes(ContainerUnit& unit);
+  void ProbeFailed(ContainerUnit& unit, ProbeKind kind);
+  void Exited(ContainerUnit& unit, const std::string& runtime_id, const ContainerExit& exit);
+  bool ShouldRestart(const ContainerUnit& unit) const;
+  void ScheduleRestart(ContainerUnit& unit);
+  bool AllEnded() const;
+
+  void BeginTermination(Duration grace);
+  void StopRunning();
+  void StopUnit(ContainerUnit& unit, Duration grace, const std::string& message);
+  void Terminate(ContainerUnit& unit, Duration grace);
+  void CheckStopped();
+  void DeleteObject();
+
+  // pod_status.cc
+  PodStatus MakeStatus() const;
+  ContainerStatus MakeContainerStatus(const ContainerUnit& unit) const;
+  std::string Phase() const;
+  void AddConditions(PodStatus& status) const;
   void WriteStatus();
-  void SendStatus(json::Value status);
-  void DeleteFromApi();
-  void Event(const char* type, const Unit& unit, std::string_view reason, const std::string& message);
+  void StatusWritten(const Status& result);
 
-  NodeContext context_;
-  Strand strand_;
-  Closure on_gone_;
+  api::Time Now() const { return api::Time::From(context_.strand.clock().Now()); }
+  template <typename Fn>
+  Closure OnStrand(Fn fn);
 
-  // Confined to the strand.
-  std::shared_ptr<const Pod> pod_;
-  State state_ = State::kStarting;
-  std::vector<Unit> units_;  // init containers first
-  std::string address_;
-  TimePoint start_time_;
-  TimerId grace_timer_ = kNoTimer;
-  bool sending_ = false, dirty_ = false;
-  bool removed_ = false;
-  json::Value sent_;
+  const std::shared_ptr<WorkerContext> keep_;
+  WorkerContext& context_;  // *keep_
+  PodPtr pod_;
+  State state_ = State::kRunning;
+  std::vector<std::unique_ptr<ContainerUnit>> units_;  // init containers first
+  std::string pod_ip_;
+  api::Time start_time_;
+  Duration grace_{};
+  bool begun_ = false, object_gone_ = false;
+
+  std::optional<PodStatus> written_;  // what the server has, as far as we know
+  bool writing_ = false;
+  int write_failures_ = 0;
 };
+
+template <typename Fn>
+Closure PodWorker::OnStrand(Fn fn) {
+  return [weak = weak_from_this(), fn = std::move(fn)] {
+    if (const auto self = weak.lock()) fn(*self);
+  };
+}
 
 }  // namespace flyball::node

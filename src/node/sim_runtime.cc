@@ -1,58 +1,100 @@
-#include <map>
+#include "node/sim_runtime.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <unordered_map>
 
 #include "base/mutex.h"
-#include "node/container_runtime.h"
 
 namespace flyball::node {
 namespace {
 
-constexpr int kTerminated = 143;  // 128 + SIGTERM, as a process that obeys would show
-
 class SimRuntime final : public ContainerRuntime {
  public:
-  explicit SimRuntime(Executor& executor) : executor_(executor) {}
+  SimRuntime(Executor& executor, Random& random, int subnet)
+      : executor_(executor), random_(random), subnet_(subnet), state_(std::make_shared<State>()) {}
 
-  std::string name() const override { return "sim://1.0"; }
-  Status CheckImage(const std::string&) override { return {}; }
+  std::string_view name() const override { return "sim"; }
+  std::string_view version() const override { return "sim://0.1.0"; }
+  bool real() const override { return false; }
+  Result<std::string> EnsureImage(const std::string& image) override { return "sim://" + image; }
 
-  Status Start(const ContainerSpec& spec, UniqueFunction<void(ContainerExit)> on_exit) override {
-    MutexLock lock(mu_);
-    running_[{spec.pod_uid, spec.name}] = std::move(on_exit);
-    return {};
-  }
-
-  void Stop(const std::string& pod_uid, const std::string& container, bool) override {
-    UniqueFunction<void(ContainerExit)> on_exit;
+  Result<std::string> Start(const ContainerConfig& config,
+                            UniqueFunction<void(ContainerExit)> exited) override {
+    const std::string id = random_.Uuid();
     {
-      MutexLock lock(mu_);
-      const auto it = running_.find({pod_uid, container});
-      if (it == running_.end()) return;
-      on_exit = std::move(it->second);
-      running_.erase(it);
+      MutexLock lock(state_->mu);
+      state_->running.emplace(id, std::move(exited));
     }
-    executor_.Post([on_exit = std::move(on_exit)] { on_exit({kTerminated, 15}); });
+    if (const auto after = config.annotations.find(kSimExitAfter); after != config.annotations.end()) {
+      const auto code = config.annotations.find(kSimExitCode);
+      const int exit_code = code == config.annotations.end() ? 0 : std::atoi(code->second.c_str());
+      executor_.PostAfter(std::chrono::seconds(std::atoi(after->second.c_str())),
+                          [weak = std::weak_ptr<State>(state_), id, exit_code] {
+                            if (const auto state = weak.lock()) End(*state, id, {.exit_code = exit_code});
+                          });
+    }
+    return id;
   }
 
-  void RemovePod(const std::string&) override {}
-  std::string LogPath(const std::string&, const std::string&, int) const override { return {}; }
+  void Signal(const std::string& id, int signal) override {
+    if (signal != SIGTERM && signal != SIGKILL) return;
+    // A simulated process ends well when it is asked to.
+    const ContainerExit exit = signal == SIGKILL ? ContainerExit{.exit_code = 137, .signal = SIGKILL}
+                                                 : ContainerExit{.exit_code = 0};
+    executor_.Post([weak = std::weak_ptr<State>(state_), id, exit] {
+      if (const auto state = weak.lock()) End(*state, id, exit);
+    });
+  }
 
-  std::string PodAddress() override {
-    MutexLock lock(mu_);
-    const unsigned n = next_address_++;
-    return "10.244." + std::to_string((n >> 8) & 255) + "." + std::to_string(n & 255);
+  void Exec(const std::string&, const std::vector<std::string>&, Duration,
+            UniqueFunction<void(Result<ExecResult>)> done) override {
+    done(ExecResult{});
+  }
+  void ReadLog(const LogQuery&, LogSink sink) override { sink.done({}); }
+
+  std::string AllocatePodIp(const std::string&) override {
+    MutexLock lock(state_->mu);
+    // .0 is the network, .1 the gateway, .255 the broadcast address, as in real ones.
+    const int n = next_ip_++;
+    const int block = subnet_ + n / 253;
+    return "10." + std::to_string(64 + block / 256) + "." + std::to_string(block % 256) + "." +
+           std::to_string(2 + n % 253);
+  }
+  void RemovePod(const std::string&, const std::string&, const std::string&) override {}
+  void Shutdown() override {
+    MutexLock lock(state_->mu);
+    state_->running.clear();
   }
 
  private:
+  struct State {
+    Mutex mu;
+    std::unordered_map<std::string, UniqueFunction<void(ContainerExit)>> running GUARDED_BY(mu);
+  };
+  static void End(State& state, const std::string& id, const ContainerExit& exit) {
+    UniqueFunction<void(ContainerExit)> exited;
+    {
+      MutexLock lock(state.mu);
+      const auto found = state.running.find(id);
+      if (found == state.running.end()) return;
+      exited = std::move(found->second);
+      state.running.erase(found);
+    }
+    exited(exit);
+  }
+
   Executor& executor_;
-  Mutex mu_;
-  std::map<std::pair<std::string, std::string>, UniqueFunction<void(ContainerExit)>> running_ GUARDED_BY(mu_);
-  unsigned next_address_ GUARDED_BY(mu_) = 2;
+  Random& random_;
+  const int subnet_;
+  const std::shared_ptr<State> state_;
+  int next_ip_ GUARDED_BY(state_->mu) = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<ContainerRuntime> NewSimRuntime(Executor& executor) {
-  return std::make_unique<SimRuntime>(executor);
+std::unique_ptr<ContainerRuntime> NewSimRuntime(Executor& executor, Random& random, int subnet) {
+  return std::make_unique<SimRuntime>(executor, random, subnet);
 }
 
 }  // namespace flyball::node
