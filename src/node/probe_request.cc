@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 
@@ -44,7 +46,10 @@ ProbeAnswer Connect(const std::string& host, int port, Duration timeout) {
   }
   close(fd);
   if (error == 0) return {true, {}};
-  return {false, where + (error == ETIMEDOUT ? "i/o timeout" : "connect: " + std::string(strerror(error)))};
+  if (error == ETIMEDOUT) return {false, where + "i/o timeout"};
+  std::string why = strerror(error);
+  why[0] = static_cast<char>(std::tolower(why[0]));
+  return {false, where + "connect: " + why};
 }
 
 ProbeAnswer Get(const HTTPGetAction& action, const std::string& host, int port, Duration timeout,
