@@ -26,9 +26,11 @@ struct KindHooks {
   // PrepareForUpdate: carry over what this endpoint may not change. The server resets status (main endpoint)
   // or everything but status (status endpoint) before.
   void (*prepare_for_update)(json::Value& object, const json::Value& old) = nullptr;
-  // Everything but metadata, in upstream's order: a kind that has this is not checked by the schema's rules too.
+  // Everything but metadata, in upstream's order: a kind that has this is not checked by the schema's rules
+  // too.
   void (*validate)(const json::Value& object, FieldErrors& errors) = nullptr;
-  // Besides validate(object), which the server runs too: immutability and transitions, in place of the schema's.
+  // Besides validate(object), which the server runs too: immutability and transitions, in place of the
+  // schema's.
   void (*validate_update)(const json::Value& object, const json::Value& old, FieldErrors& errors) = nullptr;
   void (*validate_status_update)(const json::Value& object, const json::Value& old,
                                  FieldErrors& errors) = nullptr;

@@ -2,7 +2,8 @@
 // written with it; code that users write is plain and blocking.
 //
 // A Task owns its coroutine frame. Awaiting moves control to the task and back by symmetric transfer: no
-// stack growth. An exception leaves the task at the co_await (or reaches Spawn's `done`). Confined to whoever
+// stack growth in optimised builds (at -O0 g++ makes real calls of it: long chains must suspend in between).
+// An exception leaves the task at the co_await (or reaches Spawn's `done`). Confined to whoever
 // awaits it; the frame may move between threads only at an await that resumes on an Executor.
 #pragma once
 
