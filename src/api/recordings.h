@@ -4,21 +4,19 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <string>
 
 #include "json/json.h"
+#include "shared_folder/shared_folder.h"
 
 namespace flyball::api {
 
 // The parsed file, e.g. of "golden/cases/9-values.json"; nothing if there is no such file.
 inline std::optional<json::Value> ReadRecording(const std::string& file) {
-  const char* given = std::getenv("FLYBALL_SHARED");
-  const std::string folder = given != nullptr ? given : FLYBALL_SHARED_DIR;
-  std::ifstream stream(folder + "/" + file, std::ios::binary);
+  std::ifstream stream(SharedFolder() + "/" + file, std::ios::binary);
   if (!stream) return std::nullopt;
   const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   Result<json::Value> parsed = json::Parse(text);

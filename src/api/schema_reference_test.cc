@@ -1,20 +1,19 @@
 // Compares the tables, line by line, with the facts collected from Kubernetes v1.34 where they are at hand.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 
 #include "api/schema.h"
+#include "shared_folder/shared_folder.h"
 
 namespace flyball::api {
 namespace {
 
 std::filesystem::path Reference(const char* name) {
-  const char* shared = std::getenv("FLYBALL_SHARED");
-  return std::filesystem::path(shared != nullptr ? shared : FLYBALL_SHARED_DIR) / "reference" / name;
+  return std::filesystem::path(SharedFolder()) / "reference" / name;
 }
 
 // "apps.v1.Deployment" as OpenAPI calls it.

@@ -1,7 +1,6 @@
 // Placements recorded from an unmodified kube-scheduler, against Place and FindVictims.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -10,13 +9,13 @@
 #include "scheduler/cluster.h"
 #include "scheduler/preemption.h"
 #include "scheduler/spread_group.h"
+#include "shared_folder/shared_folder.h"
 
 namespace flyball::scheduler {
 namespace {
 
 std::string CasesPath() {
-  const char* shared = std::getenv("FLYBALL_SHARED");
-  return std::string(shared ? shared : FLYBALL_SHARED_DIR) + "/golden/scheduler/cases.json";
+  return SharedFolder() + "/golden/scheduler/cases.json";
 }
 
 // One recorded cluster, with what the API server would have filled in.
