@@ -1,6 +1,9 @@
 # flyball_module(NAME DEPENDS modules... LIBRARIES external... GENERATED files...): the static library of src/NAME, from
 # every .cc beside this call and the generated ones, and NAME_test from every *_test.cc. Files named *_main.cc are
 # programs and are added by hand.
+#
+# Sources are compiled a few at a time (a unity build): most of a file's time is its headers. So names in anonymous
+# namespaces are unique within a module; the fuzz preset compiles each file alone and so finds a missing #include.
 function(flyball_module NAME)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;GENERATED;TEST_DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)

@@ -13,6 +13,8 @@ add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wn
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these inside std::optional and std::variant at -O2 without cause.
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-free-nonheap-object)
+  # In a unity build a .cc file is an included one, whose anonymous namespace this warning mistrusts.
+  add_compile_options(-Wno-subobject-linkage)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   add_compile_options(-Wthread-safety)
@@ -35,6 +37,12 @@ if(FLYBALL_FUZZ)
   # Without `function`: clang 14 cannot assemble what that check makes of coroutines.
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=function
                       -fno-sanitize-recover=undefined)
+endif()
+
+if(NOT FLYBALL_FUZZ)
+  set(CMAKE_UNITY_BUILD ON)
+  # Enough to share the headers, few enough that a change in one file is compiled again in seconds.
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 endif()
 
 find_program(CCACHE ccache)

@@ -12,7 +12,7 @@ namespace {
 using json::Value;
 
 // fmt's %T of the values JSON decodes to.
-std::string_view GoTypeName(const Value& value) {
+std::string_view GoValueType(const Value& value) {
   switch (value.kind()) {
     case Value::Kind::kBool:
       return "bool";
@@ -136,7 +136,7 @@ void Checker::CheckScalar(TypeKind kind, const Value& value) {
     case TypeKind::kInt64:
     case TypeKind::kFloat64:
       if (!value.is_number()) {
-        Report(std::string("expected numeric (int or float), got ").append(GoTypeName(value)));
+        Report(std::string("expected numeric (int or float), got ").append(GoValueType(value)));
       }
       return;
     case TypeKind::kString:

@@ -24,9 +24,9 @@ bool IsLineEnd(char c) {
 }
 
 // Reads one group of four characters at a time, as Go does, so that errors are counted alike.
-class Decoder {
+class Base64Decoder {
  public:
-  Decoder(std::string_view text, std::string& bytes) : text_(text), bytes_(bytes) {}
+  Base64Decoder(std::string_view text, std::string& bytes) : text_(text), bytes_(bytes) {}
 
   bool Run(std::size_t& bad) {
     while (!done_ && at_ < text_.size()) {
@@ -104,7 +104,7 @@ class Decoder {
 bool DecodeBase64(std::string_view text, std::string& bytes, std::size_t& bad) {
   bytes.clear();
   bytes.reserve(text.size() / 4 * 3 + 3);
-  return Decoder(text, bytes).Run(bad);
+  return Base64Decoder(text, bytes).Run(bad);
 }
 
 std::string EncodeBase64(std::string_view bytes) {

@@ -18,7 +18,7 @@ constexpr Unit kUnits[] = {
     {"ms", 1'000'000}, {"s", 1'000'000'000}, {"m", 60'000'000'000}, {"h", 3'600'000'000'000},
 };
 
-bool IsDigit(char c) {
+bool IsDurationDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
@@ -29,7 +29,7 @@ const Unit* FindUnit(std::string_view name) {
   return nullptr;
 }
 
-Unexpected Malformed(std::string_view text) {
+Unexpected MalformedDuration(std::string_view text) {
   return Unexpected(BadRequest("time: invalid duration " + GoQuote(text)));
 }
 
@@ -42,7 +42,7 @@ struct Number {
 
 Number TakeNumber(std::string_view& rest) {
   Number n;
-  for (; !rest.empty() && IsDigit(rest[0]); rest.remove_prefix(1)) {
+  for (; !rest.empty() && IsDurationDigit(rest[0]); rest.remove_prefix(1)) {
     n.empty = false;
     n.overflow = n.overflow || n.whole > kMax / 10;
     if (!n.overflow) n.whole = n.whole * 10 + static_cast<std::uint64_t>(rest[0] - '0');
@@ -51,7 +51,7 @@ Number TakeNumber(std::string_view& rest) {
   if (rest.empty() || rest[0] != '.') return n;
   rest.remove_prefix(1);
   bool full = false;
-  for (; !rest.empty() && IsDigit(rest[0]); rest.remove_prefix(1)) {
+  for (; !rest.empty() && IsDurationDigit(rest[0]); rest.remove_prefix(1)) {
     n.empty = false;
     full = full || n.fraction > (kMax - 1) / 10;
     if (full) continue;
@@ -63,7 +63,7 @@ Number TakeNumber(std::string_view& rest) {
 
 std::string_view TakeUnitName(std::string_view& rest) {
   std::size_t n = 0;
-  while (n < rest.size() && rest[n] != '.' && !IsDigit(rest[n])) ++n;
+  while (n < rest.size() && rest[n] != '.' && !IsDurationDigit(rest[n])) ++n;
   const std::string_view name = rest.substr(0, n);
   rest.remove_prefix(n);
   return name;
@@ -112,21 +112,21 @@ Result<Duration> ParseDuration(std::string_view text) {
   const bool negative = rest.starts_with('-');
   if (negative || rest.starts_with('+')) rest.remove_prefix(1);
   if (rest == "0") return Duration(0);
-  if (rest.empty()) return Malformed(text);
+  if (rest.empty()) return MalformedDuration(text);
   std::uint64_t total = 0;
   while (!rest.empty()) {
-    if (rest[0] != '.' && !IsDigit(rest[0])) return Malformed(text);
+    if (rest[0] != '.' && !IsDurationDigit(rest[0])) return MalformedDuration(text);
     const Number number = TakeNumber(rest);
-    if (number.empty || number.overflow) return Malformed(text);
+    if (number.empty || number.overflow) return MalformedDuration(text);
     const std::string_view name = TakeUnitName(rest);
     if (name.empty()) return Unexpected(BadRequest("time: missing unit in duration " + GoQuote(text)));
     const Unit* unit = FindUnit(name);
     if (unit == nullptr) {
       return Unexpected(BadRequest("time: unknown unit " + GoQuote(name) + " in duration " + GoQuote(text)));
     }
-    if (!AddTerm(number, *unit, total)) return Malformed(text);
+    if (!AddTerm(number, *unit, total)) return MalformedDuration(text);
   }
-  if (total > kMax - (negative ? 0 : 1)) return Malformed(text);
+  if (total > kMax - (negative ? 0 : 1)) return MalformedDuration(text);
   return Duration(static_cast<std::int64_t>(negative ? 0 - total : total));
 }
 

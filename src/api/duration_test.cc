@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string Error(std::string_view text) {
+std::string ErrorText(std::string_view text) {
   const auto d = ParseDuration(text);
   return d ? "ok" : d.error().message();
 }
@@ -23,13 +23,13 @@ TEST(DurationTest, ReadsWhatGoReads) {
 }
 
 TEST(DurationTest, ErrorsAreGos) {
-  EXPECT_EQ(Error(""), "time: invalid duration \"\"");
-  EXPECT_EQ(Error("x"), "time: invalid duration \"x\"");
-  EXPECT_EQ(Error("5"), "time: missing unit in duration \"5\"");
-  EXPECT_EQ(Error("5x"), "time: unknown unit \"x\" in duration \"5x\"");
-  EXPECT_EQ(Error("."), "time: invalid duration \".\"");
-  EXPECT_EQ(Error("9223372036854775808ns"), "time: invalid duration \"9223372036854775808ns\"");
-  EXPECT_EQ(Error("99999999999999999999h"), "time: invalid duration \"99999999999999999999h\"");
+  EXPECT_EQ(ErrorText(""), "time: invalid duration \"\"");
+  EXPECT_EQ(ErrorText("x"), "time: invalid duration \"x\"");
+  EXPECT_EQ(ErrorText("5"), "time: missing unit in duration \"5\"");
+  EXPECT_EQ(ErrorText("5x"), "time: unknown unit \"x\" in duration \"5x\"");
+  EXPECT_EQ(ErrorText("."), "time: invalid duration \".\"");
+  EXPECT_EQ(ErrorText("9223372036854775808ns"), "time: invalid duration \"9223372036854775808ns\"");
+  EXPECT_EQ(ErrorText("99999999999999999999h"), "time: invalid duration \"99999999999999999999h\"");
 }
 
 TEST(DurationTest, WritesWhatGoWrites) {

@@ -70,7 +70,7 @@ json::Object EncodeLevel(const FieldSet& set, bool self) {
 
 // Reads one document. An error stays with it: results handed through every level would cost more than the
 // reading.
-class Decoder {
+class FieldSetDecoder {
  public:
   // Adds what lies below to an empty set; true if the place itself is a member.
   bool DecodeLevel(const json::Value& fields, FieldSet& out) {
@@ -247,7 +247,7 @@ json::Value FieldSet::ToFieldsV1() const {
 }
 
 Result<FieldSet> FieldSet::FromFieldsV1(const json::Value& fields) {
-  Decoder decoder;
+  FieldSetDecoder decoder;
   FieldSet set;
   decoder.DecodeLevel(fields, set);
   if (decoder.failed()) return Unexpected(BadRequest(decoder.message()));

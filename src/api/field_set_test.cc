@@ -18,7 +18,7 @@ FieldSet Set(std::string_view fields_v1) {
   return set ? *set : FieldSet();
 }
 
-std::string Text(const FieldSet& set) {
+std::string SetText(const FieldSet& set) {
   return json::Write(set.ToFieldsV1());
 }
 
@@ -29,20 +29,21 @@ std::string Paths(const FieldSet& set) {
 }
 
 TEST(FieldSetTest, FieldsV1RoundTripsSorted) {
-  EXPECT_EQ(Text(Set(R"({"f:b":{},"f:a":{"k:{\"name\":\"x\"}":{"f:z":{},".":{}},"v:\"s\"":{},"i:3":{}}})")),
-            R"({"f:a":{"k:{\"name\":\"x\"}":{".":{},"f:z":{}},"v:\"s\"":{},"i:3":{}},"f:b":{}})");
-  EXPECT_EQ(Text(FieldSet()), "{}");
+  EXPECT_EQ(
+      SetText(Set(R"({"f:b":{},"f:a":{"k:{\"name\":\"x\"}":{"f:z":{},".":{}},"v:\"s\"":{},"i:3":{}}})")),
+      R"({"f:a":{"k:{\"name\":\"x\"}":{".":{},"f:z":{}},"v:\"s\"":{},"i:3":{}},"f:b":{}})");
+  EXPECT_EQ(SetText(FieldSet()), "{}");
 }
 
 TEST(FieldSetTest, KeysAreCanonicalAndSortByValue) {
   EXPECT_EQ(
-      Text(Set(
+      SetText(Set(
           R"({"k:{\"protocol\":\"TCP\",\"port\":443}":{},"k:{ \"port\": 80, \"protocol\":\"TCP\"}":{}})")),
       R"({"k:{\"port\":80,\"protocol\":\"TCP\"}":{},"k:{\"port\":443,\"protocol\":\"TCP\"}":{}})");
 }
 
 TEST(FieldSetTest, UnknownTagsAreSkippedAndMalformedOnesRefused) {
-  EXPECT_EQ(Text(Set(R"({"f:a":{},"z:new":{"f:b":{}}})")), R"({"f:a":{}})");
+  EXPECT_EQ(SetText(Set(R"({"f:a":{},"z:new":{"f:b":{}}})")), R"({"f:a":{}})");
   for (const char* bad : {R"({"f":{}})", R"({"k:x":{}})", R"({"k:{}":{}})", R"({"v:":{}})", R"({"i:a":{}})",
                           R"({"f:a":1})", R"([1])"}) {
     EXPECT_FALSE(FieldSet::FromFieldsV1(*json::Parse(bad))) << bad;
@@ -72,26 +73,27 @@ TEST(FieldSetTest, MembershipIsNotInherited) {
 
 TEST(FieldSetTest, InsertKeepsOrder) {
   FieldSet set{{"z"}, {"a", "b"}, {"a"}};
-  EXPECT_EQ(Text(set), R"({"f:a":{".":{},"f:b":{}},"f:z":{}})");
+  EXPECT_EQ(SetText(set), R"({"f:a":{".":{},"f:b":{}},"f:z":{}})");
 }
 
 TEST(FieldSetTest, SetOperations) {
   const FieldSet a = Set(R"({"f:a":{".":{},"f:x":{}},"f:b":{}})");
   const FieldSet b = Set(R"({"f:a":{"f:x":{},"f:y":{}},"f:c":{}})");
-  EXPECT_EQ(Text(a.Union(b)), R"({"f:a":{".":{},"f:x":{},"f:y":{}},"f:b":{},"f:c":{}})");
-  EXPECT_EQ(Text(a.Intersection(b)), R"({"f:a":{"f:x":{}}})");
-  EXPECT_EQ(Text(a.Difference(b)), R"({"f:a":{},"f:b":{}})");
-  EXPECT_EQ(Text(b.Difference(a)), R"({"f:a":{"f:y":{}},"f:c":{}})");
+  EXPECT_EQ(SetText(a.Union(b)), R"({"f:a":{".":{},"f:x":{},"f:y":{}},"f:b":{},"f:c":{}})");
+  EXPECT_EQ(SetText(a.Intersection(b)), R"({"f:a":{"f:x":{}}})");
+  EXPECT_EQ(SetText(a.Difference(b)), R"({"f:a":{},"f:b":{}})");
+  EXPECT_EQ(SetText(b.Difference(a)), R"({"f:a":{"f:y":{}},"f:c":{}})");
   EXPECT_TRUE(a.Intersects(b));
   EXPECT_FALSE(a.Intersects(Set(R"({"f:a":{"f:y":{}}})")));
   EXPECT_TRUE(a.Union(b).Contains(a));
   EXPECT_FALSE(a.Contains(b));
-  EXPECT_EQ(Text(a.Leaves()), R"({"f:a":{"f:x":{}},"f:b":{}})");
+  EXPECT_EQ(SetText(a.Leaves()), R"({"f:a":{"f:x":{}},"f:b":{}})");
 }
 
 TEST(FieldSetTest, RecursiveDifferenceTakesWhatLiesBelow) {
   const FieldSet set = Set(R"({"f:status":{"f:a":{},"f:b":{}},"f:spec":{"f:a":{},"f:b":{}}})");
-  EXPECT_EQ(Text(set.RecursiveDifference(FieldSet({{"status"}, {"spec", "a"}}))), R"({"f:spec":{"f:b":{}}})");
+  EXPECT_EQ(SetText(set.RecursiveDifference(FieldSet({{"status"}, {"spec", "a"}}))),
+            R"({"f:spec":{"f:b":{}}})");
   EXPECT_EQ(set.Difference(FieldSet({{"status"}})), set);
 }
 
@@ -102,7 +104,7 @@ TEST(FieldSetTest, FinishMergesEqualElements) {
   set.Append(PathElement::Field("b"), false, FieldSet({{"c"}}));
   set.Append(PathElement::Field("empty"), false, {});
   set.Finish();
-  EXPECT_EQ(Text(set), R"({"f:a":{},"f:b":{".":{},"f:c":{}}})");
+  EXPECT_EQ(SetText(set), R"({"f:a":{},"f:b":{".":{},"f:c":{}}})");
 }
 
 }  // namespace

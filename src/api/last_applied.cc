@@ -13,7 +13,7 @@ namespace {
 
 using json::Value;
 
-constexpr std::size_t kMaxAnnotationBytes = 256 << 10;  // upstream: TotalAnnotationSizeLimitB
+constexpr std::size_t kMaxLastAppliedBytes = 256 << 10;  // upstream: TotalAnnotationSizeLimitB
 
 void SortAllKeys(Value& value, int depth = 0) {
   if (depth > FieldSet::kMaxDepth) return;
@@ -61,7 +61,7 @@ void UpdateLastApplied(Value& object, const Value& configuration) {
   const Value* old = all.Find(kLastAppliedAnnotation);
   if (old == nullptr || old->string_or("").empty()) return;
   all.Set(kLastAppliedAnnotation, LastAppliedText(configuration));
-  if (AnnotationBytes(all) > kMaxAnnotationBytes) all.Erase(kLastAppliedAnnotation);
+  if (AnnotationBytes(all) > kMaxLastAppliedBytes) all.Erase(kLastAppliedAnnotation);
 }
 
 }  // namespace flyball::api

@@ -10,7 +10,7 @@
 namespace flyball::api {
 namespace {
 
-json::Value J(std::string_view text) {
+json::Value ObjectJson(std::string_view text) {
   auto value = json::Parse(text);
   EXPECT_TRUE(value) << text;
   return value ? *value : json::Value();
@@ -21,16 +21,16 @@ const TypeInfo& Kind(std::string_view group, std::string_view kind) {
 }
 
 std::string Fields(const TypeInfo& type, std::string_view value) {
-  return json::Write(FieldsOf(type, J(value)).ToFieldsV1());
+  return json::Write(FieldsOf(type, ObjectJson(value)).ToFieldsV1());
 }
 
-std::string Text(const FieldSet& set) {
+std::string FieldsText(const FieldSet& set) {
   return json::Write(set.ToFieldsV1());
 }
 
 std::string Changes(const TypeInfo& type, std::string_view before, std::string_view after) {
-  const Comparison c = Compare(type, J(before), J(after));
-  return "+" + Text(c.added) + " ~" + Text(c.modified) + " -" + Text(c.removed);
+  const Comparison c = Compare(type, ObjectJson(before), ObjectJson(after));
+  return "+" + FieldsText(c.added) + " ~" + FieldsText(c.modified) + " -" + FieldsText(c.removed);
 }
 
 // A custom kind: what a CustomResourceDefinition makes of
@@ -134,7 +134,7 @@ TEST(FieldsOfTest, CustomKeysTakeTheirDeclaredDefault) {
 }
 
 TEST(CompareTest, EqualObjectsHaveNoChanges) {
-  const json::Value pod = J(R"({"spec":{"containers":[{"name":"a","image":"x"}],"nodeName":"n"}})");
+  const json::Value pod = ObjectJson(R"({"spec":{"containers":[{"name":"a","image":"x"}],"nodeName":"n"}})");
   EXPECT_TRUE(Compare(Kind("", "Pod"), pod, pod).empty());
 }
 
@@ -198,20 +198,22 @@ TEST(CompareTest, NumbersCompareByValueAndKindsMayChangeWhereNothingIsDeclared) 
 TEST(CompareObjectsTest, IdentityBelongsToNobody) {
   const Comparison c = CompareObjects(
       Kind("", "ConfigMap"), json::Value(),
-      J(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","namespace":"s","uid":"u",
+      ObjectJson(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","namespace":"s","uid":"u",
                          "resourceVersion":"1","generation":1,"creationTimestamp":"t","managedFields":[{}],
                          "labels":{"l":"1"},"generateName":"g"}})"));
-  EXPECT_EQ(Text(c.added), R"({"f:metadata":{"f:generateName":{},"f:labels":{".":{},"f:l":{}}}})");
+  EXPECT_EQ(FieldsText(c.added), R"({"f:metadata":{"f:generateName":{},"f:labels":{".":{},"f:l":{}}}})");
   const CustomType custom;
-  EXPECT_EQ(
-      Text(CompareObjects(custom.root, json::Value(), J(R"({"metadata":{"name":"n","labels":{}}})")).added),
-      R"({"f:metadata":{"f:labels":{}}})");
+  EXPECT_EQ(FieldsText(CompareObjects(custom.root, json::Value(),
+                                      ObjectJson(R"({"metadata":{"name":"n","labels":{}}})"))
+                           .added),
+            R"({"f:metadata":{"f:labels":{}}})");
 }
 
 TEST(WithNamedFieldsTest, NamedFieldsBecomeMembersMapEntriesDoNot) {
   const CustomType custom;
-  const FieldSet set = FieldsOf(custom.root, J(R"({"spec":{"items":[{"id":1}],"free":{"a":{"b":1}}}})"));
-  EXPECT_EQ(Text(WithNamedFields(custom.root, set)),
+  const FieldSet set =
+      FieldsOf(custom.root, ObjectJson(R"({"spec":{"items":[{"id":1}],"free":{"a":{"b":1}}}})"));
+  EXPECT_EQ(FieldsText(WithNamedFields(custom.root, set)),
             R"({"f:spec":{".":{},"f:free":{".":{},"f:a":{".":{},"f:b":{}}},)"
             R"("f:items":{".":{},"k:{\"id\":1}":{".":{},"f:id":{}}}}})");
 }
@@ -220,7 +222,7 @@ TEST(FieldsOfTest, DeepValuesDoNotExhaustTheStack) {
   const CustomType custom;
   std::string deep = "1";
   for (int i = 0; i < 5000; ++i) deep = R"({"a":)" + deep + "}";
-  const json::Value object = J(R"({"spec":{"free":)" + deep + "}}");
+  const json::Value object = ObjectJson(R"({"spec":{"free":)" + deep + "}}");
   EXPECT_FALSE(FieldsOf(custom.root, object).empty());
   EXPECT_FALSE(Compare(custom.root, json::Value(), object).empty());
 }

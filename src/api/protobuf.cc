@@ -19,7 +19,7 @@ using json::Value;
 
 constexpr std::string_view kMagic("k8s\0", 4);
 // Only types that contain themselves get deeper than a few dozen levels.
-constexpr int kMaxDepth = 500;
+constexpr int kMaxMessageDepth = 500;
 
 bool IsUtf8(std::string_view s) {
   std::size_t i = 0;
@@ -86,7 +86,7 @@ class FieldFinder {
 class Decoder {
  public:
   bool ReadMessage(const TypeInfo& type, std::string_view data, Value& out) {
-    if (++depth_ > kMaxDepth) return Fail("protobuf message nested too deeply");
+    if (++depth_ > kMaxMessageDepth) return Fail("protobuf message nested too deeply");
     if (!out.is_object()) out = json::Object{};
     const bool ok = ReadFields(type, data, {}, 0, out.as_object());
     --depth_;

@@ -11,7 +11,7 @@
 namespace flyball::api {
 namespace {
 
-const TypeInfo& TypeOf(const json::Value& object) {
+const TypeInfo& MessageType(const json::Value& object) {
   const std::string api_version(object["apiVersion"].as_string());
   const std::size_t slash = api_version.find('/');
   const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
@@ -33,7 +33,7 @@ TEST(ProtobufTest, EveryRecordedObjectDecodesToItsJson) {
   EXPECT_GT(vectors->size(), 80u);
   for (const json::Value& vector : vectors->as_array()) {
     const json::Value& want = vector["json"];
-    Result<json::Value> got = DecodeProtobuf(Bytes(vector["protobuf"]), TypeOf(want));
+    Result<json::Value> got = DecodeProtobuf(Bytes(vector["protobuf"]), MessageType(want));
     ASSERT_TRUE(got) << vector["name"].as_string() << ": " << got.error().message();
     // Protobuf does not say what the claims of a StatefulSet are; its defaults do.
     if (want["kind"] == json::Value("StatefulSet")) HooksFor("apps", "StatefulSet").set_defaults(*got);
@@ -46,7 +46,7 @@ TEST(ProtobufTest, EveryRecordedObjectSurvivesEncodingAndDecoding) {
   FLYBALL_REQUIRE_RECORDING(vectors, "golden/protobuf.json");
   int identical = 0;
   for (const json::Value& vector : vectors->as_array()) {
-    const TypeInfo& type = TypeOf(vector["json"]);
+    const TypeInfo& type = MessageType(vector["json"]);
     const std::string recorded = Bytes(vector["protobuf"]);
     const Result<json::Value> object = DecodeProtobuf(recorded, type);
     ASSERT_TRUE(object);
@@ -62,7 +62,7 @@ TEST(ProtobufTest, EveryRecordedObjectSurvivesEncodingAndDecoding) {
 TEST(ProtobufTest, CutBodiesAreErrors) {
   FLYBALL_REQUIRE_RECORDING(vectors, "golden/protobuf.json");
   const json::Value& vector = vectors->as_array()[5];
-  const TypeInfo& type = TypeOf(vector["json"]);
+  const TypeInfo& type = MessageType(vector["json"]);
   const std::string body = Bytes(vector["protobuf"]);
   int errors = 0;
   for (std::size_t n = 0; n < body.size(); ++n) errors += !DecodeProtobuf(body.substr(0, n), type);

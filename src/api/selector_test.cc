@@ -24,7 +24,7 @@ std::string LabelError(std::string_view text) {
   return s.error().message();
 }
 
-json::Value Json(std::string_view text) {
+json::Value SelectorJson(std::string_view text) {
   auto v = json::Parse(text);
   EXPECT_TRUE(v) << text;
   return v ? *v : json::Value();
@@ -115,33 +115,35 @@ TEST(LabelSelector, RequiredValue) {
 }
 
 TEST(LabelSelector, FromObject) {
-  auto s = LabelSelector::FromObject(Json(R"({"matchLabels":{"b":"1","a":"2"},"matchExpressions":[
+  auto s = LabelSelector::FromObject(SelectorJson(R"({"matchLabels":{"b":"1","a":"2"},"matchExpressions":[
       {"key":"c","operator":"In","values":["x","y"]},{"key":"d","operator":"DoesNotExist"}]})"));
   ASSERT_TRUE(s);
   EXPECT_EQ(s->ToString(), "a=2,b=1,c in (x,y),!d");
-  EXPECT_TRUE(s->Matches(Json(R"({"a":"2","b":"1","c":"y"})")));
-  EXPECT_FALSE(s->Matches(Json(R"({"a":"2","b":"1","c":"y","d":""})")));
+  EXPECT_TRUE(s->Matches(SelectorJson(R"({"a":"2","b":"1","c":"y"})")));
+  EXPECT_FALSE(s->Matches(SelectorJson(R"({"a":"2","b":"1","c":"y","d":""})")));
 
-  EXPECT_FALSE(LabelSelector::FromObject(json::Value())->Matches(Json("{}")));
-  EXPECT_TRUE(LabelSelector::FromObject(Json("{}"))->Matches(Json("{}")));
-  auto bad = LabelSelector::FromObject(Json(R"({"matchExpressions":[{"key":"a","operator":"Near"}]})"));
+  EXPECT_FALSE(LabelSelector::FromObject(json::Value())->Matches(SelectorJson("{}")));
+  EXPECT_TRUE(LabelSelector::FromObject(SelectorJson("{}"))->Matches(SelectorJson("{}")));
+  auto bad =
+      LabelSelector::FromObject(SelectorJson(R"({"matchExpressions":[{"key":"a","operator":"Near"}]})"));
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().message(), "\"Near\" is not a valid label selector operator");
 }
 
 TEST(LabelSelector, FromMap) {
-  EXPECT_TRUE(LabelSelector::FromMap(Json(R"({"a":"b"})")).Matches(Json(R"({"a":"b","c":"d"})")));
-  EXPECT_FALSE(LabelSelector::FromMap(Json(R"({"a":"b"})")).Matches(Json(R"({"c":"d"})")));
+  EXPECT_TRUE(
+      LabelSelector::FromMap(SelectorJson(R"({"a":"b"})")).Matches(SelectorJson(R"({"a":"b","c":"d"})")));
+  EXPECT_FALSE(LabelSelector::FromMap(SelectorJson(R"({"a":"b"})")).Matches(SelectorJson(R"({"c":"d"})")));
 }
 
 constexpr std::string_view kPodFields[] = {"spec.nodeName", "status.phase", "spec.hostNetwork",
                                            "status.podIPs"};
-const KindInfo kPod = {.group = "",
-                       .version = "v1",
-                       .kind = "Pod",
-                       .plural = "pods",
-                       .namespaced = true,
-                       .selectable_fields = kPodFields};
+const KindInfo kSelectedPod = {.group = "",
+                               .version = "v1",
+                               .kind = "Pod",
+                               .plural = "pods",
+                               .namespaced = true,
+                               .selectable_fields = kPodFields};
 const KindInfo kConfigMap = {.group = "", .version = "v1", .kind = "ConfigMap", .namespaced = true};
 const KindInfo kCustom = {
     .group = "example.com", .version = "v1", .kind = "Gizmo", .namespaced = true, .custom = true};
@@ -152,15 +154,15 @@ std::string FieldError(std::string_view text, const KindInfo& kind) {
 }
 
 bool FieldMatches(std::string_view text, const json::Value& object) {
-  auto s = FieldSelector::Parse(text, kPod);
+  auto s = FieldSelector::Parse(text, kSelectedPod);
   EXPECT_TRUE(s) << text;
-  const bool result = s && s->Matches(kPod, object);
-  EXPECT_EQ(result, s && s->Matches(SelectableValues(kPod, object)));
+  const bool result = s && s->Matches(kSelectedPod, object);
+  EXPECT_EQ(result, s && s->Matches(SelectableValues(kSelectedPod, object)));
   return result;
 }
 
 TEST(FieldSelector, Matches) {
-  const auto pod = Json(R"({"metadata":{"name":"a,b","namespace":"n"},"spec":{"nodeName":"x"}})");
+  const auto pod = SelectorJson(R"({"metadata":{"name":"a,b","namespace":"n"},"spec":{"nodeName":"x"}})");
   for (const char* yes : {"", "metadata.name=a\\,b", "metadata.namespace==n",
                           "spec.nodeName=x,status.phase=", "spec.nodeName!=y", "spec.hostNetwork=false",
                           "status.podIPs=", ",metadata.namespace=n,"})
@@ -171,20 +173,22 @@ TEST(FieldSelector, Matches) {
 }
 
 TEST(FieldSelector, ErrorTexts) {
-  EXPECT_EQ(FieldError("metadata.name", kPod),
+  EXPECT_EQ(FieldError("metadata.name", kSelectedPod),
             "invalid selector: 'metadata.name'; can't understand 'metadata.name'");
   EXPECT_EQ(FieldError("data.i=3", kConfigMap),
             "\"data.i\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
-  EXPECT_EQ(FieldError("spec.foo=3", kPod), "field label not supported: spec.foo");
+  EXPECT_EQ(FieldError("spec.foo=3", kSelectedPod), "field label not supported: spec.foo");
   EXPECT_EQ(FieldError("spec.size=3", kCustom), "field label not supported: spec.size");
-  EXPECT_EQ(FieldError("metadata.name=a\\x", kPod), "invalid field selector: invalid escape sequence: \\x");
-  EXPECT_EQ(FieldError("metadata.name=a\\", kPod), "invalid field selector: invalid escape sequence: \\");
-  EXPECT_EQ(FieldError("metadata.name===a", kPod),
+  EXPECT_EQ(FieldError("metadata.name=a\\x", kSelectedPod),
+            "invalid field selector: invalid escape sequence: \\x");
+  EXPECT_EQ(FieldError("metadata.name=a\\", kSelectedPod),
+            "invalid field selector: invalid escape sequence: \\");
+  EXPECT_EQ(FieldError("metadata.name===a", kSelectedPod),
             "invalid field selector: unescaped character in value: 61");
 }
 
 TEST(FieldSelector, TextAndRequiredValue) {
-  auto s = FieldSelector::Parse("spec.nodeName!=y,metadata.name=a\\=b", kPod);
+  auto s = FieldSelector::Parse("spec.nodeName!=y,metadata.name=a\\=b", kSelectedPod);
   ASSERT_TRUE(s);
   EXPECT_EQ(s->ToString(), "metadata.name=a\\=b,spec.nodeName!=y");
   EXPECT_EQ(s->RequiredValue("metadata.name"), "a=b");
@@ -194,13 +198,14 @@ TEST(FieldSelector, TextAndRequiredValue) {
 TEST(FieldSelector, EventsAndJobsReadWhatUpstreamReads) {
   static constexpr std::string_view fields[] = {"source", "reportingComponent"};
   const KindInfo event = {.group = "", .version = "v1", .kind = "Event", .selectable_fields = fields};
-  EXPECT_EQ(SelectableValues(event, Json(R"({"source":{"component":"c"},"reportingComponent":"r"})"))[2],
-            "c");
-  EXPECT_EQ(SelectableValues(event, Json(R"({"reportingComponent":"r"})"))[2], "r");
+  EXPECT_EQ(
+      SelectableValues(event, SelectorJson(R"({"source":{"component":"c"},"reportingComponent":"r"})"))[2],
+      "c");
+  EXPECT_EQ(SelectableValues(event, SelectorJson(R"({"reportingComponent":"r"})"))[2], "r");
   static constexpr std::string_view job_fields[] = {"status.successful"};
   const KindInfo job = {.group = "batch", .version = "v1", .kind = "Job", .selectable_fields = job_fields};
-  EXPECT_EQ(SelectableValues(job, Json(R"({"status":{"succeeded":2}})"))[2], "2");
-  EXPECT_EQ(SelectableValues(job, Json("{}"))[2], "0");
+  EXPECT_EQ(SelectableValues(job, SelectorJson(R"({"status":{"succeeded":2}})"))[2], "2");
+  EXPECT_EQ(SelectableValues(job, SelectorJson("{}"))[2], "0");
 }
 
 }  // namespace

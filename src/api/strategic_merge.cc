@@ -17,12 +17,12 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-constexpr std::string_view kPatch = "$patch";
+constexpr std::string_view kPatchDirective = "$patch";
 constexpr std::string_view kRetainKeys = "$retainKeys";
 constexpr std::string_view kSetElementOrder = "$setElementOrder";
 constexpr std::string_view kDeleteFromPrimitiveList = "$deleteFromPrimitiveList";
 
-constexpr int kMaxDepth = 500;  // no schema is this deep; deeper patches are attacks on the stack
+constexpr int kMaxPatchDepth = 500;  // no schema is this deep; deeper patches are attacks on the stack
 
 // An error upstream does not give a reason to.
 Unexpected Failure(std::string message) {
@@ -98,9 +98,9 @@ std::optional<std::string_view> ListNameOf(std::string_view name, std::string_vi
 // A copy for where there is nothing to merge with: without nulls if asked, and without whatever has a
 // directive. Nothing if the value itself has one.
 std::optional<Value> Plain(const Value& value, bool keep_nulls, int depth) {
-  if (depth > kMaxDepth) return std::nullopt;
+  if (depth > kMaxPatchDepth) return std::nullopt;
   if (value.is_object()) {
-    if (value.Find(kPatch) != nullptr) return std::nullopt;
+    if (value.Find(kPatchDirective) != nullptr) return std::nullopt;
     Object out;
     for (const auto& [name, member] : value.as_object()) {
       if (member.is_null() && !keep_nulls) continue;
@@ -138,10 +138,10 @@ class Merger {
 };
 
 Status Merger::ApplyDirective(Value& original, const Value& patch) {
-  const Value& directive = patch[kPatch];
+  const Value& directive = patch[kPatchDirective];
   if (directive == Value("replace")) {
     Value replacement = patch;
-    replacement.as_object().Erase(kPatch);
+    replacement.as_object().Erase(kPatchDirective);
     original = std::move(replacement);
     return {};
   }
@@ -238,7 +238,7 @@ Result<Array> Merger::MergeObjects(const FieldPatch& field, Array original, cons
   Array plain;  // the patch's items without directives
   bool replace = false;
   for (const Value& item : patch) {
-    const Value* directive = item.Find(kPatch);
+    const Value* directive = item.Find(kPatchDirective);
     if (directive == nullptr) {
       plain.push_back(item);
     } else if (*directive == Value("delete")) {
@@ -315,8 +315,8 @@ Status Merger::MergeMember(const TypeInfo* type, Object& original, std::string_v
 }
 
 Status Merger::MergeObject(const TypeInfo* type, Value& original, const Value& patch) {
-  if (patch.Find(kPatch) != nullptr) return ApplyDirective(original, patch);
-  if (depth_ >= kMaxDepth) return Unexpected(BadRequest("the patch is nested too deeply"));
+  if (patch.Find(kPatchDirective) != nullptr) return ApplyDirective(original, patch);
+  if (depth_ >= kMaxPatchDepth) return Unexpected(BadRequest("the patch is nested too deeply"));
   ++depth_;
   Object& object = original.as_object();
   const Object& changes = patch.as_object();

@@ -10,27 +10,27 @@
 namespace flyball::api {
 namespace {
 
-json::Value J(std::string_view text) {
+json::Value Doc(std::string_view text) {
   auto value = json::Parse(text);
   EXPECT_TRUE(value) << text;
   return value ? *value : json::Value();
 }
 
-const TypeInfo& TypeOf(std::string_view group, std::string_view version, std::string_view kind) {
+const TypeInfo& MergedType(std::string_view group, std::string_view version, std::string_view kind) {
   return *FindBuiltinKind(group, version, kind)->type;
 }
 
 std::string MergePod(std::string_view spec, std::string_view patch) {
   const std::string object = R"({"spec":)" + std::string(spec) + "}";
   auto merged =
-      StrategicMerge(TypeOf("", "v1", "Pod"), J(object), J(R"({"spec":)" + std::string(patch) + "}"));
+      StrategicMerge(MergedType("", "v1", "Pod"), Doc(object), Doc(R"({"spec":)" + std::string(patch) + "}"));
   return merged ? json::Write((*merged)["spec"]) : merged.error().ToString();
 }
 
 std::string MergeMeta(std::string_view metadata, std::string_view patch) {
   auto merged =
-      StrategicMerge(TypeOf("", "v1", "ConfigMap"), J(R"({"metadata":)" + std::string(metadata) + "}"),
-                     J(R"({"metadata":)" + std::string(patch) + "}"));
+      StrategicMerge(MergedType("", "v1", "ConfigMap"), Doc(R"({"metadata":)" + std::string(metadata) + "}"),
+                     Doc(R"({"metadata":)" + std::string(patch) + "}"));
   return merged ? json::Write((*merged)["metadata"]) : merged.error().ToString();
 }
 
@@ -152,7 +152,7 @@ TEST(StrategicMergeTest, UnknownFieldsAreTakenOver) {
 TEST(StrategicMergeTest, DeepPatchesDoNotExhaustTheStack) {
   std::string deep = "1";
   for (int i = 0; i < 5000; ++i) deep = R"({"a":)" + deep + "}";
-  EXPECT_TRUE(StrategicMerge(TypeOf("", "v1", "Pod"), J(R"({"spec":{}})"), J(deep)));
+  EXPECT_TRUE(StrategicMerge(MergedType("", "v1", "Pod"), Doc(R"({"spec":{}})"), Doc(deep)));
 }
 
 }  // namespace

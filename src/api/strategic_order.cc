@@ -15,12 +15,12 @@ using json::Value;
 
 constexpr std::size_t kNone = ~std::size_t{0};
 
-Unexpected Failure(std::string message) {
+Unexpected OrderFailure(std::string message) {
   return Unexpected(Error(Reason::kUnknown, std::move(message)));
 }
 
-Unexpected NoMergeKey(const Value& item, std::string_view key) {
-  return Failure("map: " + GoPrint(item) + " does not contain declared merge key: " + std::string(key));
+Unexpected NoOrderKey(const Value& item, std::string_view key) {
+  return OrderFailure("map: " + GoPrint(item) + " does not contain declared merge key: " + std::string(key));
 }
 
 bool Deletes(const Value& item) {
@@ -32,10 +32,10 @@ bool Deletes(const Value& item) {
 Result<const Value*> Identity(const Value& item, std::string_view key) {
   if (key.empty()) return &item;
   if (!item.is_object()) {
-    return Failure("expected a map[string]interface {}, but received a " + GoPrint(item));
+    return OrderFailure("expected a map[string]interface {}, but received a " + GoPrint(item));
   }
   const Value* value = item.Find(key);
-  if (value == nullptr) return NoMergeKey(item, key);
+  if (value == nullptr) return NoOrderKey(item, key);
   return value;
 }
 
@@ -62,8 +62,8 @@ Result<Value::Kind> ItemKind(const Array& original, const Array& patch) {
   for (const Array* list : {&original, &patch}) {
     for (const Value& item : *list) {
       if (item.kind() == kind) continue;
-      return Failure("list element types are not identical: [" + GoPrint(original) + " " + GoPrint(patch) +
-                     "]");
+      return OrderFailure("list element types are not identical: [" + GoPrint(original) + " " +
+                          GoPrint(patch) + "]");
     }
   }
   return kind;
@@ -81,8 +81,8 @@ Status CheckElementOrder(const Array& patch, const Array& order, std::string_vie
       found = *next == *wanted;
     }
     if (!found) {
-      return Failure("The order in patch list:\n" + GoPrint(patch) +
-                     "\n doesn't match $setElementOrder list:\n" + GoPrint(order) + "\n");
+      return OrderFailure("The order in patch list:\n" + GoPrint(patch) +
+                          "\n doesn't match $setElementOrder list:\n" + GoPrint(order) + "\n");
     }
   }
   return {};

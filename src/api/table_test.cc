@@ -17,7 +17,7 @@ using std::chrono::seconds;
 
 const TimePoint kNow = ParseTime("2024-05-01T12:00:00Z")->ToTimePoint();
 
-json::Value Json(std::string_view text) {
+json::Value TableJson(std::string_view text) {
   auto v = json::Parse(text);
   EXPECT_TRUE(v) << text;
   return v ? *v : json::Value();
@@ -25,7 +25,7 @@ json::Value Json(std::string_view text) {
 
 json::Value Table(const KindInfo& kind, const json::Value& object,
                   IncludeObject include = IncludeObject::kNone) {
-  return Json(TableFormat(kind).SingleTable(object, {.now = kNow, .include_object = include}));
+  return TableJson(TableFormat(kind).SingleTable(object, {.now = kNow, .include_object = include}));
 }
 
 // The cells of one object, as JSON text.
@@ -33,13 +33,13 @@ std::string Cells(std::string_view group, std::string_view version, std::string_
                   std::string_view object) {
   const auto* info = FindBuiltinKind(group, version, kind);
   if (info == nullptr) return "no such kind";
-  return json::Write(Table(*info, Json(object))["rows"].as_array()[0]["cells"]);
+  return json::Write(Table(*info, TableJson(object))["rows"].as_array()[0]["cells"]);
 }
 
 // Ready, Status and Restarts.
-std::string Pod(std::string_view rest) {
+std::string TablePod(std::string_view rest) {
   const auto* info = FindBuiltinKind("", "v1", "Pod");
-  const auto table = Table(*info, Json(R"({"metadata":{"name":"p"},)" + std::string(rest) + "}"));
+  const auto table = Table(*info, TableJson(R"({"metadata":{"name":"p"},)" + std::string(rest) + "}"));
   const auto& cells = table["rows"].as_array()[0]["cells"].as_array();
   return std::string(cells[1].as_string()) + ' ' + std::string(cells[2].as_string()) + ' ' +
          std::string(cells[3].as_string());
@@ -60,7 +60,7 @@ TEST(HumanDuration, AsUpstream) {
 
 TEST(Table, EveryBuiltinKindFillsItsColumns) {
   for (const auto& kind : BuiltinKinds()) {
-    const auto table = Table(kind, Json(R"({"metadata":{"name":"x"}})"));
+    const auto table = Table(kind, TableJson(R"({"metadata":{"name":"x"}})"));
     const auto& row = table["rows"].as_array()[0];
     EXPECT_EQ(table["columnDefinitions"].size(), row["cells"].size()) << kind.group << '/' << kind.kind;
     EXPECT_TRUE(row["object"].is_null());
@@ -68,42 +68,42 @@ TEST(Table, EveryBuiltinKindFillsItsColumns) {
 }
 
 TEST(Table, PodStatus) {
-  EXPECT_EQ(Pod(R"("spec":{"containers":[{}]},"status":{"phase":"Pending"})"), "0/1 Pending 0");
-  EXPECT_EQ(Pod(R"("spec":{"containers":[{}]},"status":{"phase":"Failed","reason":"Evicted"})"),
+  EXPECT_EQ(TablePod(R"("spec":{"containers":[{}]},"status":{"phase":"Pending"})"), "0/1 Pending 0");
+  EXPECT_EQ(TablePod(R"("spec":{"containers":[{}]},"status":{"phase":"Failed","reason":"Evicted"})"),
             "0/1 Evicted 0");
-  EXPECT_EQ(Pod(R"("spec":{"containers":[{}]},"status":{"phase":"Pending","conditions":[
+  EXPECT_EQ(TablePod(R"("spec":{"containers":[{}]},"status":{"phase":"Pending","conditions":[
       {"type":"PodScheduled","status":"False","reason":"SchedulingGated"}]})"),
             "0/1 SchedulingGated 0");
-  EXPECT_EQ(Pod(R"("spec":{"containers":[{},{}]},"status":{"phase":"Running","containerStatuses":[
+  EXPECT_EQ(TablePod(R"("spec":{"containers":[{},{}]},"status":{"phase":"Running","containerStatuses":[
       {"ready":true,"state":{"running":{}}},
       {"restartCount":3,"state":{"waiting":{"reason":"CrashLoopBackOff"}},
        "lastState":{"terminated":{"finishedAt":"2024-05-01T11:55:00Z"}}}]})"),
             "1/2 CrashLoopBackOff 3 (5m ago)");
-  EXPECT_EQ(Pod(R"("spec":{"containers":[{}]},"status":{"phase":"Succeeded","containerStatuses":[
+  EXPECT_EQ(TablePod(R"("spec":{"containers":[{}]},"status":{"phase":"Succeeded","containerStatuses":[
       {"state":{"terminated":{"exitCode":0,"reason":"Completed"}}}]})"),
             "0/1 Completed 0");
-  EXPECT_EQ(Pod(R"("spec":{"containers":[{}]},"status":{"phase":"Failed","containerStatuses":[
+  EXPECT_EQ(TablePod(R"("spec":{"containers":[{}]},"status":{"phase":"Failed","containerStatuses":[
       {"state":{"terminated":{"exitCode":3}}}]})"),
             "0/1 ExitCode:3 0");
-  EXPECT_EQ(Pod(R"("spec":{"containers":[{},{}]},"status":{"phase":"Running","containerStatuses":[
+  EXPECT_EQ(TablePod(R"("spec":{"containers":[{},{}]},"status":{"phase":"Running","containerStatuses":[
       {"state":{"terminated":{"reason":"Completed"}}},{"ready":true,"state":{"running":{}}}]})"),
             "1/2 NotReady 0");
 }
 
 TEST(Table, PodInitContainers) {
-  EXPECT_EQ(Pod(R"("spec":{"initContainers":[{"name":"a"},{"name":"b"}],"containers":[{}]},
+  EXPECT_EQ(TablePod(R"("spec":{"initContainers":[{"name":"a"},{"name":"b"}],"containers":[{}]},
       "status":{"phase":"Pending","initContainerStatuses":[
         {"name":"a","state":{"terminated":{"exitCode":0}}},{"name":"b","state":{"running":{}}}]})"),
             "0/1 Init:1/2 0");
-  EXPECT_EQ(Pod(R"("spec":{"initContainers":[{"name":"a"}],"containers":[{}]},
+  EXPECT_EQ(TablePod(R"("spec":{"initContainers":[{"name":"a"}],"containers":[{}]},
       "status":{"phase":"Pending","initContainerStatuses":[
         {"name":"a","restartCount":2,"state":{"waiting":{"reason":"CrashLoopBackOff"}}}]})"),
             "0/1 Init:CrashLoopBackOff 2");
-  EXPECT_EQ(Pod(R"("spec":{"initContainers":[{"name":"a"}],"containers":[{}]},
+  EXPECT_EQ(TablePod(R"("spec":{"initContainers":[{"name":"a"}],"containers":[{}]},
       "status":{"phase":"Pending","initContainerStatuses":[
         {"name":"a","state":{"terminated":{"exitCode":1,"signal":9}}}]})"),
             "0/1 Init:Signal:9 0");
-  EXPECT_EQ(Pod(R"("spec":{"initContainers":[{"name":"a","restartPolicy":"Always"}],"containers":[{}]},
+  EXPECT_EQ(TablePod(R"("spec":{"initContainers":[{"name":"a","restartPolicy":"Always"}],"containers":[{}]},
       "status":{"phase":"Running","initContainerStatuses":[
         {"name":"a","ready":true,"started":true,"restartCount":1,"state":{"running":{}}}],
       "containerStatuses":[{"ready":true,"state":{"running":{}}}]})"),
@@ -114,7 +114,8 @@ TEST(Table, PodBeingDeleted) {
   const std::string deleting =
       R"("metadata":{"name":"p","deletionTimestamp":"2024-05-01T12:00:00Z"},"spec":{"containers":[{}]},)";
   const auto status = [&](std::string_view s) {
-    const auto table = Table(*FindBuiltinKind("", "v1", "Pod"), Json('{' + deleting + std::string(s) + '}'));
+    const auto table =
+        Table(*FindBuiltinKind("", "v1", "Pod"), TableJson('{' + deleting + std::string(s) + '}'));
     return std::string(table["rows"].as_array()[0]["cells"].as_array()[2].as_string());
   };
   EXPECT_EQ(status(R"("status":{"phase":"Running"})"), "Terminating");
@@ -124,7 +125,7 @@ TEST(Table, PodBeingDeleted) {
 
 TEST(Table, FinishedPodsCarryACondition) {
   const auto table = Table(*FindBuiltinKind("", "v1", "Pod"),
-                           Json(R"({"metadata":{"name":"p"},"status":{"phase":"Succeeded"}})"));
+                           TableJson(R"({"metadata":{"name":"p"},"status":{"phase":"Succeeded"}})"));
   EXPECT_EQ(table["rows"].as_array()[0]["conditions"].as_array()[0]["reason"], json::Value("Succeeded"));
 }
 
@@ -191,7 +192,7 @@ TEST(Table, CustomKinds) {
       {"Wrong", "integer", "", "", ".spec.hosts"},
   };
   const KindInfo kind = {.group = "g", .version = "v1", .kind = "K", .columns = kColumns, .custom = true};
-  const auto table = Table(kind, Json(R"({"metadata":{"name":"n"},
+  const auto table = Table(kind, TableJson(R"({"metadata":{"name":"n"},
       "spec":{"size":2.0,"ratio":1,"on":true,"hosts":["b","a"],"since":"2024-05-01T11:00:00Z"},
       "status":{"conditions":[{"type":"Ready","status":"True"}]}})"));
   EXPECT_EQ(json::Write(table["rows"].as_array()[0]["cells"]),
@@ -199,18 +200,19 @@ TEST(Table, CustomKinds) {
   EXPECT_EQ(table["columnDefinitions"].as_array()[6]["priority"], json::Value(1));
 
   const KindInfo bare = {.group = "g", .version = "v1", .kind = "K", .custom = true};
-  EXPECT_EQ(json::Write(Table(bare, Json(R"({"metadata":{"name":"n"}})"))["rows"].as_array()[0]["cells"]),
-            R"(["n",null])");
+  EXPECT_EQ(
+      json::Write(Table(bare, TableJson(R"({"metadata":{"name":"n"}})"))["rows"].as_array()[0]["cells"]),
+      R"(["n",null])");
 }
 
 TEST(Table, LaterWatchEventsHaveNoColumns) {
   const auto* kind = FindBuiltinKind("", "v1", "ConfigMap");
-  const auto table = Json(TableFormat(*kind).SingleTable(
-      Json(R"({"metadata":{"name":"n","resourceVersion":"7"}})"), {.now = kNow, .with_columns = false}));
+  const auto table = TableJson(TableFormat(*kind).SingleTable(
+      TableJson(R"({"metadata":{"name":"n","resourceVersion":"7"}})"), {.now = kNow, .with_columns = false}));
   EXPECT_TRUE(table["columnDefinitions"].is_null());
-  EXPECT_EQ(table["metadata"], Json(R"({"resourceVersion":"7"})"));
+  EXPECT_EQ(table["metadata"], TableJson(R"({"resourceVersion":"7"})"));
   EXPECT_EQ(table["rows"].as_array()[0]["object"],
-            Json(R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",
+            TableJson(R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",
                      "metadata":{"name":"n","resourceVersion":"7"}})"));
 }
 

@@ -69,9 +69,9 @@ std::string Quote(std::string_view s) {
 
 // Walks the two layouts element by element and fails as Go's time.Parse fails. Each Read returns false after
 // having set error_.
-class Parser {
+class TimeParser {
  public:
-  Parser(std::string_view text, bool micro) : text_(text), rest_(text), micro_(micro) {}
+  TimeParser(std::string_view text, bool micro) : text_(text), rest_(text), micro_(micro) {}
 
   Result<Time> Run() {
     const bool ok = ReadDate() && Skip('T') && ReadClock() && ReadZone() && AtEnd() && CheckDay();
@@ -223,11 +223,11 @@ TimePoint Time::ToTimePoint() const {
 }
 
 Result<Time> ParseTime(std::string_view text) {
-  return Parser(text, false).Run();
+  return TimeParser(text, false).Run();
 }
 
 Result<Time> ParseMicroTime(std::string_view text) {
-  return Parser(text, true).Run();
+  return TimeParser(text, true).Run();
 }
 
 std::string FormatTime(Time t) {

@@ -57,8 +57,8 @@ void ThreadPool::RunWorker() {
 // Pending closures, shared with the underlying executor so that a Strand may go before they have run.
 struct Strand::State {
   Mutex mu;
-  std::deque<Closure> queue GUARDED_BY(mu);
-  bool running GUARDED_BY(mu) = false;
+  std::deque<Closure> queue FLYBALL_GUARDED_BY(mu);
+  bool running FLYBALL_GUARDED_BY(mu) = false;
 
   // True if the caller must schedule a drain.
   bool Push(Closure fn) {

@@ -57,8 +57,8 @@ class ThreadPool final : public Executor {
   const Clock& clock_;
   Mutex mu_;
   CondVar work_ready_;
-  std::deque<Closure> queue_ GUARDED_BY(mu_);
-  bool stopping_ GUARDED_BY(mu_) = false;
+  std::deque<Closure> queue_ FLYBALL_GUARDED_BY(mu_);
+  bool stopping_ FLYBALL_GUARDED_BY(mu_) = false;
 
   TimerThread timers_;
   std::vector<Thread> workers_;

@@ -9,22 +9,22 @@
 
 namespace flyball {
 
-class CAPABILITY("mutex") LightMutex {
+class FLYBALL_CAPABILITY("mutex") LightMutex {
  public:
-  void Lock() ACQUIRE() {
+  void Lock() FLYBALL_ACQUIRE() {
     if (locked_.exchange(true, std::memory_order_acquire)) LockSlowly();
   }
-  void Unlock() RELEASE() { locked_.store(false, std::memory_order_release); }
+  void Unlock() FLYBALL_RELEASE() { locked_.store(false, std::memory_order_release); }
 
  private:
   void LockSlowly();
   std::atomic<bool> locked_ = false;
 };
 
-class SCOPED_CAPABILITY LightLock {
+class FLYBALL_SCOPED_CAPABILITY LightLock {
  public:
-  explicit LightLock(LightMutex& mu) ACQUIRE(mu) : mu_(mu) { mu_.Lock(); }
-  ~LightLock() RELEASE() { mu_.Unlock(); }
+  explicit LightLock(LightMutex& mu) FLYBALL_ACQUIRE(mu) : mu_(mu) { mu_.Lock(); }
+  ~LightLock() FLYBALL_RELEASE() { mu_.Unlock(); }
   LightLock(const LightLock&) = delete;
   LightLock& operator=(const LightLock&) = delete;
 

@@ -50,9 +50,9 @@ using Key = std::pair<std::string, MetricLabels>;
 struct Metrics::State {
   prometheus::Registry registry{prometheus::Registry::InsertBehavior::Merge};
   Mutex mu;
-  std::map<Key, std::unique_ptr<Counter>> counters GUARDED_BY(mu);
-  std::map<Key, std::unique_ptr<Gauge>> gauges GUARDED_BY(mu);
-  std::map<Key, std::unique_ptr<Histogram>> histograms GUARDED_BY(mu);
+  std::map<Key, std::unique_ptr<Counter>> counters FLYBALL_GUARDED_BY(mu);
+  std::map<Key, std::unique_ptr<Gauge>> gauges FLYBALL_GUARDED_BY(mu);
+  std::map<Key, std::unique_ptr<Histogram>> histograms FLYBALL_GUARDED_BY(mu);
 };
 
 Metrics::Metrics() : state_(std::make_unique<State>()) {}

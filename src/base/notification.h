@@ -34,7 +34,7 @@ class Notification {
  private:
   Mutex mu_;
   CondVar cv_;
-  std::optional<T> value_ GUARDED_BY(mu_);
+  std::optional<T> value_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball

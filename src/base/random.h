@@ -30,9 +30,9 @@ class Random {
   std::string NameSuffix(int n = 5);
 
  private:
-  std::uint64_t NextLocked() REQUIRES(mu_);
+  std::uint64_t NextLocked() FLYBALL_REQUIRES(mu_);
   Mutex mu_;
-  std::uint64_t s_[4] GUARDED_BY(mu_);
+  std::uint64_t s_[4] FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball

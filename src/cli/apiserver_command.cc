@@ -10,7 +10,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct ApiserverFlags {
   ServerProcessOptions process;
   std::string authorization_mode = "Node,RBAC";
   std::string enable_admission, disable_admission, api_audiences;
@@ -25,7 +25,7 @@ std::vector<std::string> SplitCommas(const std::string& text) {
   return parts;
 }
 
-void DefineFlags(CLI::App& command, Flags& flags) {
+void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
   auto& serving = flags.process.serving;
   auto& api = flags.process.api;
   command
@@ -79,7 +79,7 @@ void DefineFlags(CLI::App& command, Flags& flags) {
       ->capture_default_str();
 }
 
-int Run(Flags& flags) {
+int RunApiserver(ApiserverFlags& flags) {
   BlockStopSignals();
   auto& api = flags.process.api;
   api.authorization_modes = SplitCommas(flags.authorization_mode);
@@ -103,9 +103,9 @@ int Run(Flags& flags) {
 void AddApiServerCommand(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("apiserver", "Run the API server alone, with kube-apiserver's flag names");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ApiserverFlags>();
   DefineFlags(*command, *flags);
-  command->callback([flags, &exit_code] { exit_code = Run(*flags); });
+  command->callback([flags, &exit_code] { exit_code = RunApiserver(*flags); });
 }
 
 }  // namespace flyball::cli

@@ -15,7 +15,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct ApplyFlags {
   ManifestFlags files;
   PrintFlags print;
   std::string field_manager, dry_run, label_selector, validate;
@@ -56,7 +56,7 @@ struct Applied {
   std::string what;  // "created", "configured", ...
 };
 
-Result<Applied> ApplyOnClient(Session& session, const Flags& flags, const Manifest& manifest) {
+Result<Applied> ApplyOnClient(Session& session, const ApplyFlags& flags, const Manifest& manifest) {
   const std::string manager = flags.field_manager.empty() ? "kubectl-client-side-apply" : flags.field_manager;
   const json::Value modified = WithLastApplied(manifest.object);
   auto current = session.Get(manifest.kind, manifest.ns, manifest.name);
@@ -98,7 +98,7 @@ Result<Applied> ApplyOnClient(Session& session, const Flags& flags, const Manife
   return Applied{std::move(*patched), same ? "unchanged" : "configured"};
 }
 
-Result<Applied> ApplyOnServer(Session& session, const Flags& flags, const Manifest& manifest) {
+Result<Applied> ApplyOnServer(Session& session, const ApplyFlags& flags, const Manifest& manifest) {
   RestRequest request;
   request.verb = "PATCH";
   request.path = manifest.kind.Path(manifest.ns, manifest.name);
@@ -124,7 +124,7 @@ bool Listed(const std::vector<Manifest>& manifests, const KindRef& kind, const j
 }
 
 // Deletes what an earlier apply made and the manifests say no more, of the kinds on the allow-list.
-Status Prune(Session& session, const Flags& flags, const std::vector<Manifest>& manifests) {
+Status Prune(Session& session, const ApplyFlags& flags, const std::vector<Manifest>& manifests) {
   for (const std::string& allowed : flags.prune_allowlist) {
     const auto parts = SplitText(allowed, '/');
     if (parts.size() != 3)
@@ -148,7 +148,7 @@ Status Prune(Session& session, const Flags& flags, const std::vector<Manifest>& 
   return {};
 }
 
-Status Run(Session& session, const Flags& flags) {
+Status RunApply(Session& session, const ApplyFlags& flags) {
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
   FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
@@ -194,7 +194,7 @@ Status ViewLastApplied(Session& session, const ManifestFlags& files, const std::
 }  // namespace
 
 void AddApplyCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ApplyFlags>();
   const Command apply = root.Sub("apply", "Make objects match their manifests", "flyball apply -f web.yaml");
   AddManifestFlags(apply, &flags->files);
   apply.Option("-o,--output", &flags->print.output, "yaml, json, name, jsonpath=...");
@@ -217,7 +217,7 @@ void AddApplyCommand(const Command& root) {
   view.Option("-o,--output", output.get(), "yaml or json");
   view.Run(
       [files, args, output](Session& session) { return ViewLastApplied(session, *files, *args, *output); });
-  apply.Run([flags](Session& session) { return Run(session, *flags); });
+  apply.Run([flags](Session& session) { return RunApply(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -9,7 +9,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct AuthFlags {
   std::vector<std::string> args;
   std::string subresource;
   bool quiet = false, all_namespaces = false;
@@ -23,7 +23,7 @@ Result<json::Value> Post(Session& session, const std::string& path, const json::
   return session.Call(std::move(request));
 }
 
-Status CanI(Session& session, const Flags& flags) {
+Status CanI(Session& session, const AuthFlags& flags) {
   if (flags.args.size() < 2)
     return Unexpected(
         LocalError("you must specify two arguments: verb resource or verb resource/resourceName"));
@@ -96,7 +96,7 @@ Status WhoAmI(Session& session) {
 
 void AddAuthCommand(const Command& root) {
   const Command auth = root.Sub("auth", "Ask who you are and what you may do");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<AuthFlags>();
   const Command can_i =
       auth.Sub("can-i", "Ask whether something is allowed", "flyball auth can-i delete pods");
   can_i.Args("VERB RESOURCE", &flags->args, "What, and on what");

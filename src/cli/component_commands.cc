@@ -14,13 +14,13 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct ComponentsFlags {
   std::string kubeconfig, controllers = "*", root_ca_file;
   bool leader_elect = false;
   std::string node_name, runtime = "native", data_dir, address = "127.0.0.1";
 };
 
-Result<Client> Connect(const Flags& flags, const Runtime& runtime, const std::string& agent) {
+Result<Client> Connect(const ComponentsFlags& flags, const Runtime& runtime, const std::string& agent) {
   FLYBALL_ASSIGN(ClientConfig config, LoadConfig({.path = flags.kubeconfig}));
   config.rest.user_agent = agent;
   FLYBALL_ASSIGN(auto rest, NewRestClient(config, runtime));
@@ -29,7 +29,7 @@ Result<Client> Connect(const Flags& flags, const Runtime& runtime, const std::st
 
 // The CA of the cluster, as the kubeconfig has it: what is published to namespaces, and whose clients a node
 // trusts.
-Result<std::string> ClusterCa(const Flags& flags) {
+Result<std::string> ClusterCa(const ComponentsFlags& flags) {
   if (!flags.root_ca_file.empty()) {
     std::ifstream file(flags.root_ca_file);
     std::stringstream text;
@@ -48,7 +48,7 @@ Status RunManager(Manager& manager, const char* what) {
   return {};
 }
 
-Status RunControllers(const Flags& flags) {
+Status RunControllers(const ComponentsFlags& flags) {
   ClientThreads threads;
   controllers::ControllersOptions options;
   FLYBALL_ASSIGN(options.enabled, controllers::ParseControllers(flags.controllers));
@@ -62,7 +62,7 @@ Status RunControllers(const Flags& flags) {
   return ran;
 }
 
-Status RunScheduler(const Flags& flags) {
+Status RunScheduler(const ComponentsFlags& flags) {
   ClientThreads threads;
   FLYBALL_ASSIGN(Client client, Connect(flags, threads.runtime(), "kube-scheduler"));
   Manager manager(std::move(client), {.name = "kube-scheduler", .leader_election = flags.leader_elect});
@@ -72,7 +72,7 @@ Status RunScheduler(const Flags& flags) {
   return ran;
 }
 
-Status RunNode(const Flags& flags) {
+Status RunNode(const ComponentsFlags& flags) {
   ClientThreads threads;
   FLYBALL_ASSIGN(const std::string ca, ClusterCa(flags));
   NodesOptions options{flags.runtime, flags.data_dir, {flags.node_name}, flags.address, ca};
@@ -86,8 +86,8 @@ Status RunNode(const Flags& flags) {
   return {};
 }
 
-void OnRun(CLI::App& command, const std::shared_ptr<Flags>& flags, int& exit_code,
-           Status (*run)(const Flags&)) {
+void OnRun(CLI::App& command, const std::shared_ptr<ComponentsFlags>& flags, int& exit_code,
+           Status (*run)(const ComponentsFlags&)) {
   command.callback([&command, flags, &exit_code, run] {
     BlockStopSignals();
     if (auto ran = run(*flags); !ran) {
@@ -100,7 +100,7 @@ void OnRun(CLI::App& command, const std::shared_ptr<Flags>& flags, int& exit_cod
 }  // namespace
 
 void AddComponentCommands(CLI::App& app, int& exit_code) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ComponentsFlags>();
   auto* controllers = app.add_subcommand("controllers", "Run the built-in controllers against an API server");
   controllers->add_option("--kubeconfig", flags->kubeconfig, "How to reach the API server");
   controllers->add_option("--controllers", flags->controllers, "* is all; name turns one on, -name one off")

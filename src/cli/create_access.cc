@@ -7,7 +7,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct CreateAccessFlags {
   CreateOptions options;
   std::vector<std::string> args, verbs, resources, resource_names, users, groups, service_accounts;
   std::string role, cluster_role;
@@ -28,7 +28,7 @@ json::Value Strings(const std::vector<std::string>& texts) {
 }
 
 // One rule an API group, as kubectl makes them.
-Result<json::Array> RulesOf(Session& session, const Flags& flags) {
+Result<json::Array> RulesOf(Session& session, const CreateAccessFlags& flags) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_group;
   for (const std::string& text : Flatten(flags.resources)) {
     const std::size_t slash = text.find('/');
@@ -57,7 +57,7 @@ Result<json::Array> RulesOf(Session& session, const Flags& flags) {
   return rules;
 }
 
-Result<json::Array> SubjectsOf(const Flags& flags) {
+Result<json::Array> SubjectsOf(const CreateAccessFlags& flags) {
   json::Array subjects;
   const auto add = [&](const char* kind, const std::string& name) {
     subjects.emplace_back(
@@ -75,7 +75,7 @@ Result<json::Array> SubjectsOf(const Flags& flags) {
 }
 
 void AddRole(const Command& create, const std::string& name, const char* kind) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CreateAccessFlags>();
   const Command command = create.Sub(name, std::string("Create a ") + kind,
                                      "flyball create " + name + " reader --verb=get,list --resource=pods");
   command.Args("NAME", &flags->args, "Name of the new object");
@@ -93,7 +93,7 @@ void AddRole(const Command& create, const std::string& name, const char* kind) {
 }
 
 void AddBinding(const Command& create, const std::string& name, const char* kind) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CreateAccessFlags>();
   const Command command = create.Sub(name, std::string("Create a ") + kind,
                                      "flyball create " + name + " b --clusterrole=view --user=jo");
   command.Args("NAME", &flags->args, "Name of the new object");

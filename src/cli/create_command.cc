@@ -39,13 +39,13 @@ Status CreateObject(Session& session, const CreateOptions& options, json::Value 
 
 namespace {
 
-struct Flags {
+struct CreateFlags {
   ManifestFlags files;
   CreateOptions options;
   bool save_config = false;
 };
 
-Status CreateFromFiles(Session& session, const Flags& flags) {
+Status CreateFromFiles(Session& session, const CreateFlags& flags) {
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.options.print));
   FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
@@ -65,7 +65,7 @@ Status CreateFromFiles(Session& session, const Flags& flags) {
 }  // namespace
 
 void AddCreateCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CreateFlags>();
   const Command create = root.Sub(
       "create", "Create objects, from files or from flags",
       "flyball create -f web.yaml\n  flyball create deployment web --image=host --replicas=2 -- sleep 1000");

@@ -38,16 +38,16 @@ Result<json::Object> ParsePairs(const std::string& text) {
 
 namespace {
 
-struct Flags {
+struct CreateConfigFlags {
   CreateOptions options;
   std::vector<std::string> args, literals, files, tcp;
   std::string type, hard, value, description, cluster_ip, preemption = "PreemptLowerPriority";
   bool global_default = false;
 };
-using FlagsPtr = std::shared_ptr<Flags>;
+using CreateConfigFlagsPtr = std::shared_ptr<CreateConfigFlags>;
 
 Command Begin(const Command& create, const std::string& names, const std::string& summary,
-              const std::string& example, const FlagsPtr& flags) {
+              const std::string& example, const CreateConfigFlagsPtr& flags) {
   const Command command = create.Sub(names, summary, example);
   command.Args("NAME", &flags->args, "Name of the new object");
   flags->options.AddTo(command);
@@ -55,7 +55,7 @@ Command Begin(const Command& create, const std::string& names, const std::string
 }
 
 // From --from-literal=key=value and --from-file=[key=]path.
-Result<json::Object> DataOf(const Flags& flags) {
+Result<json::Object> DataOf(const CreateConfigFlags& flags) {
   json::Object data;
   for (const std::string& literal : flags.literals) {
     const std::size_t equals = literal.find('=');
@@ -77,7 +77,7 @@ Result<json::Object> DataOf(const Flags& flags) {
 
 void AddSimple(const Command& create, const std::string& names, const char* kind,
                const std::string& summary) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CreateConfigFlags>();
   const Command command =
       Begin(create, names, summary, "flyball create " + names.substr(0, names.find(',')) + " demo", flags);
   command.Run([flags, kind](Session& session) -> Status {
@@ -92,7 +92,7 @@ void AddSimple(const Command& create, const std::string& names, const char* kind
 }
 
 void AddConfigMap(const Command& create) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CreateConfigFlags>();
   const Command command = Begin(create, "configmap,cm", "Create a ConfigMap",
                                 "flyball create configmap settings --from-literal=a=1", flags);
   command.Option("--from-literal", &flags->literals, "key=value; may be repeated");
@@ -108,7 +108,7 @@ void AddConfigMap(const Command& create) {
 
 void AddSecret(const Command& create) {
   const Command secret = create.Sub("secret", "Create a Secret");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CreateConfigFlags>();
   const Command command = Begin(secret, "generic", "From literals and files",
                                 "flyball create secret generic db --from-literal=password=x", flags);
   command.Option("--from-literal", &flags->literals, "key=value; may be repeated");
@@ -149,7 +149,7 @@ void AddService(const Command& create) {
   const Command service = create.Sub("service,svc", "Create a Service");
   for (const auto& [verb, type] : {std::pair("clusterip", "ClusterIP"), std::pair("nodeport", "NodePort"),
                                    std::pair("loadbalancer", "LoadBalancer")}) {
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<CreateConfigFlags>();
     const Command command =
         Begin(service, verb, std::string("Of type ") + type,
               std::string("flyball create service ") + verb + " web --tcp=80:8080", flags);
@@ -171,7 +171,7 @@ void AddService(const Command& create) {
 }
 
 void AddQuota(const Command& create) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CreateConfigFlags>();
   const Command command = Begin(create, "quota,resourcequota", "Create a ResourceQuota",
                                 "flyball create quota q --hard=pods=5", flags);
   command.Option("--hard", &flags->hard, "Limits: resource=quantity,...");
@@ -186,7 +186,7 @@ void AddQuota(const Command& create) {
 }
 
 void AddPriorityClass(const Command& create) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CreateConfigFlags>();
   const Command command = Begin(create, "priorityclass,pc", "Create a PriorityClass",
                                 "flyball create priorityclass high --value=1000", flags);
   auto value = std::make_shared<std::optional<std::int64_t>>();

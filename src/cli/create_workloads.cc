@@ -8,7 +8,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct CreateWorkloadsFlags {
   CreateOptions options;
   std::vector<std::string> args, images, env;
   std::string image, schedule, restart, from, selector, min_available, max_unavailable, labels, port_name;
@@ -16,7 +16,7 @@ struct Flags {
   std::optional<std::int64_t> replicas, port, target_port;
   bool command = false;
 };
-using FlagsPtr = std::shared_ptr<Flags>;
+using CreateWorkloadsFlagsPtr = std::shared_ptr<CreateWorkloadsFlags>;
 
 // "registry/team/nginx:1.25@sha256:..." -> "nginx".
 std::string ContainerName(const std::string& image) {
@@ -24,7 +24,7 @@ std::string ContainerName(const std::string& image) {
   return name.substr(0, name.find_first_of(":@"));
 }
 
-json::Value Strings(const std::vector<std::string>& texts) {
+json::Value StringArray(const std::vector<std::string>& texts) {
   json::Array list;
   for (const std::string& text : texts) list.emplace_back(text);
   return list;
@@ -33,14 +33,15 @@ json::Value Strings(const std::vector<std::string>& texts) {
 json::Value Container(const std::string& name, const std::string& image, const char* field,
                       const std::vector<std::string>& words) {
   json::Value container;
-  if (!words.empty()) container[field] = Strings(words);
+  if (!words.empty()) container[field] = StringArray(words);
   container["image"] = image;
   container["name"] = name;
   container["resources"] = json::Object();
   return container;
 }
 
-Result<json::Value> NewDeployment(const Flags& flags, const std::vector<std::string>& command) {
+Result<json::Value> NewDeployment(const CreateWorkloadsFlags& flags,
+                                  const std::vector<std::string>& command) {
   FLYBALL_ASSIGN(const std::string name, OneName(flags.args));
   if (flags.images.empty()) return Unexpected(LocalError("required flag(s) \"image\" not set"));
   json::Value object = NewObject("apps/v1", "Deployment", name);
@@ -64,8 +65,8 @@ Result<json::Value> NewDeployment(const Flags& flags, const std::vector<std::str
   return object;
 }
 
-json::Value JobSpec(const std::string& name, const Flags& flags, const std::vector<std::string>& command,
-                    const char* restart) {
+json::Value JobSpec(const std::string& name, const CreateWorkloadsFlags& flags,
+                    const std::vector<std::string>& command, const char* restart) {
   json::Value spec;
   json::Value& tmpl = spec["template"];
   tmpl["metadata"]["creationTimestamp"] = nullptr;
@@ -74,7 +75,8 @@ json::Value JobSpec(const std::string& name, const Flags& flags, const std::vect
   return spec;
 }
 
-Result<json::Value> JobFromCronJob(Session& session, const Flags& flags, const std::string& name) {
+Result<json::Value> JobFromCronJob(Session& session, const CreateWorkloadsFlags& flags,
+                                   const std::string& name) {
   FLYBALL_ASSIGN(const auto objects, ResolveObjects(session, {flags.from}, {}));
   if (objects.size() != 1 || objects[0].kind.kind != "CronJob")
     return Unexpected(LocalError("from must be an existing cronjob"));
@@ -94,8 +96,8 @@ Result<json::Value> JobFromCronJob(Session& session, const Flags& flags, const s
   return job;
 }
 
-Command Begin(const Command& create, const std::string& names, const std::string& summary,
-              const std::string& example, const FlagsPtr& flags) {
+Command BeginWorkload(const Command& create, const std::string& names, const std::string& summary,
+                      const std::string& example, const CreateWorkloadsFlagsPtr& flags) {
   const Command command = create.Sub(names, summary, example);
   command.Args("NAME", &flags->args, "Name of the new object");
   flags->options.AddTo(command);
@@ -103,10 +105,10 @@ Command Begin(const Command& create, const std::string& names, const std::string
 }
 
 void AddDeployment(const Command& create) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CreateWorkloadsFlags>();
   const Command command =
-      Begin(create, "deployment,deploy", "Create a Deployment",
-            "flyball create deployment web --image=host --replicas=2 -- sleep 1000", flags);
+      BeginWorkload(create, "deployment,deploy", "Create a Deployment",
+                    "flyball create deployment web --image=host --replicas=2 -- sleep 1000", flags);
   command.Option("--image", &flags->images, "Image of a container; may be repeated");
   command.Option("-r,--replicas", &flags->replicas, "How many pods; 1 if absent");
   command.Option("--port", &flags->port, "Port the container serves");
@@ -118,9 +120,9 @@ void AddDeployment(const Command& create) {
 }
 
 void AddJobs(const Command& create) {
-  auto job = std::make_shared<Flags>();
+  auto job = std::make_shared<CreateWorkloadsFlags>();
   const Command job_command =
-      Begin(create, "job", "Create a Job", "flyball create job once --image=host -- date", job);
+      BeginWorkload(create, "job", "Create a Job", "flyball create job once --image=host -- date", job);
   job_command.Option("--image", &job->image, "Image of the container");
   job_command.Option("--from", &job->from, "cronjob/NAME to make it from");
   Invocation& invocation = create.invocation();
@@ -136,10 +138,10 @@ void AddJobs(const Command& create) {
     object["status"] = json::Object();
     return CreateObject(session, job->options, std::move(object));
   });
-  auto cron = std::make_shared<Flags>();
+  auto cron = std::make_shared<CreateWorkloadsFlags>();
   const Command cron_command =
-      Begin(create, "cronjob,cj", "Create a CronJob",
-            "flyball create cronjob tick --image=host --schedule='*/5 * * * *' -- date", cron);
+      BeginWorkload(create, "cronjob,cj", "Create a CronJob",
+                    "flyball create cronjob tick --image=host --schedule='*/5 * * * *' -- date", cron);
   cron_command.Option("--image", &cron->image, "Image of the container");
   cron_command.Option("--schedule", &cron->schedule, "When, in cron's five fields");
   cron_command.Option("--restart", &cron->restart, "OnFailure or Never");
@@ -157,9 +159,9 @@ void AddJobs(const Command& create) {
 }
 
 void AddDisruptionBudget(const Command& create) {
-  auto flags = std::make_shared<Flags>();
-  const Command command = Begin(create, "poddisruptionbudget,pdb", "Create a PodDisruptionBudget",
-                                "flyball create pdb web --selector=app=web --min-available=1", flags);
+  auto flags = std::make_shared<CreateWorkloadsFlags>();
+  const Command command = BeginWorkload(create, "poddisruptionbudget,pdb", "Create a PodDisruptionBudget",
+                                        "flyball create pdb web --selector=app=web --min-available=1", flags);
   command.Option("--selector", &flags->selector, "Labels of the pods");
   command.Option("--min-available", &flags->min_available, "A number or a percentage");
   command.Option("--max-unavailable", &flags->max_unavailable, "A number or a percentage");
@@ -178,7 +180,7 @@ void AddDisruptionBudget(const Command& create) {
   });
 }
 
-Result<json::Value> NewPod(const Flags& flags, const std::vector<std::string>& words) {
+Result<json::Value> NewPod(const CreateWorkloadsFlags& flags, const std::vector<std::string>& words) {
   FLYBALL_ASSIGN(const std::string name, OneName(flags.args));
   if (flags.image.empty()) return Unexpected(LocalError("required flag(s) \"image\" not set"));
   json::Value object = NewObject("v1", "Pod", name);
@@ -202,7 +204,7 @@ Result<json::Value> NewPod(const Flags& flags, const std::vector<std::string>& w
   return object;
 }
 
-Result<json::Value> ServiceFor(const Flags& flags, const json::Value& target) {
+Result<json::Value> ServiceFor(const CreateWorkloadsFlags& flags, const json::Value& target) {
   const std::string name(flags.name.empty() ? target["metadata"]["name"].string_or("") : flags.name);
   const std::string_view kind = target["kind"].string_or("");
   const json::Value& selector = kind == "Pod"                     ? target["metadata"]["labels"]
@@ -233,9 +235,9 @@ void AddWorkloadCreators(const Command& create) {
 }
 
 void AddRunCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
-  const Command command = Begin(root, "run", "Run one pod",
-                                "flyball run hello --image=host --restart=Never -- echo hello", flags);
+  auto flags = std::make_shared<CreateWorkloadsFlags>();
+  const Command command = BeginWorkload(
+      root, "run", "Run one pod", "flyball run hello --image=host --restart=Never -- echo hello", flags);
   command.Option("--image", &flags->image, "Image of the container; `host` is the machine itself");
   command.Option("--restart", &flags->restart, "Always, OnFailure or Never");
   command.Option("-l,--labels", &flags->labels, "Labels: a=b,c=d");
@@ -250,9 +252,9 @@ void AddRunCommand(const Command& root) {
 }
 
 void AddExposeCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
-  const Command command = Begin(root, "expose", "Make a Service for the pods of an object",
-                                "flyball expose deploy web --port=80", flags);
+  auto flags = std::make_shared<CreateWorkloadsFlags>();
+  const Command command = BeginWorkload(root, "expose", "Make a Service for the pods of an object",
+                                        "flyball expose deploy web --port=80", flags);
   command.Option("--port", &flags->port, "Port of the service");
   command.Option("--target-port", &flags->target_port, "Port of the pods");
   command.Option("--name", &flags->name, "Name of the service");

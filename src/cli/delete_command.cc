@@ -12,7 +12,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct DeleteFlags {
   std::vector<std::string> args;
   ManifestFlags files;
   Selection selection;
@@ -29,7 +29,7 @@ Result<std::string> PropagationPolicy(const std::string& cascade) {
                                "). Must be \"background\", \"foreground\", or \"orphan\""));
 }
 
-Result<std::vector<ObjectRef>> ObjectsOf(Session& session, const Flags& flags) {
+Result<std::vector<ObjectRef>> ToDelete(Session& session, const DeleteFlags& flags) {
   if (flags.files.empty()) return ResolveObjects(session, flags.args, flags.selection);
   FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
   std::vector<ObjectRef> objects;
@@ -37,7 +37,7 @@ Result<std::vector<ObjectRef>> ObjectsOf(Session& session, const Flags& flags) {
   return objects;
 }
 
-json::Value DeleteOptions(const Flags& flags, const std::string& policy) {
+json::Value DeleteOptions(const DeleteFlags& flags, const std::string& policy) {
   json::Value options;
   options["propagationPolicy"] = policy;
   if (flags.now)
@@ -56,10 +56,10 @@ std::string DeletedUid(const json::Value& answer) {
   return std::string(uid.empty() ? answer["details"]["uid"].string_or("") : uid);
 }
 
-Status Run(Session& session, const Flags& flags) {
+Status RunDelete(Session& session, const DeleteFlags& flags) {
   FLYBALL_ASSIGN(const std::string policy, PropagationPolicy(flags.cascade));
   FLYBALL_ASSIGN(const Duration timeout, api::ParseDuration(flags.timeout));
-  FLYBALL_ASSIGN(const auto objects, ObjectsOf(session, flags));
+  FLYBALL_ASSIGN(const auto objects, ToDelete(session, flags));
   const std::string options = json::Write(DeleteOptions(flags, policy));
   const bool dry = flags.dry_run == "client" || flags.dry_run == "server";
   if (flags.force)
@@ -99,7 +99,7 @@ Status Run(Session& session, const Flags& flags) {
 }  // namespace
 
 void AddDeleteCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DeleteFlags>();
   const Command command =
       root.Sub("delete", "Delete objects and wait until they are gone", "flyball delete deploy web");
   command.Args("TYPE[/NAME]", &flags->args, "Kinds and names");
@@ -118,7 +118,7 @@ void AddDeleteCommand(const Command& root) {
   command.Flag("--force", &flags->force, "Do not wait for the node to confirm");
   command.Flag("--wait", &flags->wait, "Wait until they are gone (default)");
   command.Flag("--ignore-not-found", &flags->ignore_not_found, "It is no error if an object is not there");
-  command.Run([flags](Session& session) { return Run(session, *flags); });
+  command.Run([flags](Session& session) { return RunDelete(session, *flags); });
 }
 
 }  // namespace flyball::cli

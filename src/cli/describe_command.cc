@@ -12,14 +12,14 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct DescribeFlags {
   std::vector<std::string> args;
   ManifestFlags files;
   Selection selection;
   bool show_events = true;
 };
 
-Result<std::vector<json::Value>> ObjectsOf(Session& session, const Flags& flags) {
+Result<std::vector<json::Value>> ObjectsOf(Session& session, const DescribeFlags& flags) {
   std::vector<json::Value> objects;
   const auto get = [&](const KindRef& kind, const std::string& ns, const std::string& name) -> Status {
     FLYBALL_ASSIGN(json::Value object, session.Get(kind, ns, name));
@@ -43,7 +43,7 @@ Result<std::vector<json::Value>> ObjectsOf(Session& session, const Flags& flags)
   return objects;
 }
 
-Status Run(Session& session, const Flags& flags) {
+Status RunDescribe(Session& session, const DescribeFlags& flags) {
   FLYBALL_ASSIGN(const auto objects, ObjectsOf(session, flags));
   if (objects.empty()) session.err() << "No resources found in " << session.ns() << " namespace.\n";
   bool first = true;
@@ -61,7 +61,7 @@ Status Run(Session& session, const Flags& flags) {
 }  // namespace
 
 void AddDescribeCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DescribeFlags>();
   const Command command =
       root.Sub("describe", "Show everything about objects, with their events", "flyball describe pod web-0");
   command.Args("TYPE[/NAME]", &flags->args, "Kinds and names");
@@ -69,7 +69,7 @@ void AddDescribeCommand(const Command& root) {
   command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
   command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");
   command.Flag("--show-events", &flags->show_events, "With their events (default)");
-  command.Run([flags](Session& session) { return Run(session, *flags); });
+  command.Run([flags](Session& session) { return RunDescribe(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -9,7 +9,7 @@ namespace flyball::cli {
 namespace {
 
 const KindRef kReplicaSets{"apps", "v1", "ReplicaSet", "replicasets", true};
-const KindRef kPods{"", "v1", "Pod", "pods", true};
+const KindRef kWorkloadPods{"", "v1", "Pod", "pods", true};
 
 std::string Number(const json::Value& value, std::int64_t fallback = 0) {
   return std::to_string(value.int_or(fallback));
@@ -60,7 +60,7 @@ std::string PodCountLine(Session& session, const json::Value& owner) {
   std::int64_t running = 0, waiting = 0, succeeded = 0, failed = 0;
   const std::string ns(owner["metadata"]["namespace"].string_or(""));
   const std::string selector = SelectorText(owner["spec"]["selector"]);
-  const auto pods = ListObjects(session, kPods, ns, selector == "<none>" ? "" : selector);
+  const auto pods = ListObjects(session, kWorkloadPods, ns, selector == "<none>" ? "" : selector);
   if (!pods) return "";
   for (const json::Value& pod : *pods) {
     if (!OwnedBy(pod, owner)) continue;

@@ -10,7 +10,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct DiscoveryFlags {
   std::string output, sort_by, api_group, namespaced, verbs;
   bool no_headers = false, has_group = false;
 };
@@ -35,7 +35,7 @@ std::vector<ApiResource> Preferred(const std::vector<ApiResource>& all) {
   return out;
 }
 
-bool Wanted(const Flags& flags, const ApiResource& resource) {
+bool Wanted(const DiscoveryFlags& flags, const ApiResource& resource) {
   if (resource.verbs.empty()) return false;
   if (!flags.api_group.empty() && resource.ref.group != flags.api_group) return false;
   if (flags.namespaced == "true" && !resource.ref.namespaced) return false;
@@ -46,7 +46,7 @@ bool Wanted(const Flags& flags, const ApiResource& resource) {
   return true;
 }
 
-void Sort(const Flags& flags, std::vector<ApiResource>& resources) {
+void Sort(const DiscoveryFlags& flags, std::vector<ApiResource>& resources) {
   std::stable_sort(resources.begin(), resources.end(), [&](const ApiResource& a, const ApiResource& b) {
     if (flags.sort_by == "name") return a.ref.plural < b.ref.plural;
     if (flags.sort_by == "kind") return a.ref.kind < b.ref.kind;
@@ -54,7 +54,7 @@ void Sort(const Flags& flags, std::vector<ApiResource>& resources) {
   });
 }
 
-Status PrintResources(Session& session, const Flags& flags) {
+Status PrintResources(Session& session, const DiscoveryFlags& flags) {
   FLYBALL_ASSIGN(const auto all, session.mapper().Resources());
   std::vector<ApiResource> resources;
   for (const ApiResource& resource : Preferred(all))
@@ -97,7 +97,7 @@ Status PrintVersions(Session& session) {
 }  // namespace
 
 void AddDiscoveryCommands(const Command& root) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DiscoveryFlags>();
   const Command resources = root.Sub("api-resources", "List the kinds the server serves",
                                      "flyball api-resources --api-group=apps -o wide");
   resources.Option("-o,--output", &flags->output, "wide or name");

@@ -11,7 +11,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct GetFlags {
   std::vector<std::string> args;
   PrintFlags print;
   TableFlags table;
@@ -26,7 +26,7 @@ struct Query {
   std::string ns, name;  // no name: a list
 };
 
-RestRequest RequestFor(const Flags& flags, const Query& query) {
+RestRequest RequestFor(const GetFlags& flags, const Query& query) {
   RestRequest request;
   request.path = query.kind.Path(query.ns, query.name);
   if (query.name.empty())
@@ -34,7 +34,7 @@ RestRequest RequestFor(const Flags& flags, const Query& query) {
   return request;
 }
 
-Result<std::vector<Query>> QueriesOf(Session& session, const Flags& flags) {
+Result<std::vector<Query>> QueriesOf(Session& session, const GetFlags& flags) {
   std::vector<Query> queries;
   if (!flags.files.empty()) {
     FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
@@ -52,11 +52,11 @@ Result<std::vector<Query>> QueriesOf(Session& session, const Flags& flags) {
   return queries;
 }
 
-bool Skip(const Flags& flags, const Error& error) {
+bool Skip(const GetFlags& flags, const Error& error) {
   return flags.ignore_not_found && error.Is(Reason::kNotFound);
 }
 
-void SayNothingFound(Session& session, const Flags& flags, bool namespaced) {
+void SayNothingFound(Session& session, const GetFlags& flags, bool namespaced) {
   if (flags.ignore_not_found) return;
   session.err() << (namespaced && !flags.all_namespaces
                         ? "No resources found in " + session.ns() + " namespace.\n"
@@ -72,7 +72,7 @@ void AppendRows(json::Value& table, json::Value more) {
   for (json::Value& row : more["rows"].as_array()) table["rows"].as_array().push_back(std::move(row));
 }
 
-Status PrintTables(Session& session, const Flags& flags, const std::vector<Query>& queries) {
+Status PrintTables(Session& session, const GetFlags& flags, const std::vector<Query>& queries) {
   std::vector<std::pair<KindRef, json::Value>> tables;
   bool namespaced = false, failed = false;
   std::vector<Error> errors;
@@ -110,7 +110,7 @@ Status PrintTables(Session& session, const Flags& flags, const std::vector<Query
   return {};
 }
 
-Status PrintObjects(Session& session, const Flags& flags, const std::vector<Query>& queries,
+Status PrintObjects(Session& session, const GetFlags& flags, const std::vector<Query>& queries,
                     ObjectPrinter& printer) {
   std::vector<json::Value> objects;
   bool single = queries.size() == 1 && !queries[0].name.empty();
@@ -132,7 +132,7 @@ Status PrintObjects(Session& session, const Flags& flags, const std::vector<Quer
   return {};
 }
 
-Status Watch(Session& session, const Flags& flags, const std::vector<Query>& queries,
+Status Watch(Session& session, const GetFlags& flags, const std::vector<Query>& queries,
              ObjectPrinter* printer) {
   if (queries.size() != 1) return Unexpected(LocalError("you may only specify a single resource type"));
   Query query = queries[0];
@@ -183,7 +183,7 @@ Status GetRaw(Session& session, const std::string& path) {
   return {};
 }
 
-Status Run(Session& session, Flags& flags) {
+Status RunGet(Session& session, GetFlags& flags) {
   if (!flags.raw.empty()) return GetRaw(session, flags.raw);
   std::vector<std::string> labels;
   for (const std::string& list : flags.table.label_columns)
@@ -201,7 +201,7 @@ Status Run(Session& session, Flags& flags) {
 }  // namespace
 
 void AddGetCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<GetFlags>();
   const Command get = root.Sub("get", "Show objects", "flyball get deploy,rs,pods -o wide");
   get.Args("TYPE[/NAME]", &flags->args, "Kinds and names: pods, deploy,rs, deploy/web, pod a b");
   AddManifestFlags(get, &flags->files);
@@ -217,7 +217,7 @@ void AddGetCommand(const Command& root) {
   get.Flag("--show-labels", &flags->table.show_labels, "A last column with all labels");
   get.Flag("--show-managed-fields", &flags->print.show_managed_fields, "Keep managedFields in yaml and json");
   get.Flag("--ignore-not-found", &flags->ignore_not_found, "It is no error if an object is not there");
-  get.Run([flags](Session& session) { return Run(session, *flags); });
+  get.Run([flags](Session& session) { return RunGet(session, *flags); });
 }
 
 }  // namespace flyball::cli

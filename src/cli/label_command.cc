@@ -18,7 +18,7 @@ struct Words {
 constexpr Words kLabel{"label", "labels", "labeled", "unlabeled"};
 constexpr Words kAnnotate{"annotate", "annotations", "annotated", "annotated"};
 
-struct Flags {
+struct LabelFlags {
   std::vector<std::string> args;
   Selection selection;
   bool overwrite = false, list = false;
@@ -44,7 +44,7 @@ Changes SplitArgs(const std::vector<std::string>& args) {
   return changes;
 }
 
-Status ChangeOne(Session& session, const Words& words, const Flags& flags, const Changes& changes,
+Status ChangeOne(Session& session, const Words& words, const LabelFlags& flags, const Changes& changes,
                  const ObjectRef& ref) {
   FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
   const json::Value& present = object["metadata"][words.field];
@@ -81,7 +81,7 @@ Status ChangeOne(Session& session, const Words& words, const Flags& flags, const
   return {};
 }
 
-Status Run(Session& session, const Words& words, const Flags& flags) {
+Status RunLabel(Session& session, const Words& words, const LabelFlags& flags) {
   const Changes changes = SplitArgs(flags.args);
   if (changes.set.empty() && changes.remove.empty() && !flags.list)
     return Unexpected(LocalError(std::string("at least one ") + words.verb + " update is required"));
@@ -92,14 +92,14 @@ Status Run(Session& session, const Words& words, const Flags& flags) {
 }
 
 void Add(const Command& root, const Words& words, const std::string& summary, const std::string& example) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<LabelFlags>();
   const Command command = root.Sub(words.verb, summary, example);
   command.Args("TYPE/NAME KEY=VALUE", &flags->args, "Objects, then what to set (key=value) or remove (key-)");
   command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
   command.Flag("--all", &flags->selection.all, "All of the kind in the namespace");
   command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");
   command.Flag("--overwrite", &flags->overwrite, "Change a value that is already there");
-  command.Run([flags, &words](Session& session) { return Run(session, words, *flags); });
+  command.Run([flags, &words](Session& session) { return RunLabel(session, words, *flags); });
 }
 
 }  // namespace

@@ -13,14 +13,14 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct LogsFlags {
   std::vector<std::string> args;
   std::string container, label_selector, since;
   std::optional<std::int64_t> tail, limit_bytes;
   bool follow = false, previous = false, timestamps = false, all_containers = false, prefix = false;
 };
 
-const KindRef kPods{"", "v1", "Pod", "pods", true};
+const KindRef kLogPods{"", "v1", "Pod", "pods", true};
 
 // Prints what arrives.
 class LogSink final : public net::ResponseSink {
@@ -63,21 +63,22 @@ std::string SelectorText(const json::Value& labels) {
   return text;
 }
 
-Result<std::vector<json::Value>> PodsOf(Session& session, const Flags& flags) {
-  if (!flags.label_selector.empty()) return ListObjects(session, kPods, session.ns(), flags.label_selector);
+Result<std::vector<json::Value>> PodsOf(Session& session, const LogsFlags& flags) {
+  if (!flags.label_selector.empty())
+    return ListObjects(session, kLogPods, session.ns(), flags.label_selector);
   if (flags.args.empty())
     return Unexpected(
         LocalError("expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\nPOD or TYPE/NAME is a "
                    "required argument for the logs command"));
   if (flags.args[0].find('/') == std::string::npos) {
-    FLYBALL_ASSIGN(json::Value pod, session.Get(kPods, session.ns(), flags.args[0]));
+    FLYBALL_ASSIGN(json::Value pod, session.Get(kLogPods, session.ns(), flags.args[0]));
     return std::vector<json::Value>{std::move(pod)};
   }
   FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, {flags.args[0]}, {}));
   FLYBALL_ASSIGN(json::Value object, session.Get(refs[0].kind, refs[0].ns, refs[0].name));
   if (refs[0].kind.kind == "Pod") return std::vector<json::Value>{std::move(object)};
   const std::string selector = SelectorText(std::as_const(object)["spec"]["selector"]["matchLabels"]);
-  FLYBALL_ASSIGN(auto pods, ListObjects(session, kPods, refs[0].ns, selector));
+  FLYBALL_ASSIGN(auto pods, ListObjects(session, kLogPods, refs[0].ns, selector));
   if (pods.empty()) return Unexpected(LocalError("timed out waiting for the condition"));
   std::stable_sort(pods.begin(), pods.end(), [](const json::Value& a, const json::Value& b) {
     return a["status"]["phase"].string_or("") == "Running" && b["status"]["phase"].string_or("") != "Running";
@@ -89,7 +90,7 @@ Result<std::vector<json::Value>> PodsOf(Session& session, const Flags& flags) {
   return pods;
 }
 
-std::vector<std::string> ContainersOf(Session& session, const Flags& flags, const json::Value& pod) {
+std::vector<std::string> ContainersOf(Session& session, const LogsFlags& flags, const json::Value& pod) {
   if (!flags.container.empty()) return {flags.container};
   std::vector<std::string> names;
   if (pod["spec"]["containers"].is_array())
@@ -102,7 +103,7 @@ std::vector<std::string> ContainersOf(Session& session, const Flags& flags, cons
   return {names[0]};
 }
 
-Status Run(Session& session, Flags& flags) {
+Status RunLogs(Session& session, LogsFlags& flags) {
   if (flags.args.size() > 1) flags.container = flags.args[1];
   FLYBALL_ASSIGN(const auto pods, PodsOf(session, flags));
   std::string since_seconds;
@@ -113,8 +114,8 @@ Status Run(Session& session, Flags& flags) {
   for (const json::Value& pod : pods) {
     for (const std::string& container : ContainersOf(session, flags, pod)) {
       RestRequest request;
-      request.path = kPods.Path(pod["metadata"]["namespace"].string_or(""),
-                                pod["metadata"]["name"].string_or(""), "log");
+      request.path = kLogPods.Path(pod["metadata"]["namespace"].string_or(""),
+                                   pod["metadata"]["name"].string_or(""), "log");
       request.accept = "*/*";
       request.Query("container", container).Query("sinceSeconds", since_seconds);
       if (flags.follow) request.Query("follow", "true");
@@ -133,7 +134,7 @@ Status Run(Session& session, Flags& flags) {
 }  // namespace
 
 void AddLogsCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<LogsFlags>();
   const Command command =
       root.Sub("logs", "Print what a container wrote", "flyball logs deploy/web -f --tail=10");
   command.Args("POD | TYPE/NAME", &flags->args, "Whose, and which container");
@@ -146,7 +147,7 @@ void AddLogsCommand(const Command& root) {
   command.Flag("-p,--previous", &flags->previous, "Of the container before its last restart");
   command.Flag("--timestamps", &flags->timestamps, "The time before each line");
   command.Flag("--all-containers", &flags->all_containers, "Of every container");
-  command.Run([flags](Session& session) { return Run(session, *flags); });
+  command.Run([flags](Session& session) { return RunLogs(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -13,7 +13,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct PatchFlags {
   std::vector<std::string> args;
   std::string type = "strategic", patch, patch_file, subresource;
   PrintFlags print;
@@ -28,7 +28,7 @@ Result<std::string_view> ContentType(const std::string& type, const KindRef& kin
   return api::FindBuiltinKind(kind.group, kind.version, kind.kind) ? kStrategicPatch : kMergePatch;
 }
 
-Result<json::Value> PatchOf(const Flags& flags) {
+Result<json::Value> PatchOf(const PatchFlags& flags) {
   std::string text = flags.patch;
   if (!flags.patch_file.empty()) {
     std::ifstream in(flags.patch_file, std::ios::binary);
@@ -43,7 +43,7 @@ Result<json::Value> PatchOf(const Flags& flags) {
   return patch;
 }
 
-Status Run(Session& session, const Flags& flags) {
+Status RunPatch(Session& session, const PatchFlags& flags) {
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
   FLYBALL_ASSIGN(const json::Value patch, PatchOf(flags));
   FLYBALL_ASSIGN(const auto objects, ResolveObjects(session, flags.args, {}));
@@ -65,7 +65,7 @@ Status Run(Session& session, const Flags& flags) {
 }  // namespace
 
 void AddPatchCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<PatchFlags>();
   const Command command = root.Sub("patch", "Change parts of an object",
                                    "flyball patch deploy web -p '{\"spec\":{\"replicas\":3}}'");
   command.Args("TYPE/NAME", &flags->args, "Which objects");
@@ -74,7 +74,7 @@ void AddPatchCommand(const Command& root) {
   command.Option("--type", &flags->type, "strategic, merge or json");
   command.Option("--subresource", &flags->subresource, "status or scale");
   command.Option("-o,--output", &flags->print.output, "yaml, json, name, jsonpath=...");
-  command.Run([flags](Session& session) { return Run(session, *flags); });
+  command.Run([flags](Session& session) { return RunPatch(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -11,7 +11,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct ReplaceFlags {
   ManifestFlags files;
   bool force = false;
 };
@@ -53,7 +53,7 @@ Status Recreate(Session& session, const Manifest& manifest) {
   return {};
 }
 
-Status Run(Session& session, const Flags& flags) {
+Status RunReplace(Session& session, const ReplaceFlags& flags) {
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
   FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
   for (const Manifest& manifest : manifests)
@@ -65,12 +65,12 @@ Status Run(Session& session, const Flags& flags) {
 }  // namespace
 
 void AddReplaceCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ReplaceFlags>();
   const Command command =
       root.Sub("replace", "Put whole objects in the place of those there", "flyball replace -f web.yaml");
   AddManifestFlags(command, &flags->files);
   command.Flag("--force", &flags->force, "Delete and create anew");
-  command.Run([flags](Session& session) { return Run(session, *flags); });
+  command.Run([flags](Session& session) { return RunReplace(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kRevision = "deployment.kubernetes.io/revision";
 constexpr const char* kChangeCause = "kubernetes.io/change-cause";
 
-struct Flags {
+struct RolloutFlags {
   std::vector<std::string> args;
   std::string timeout = "0s";
   bool watch = true;
@@ -32,13 +32,13 @@ struct Revision {
   json::Value pod_template;
 };
 
-Result<ObjectRef> OneObject(Session& session, const Flags& flags) {
+Result<ObjectRef> OneObject(Session& session, const RolloutFlags& flags) {
   FLYBALL_ASSIGN(auto objects, ResolveObjects(session, flags.args, {}));
   if (objects.size() != 1) return Unexpected(LocalError("rollout works on one object at a time"));
   return objects[0];
 }
 
-bool OwnedBy(const json::Value& object, const json::Value& owner) {
+bool RevisionsOwnedBy(const json::Value& object, const json::Value& owner) {
   const json::Value& owners = object["metadata"]["ownerReferences"];
   if (!owners.is_array()) return false;
   return std::any_of(owners.as_array().begin(), owners.as_array().end(), [&](const json::Value& reference) {
@@ -54,7 +54,7 @@ Result<std::vector<Revision>> HistoryOf(Session& session, const json::Value& obj
   FLYBALL_ASSIGN(const auto items, ListObjects(session, kind, ref.ns));
   std::vector<Revision> history;
   for (const json::Value& item : items) {
-    if (!OwnedBy(item, object)) continue;
+    if (!RevisionsOwnedBy(item, object)) continue;
     const json::Value& annotations = item["metadata"]["annotations"];
     Revision revision;
     revision.change_cause = annotations[kChangeCause].string_or("<none>");
@@ -71,7 +71,7 @@ Result<std::vector<Revision>> HistoryOf(Session& session, const json::Value& obj
   return history;
 }
 
-Status PrintHistory(Session& session, const Flags& flags) {
+Status PrintHistory(Session& session, const RolloutFlags& flags) {
   FLYBALL_ASSIGN(const ObjectRef ref, OneObject(session, flags));
   FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
   FLYBALL_ASSIGN(const auto history, HistoryOf(session, object, ref));
@@ -94,7 +94,7 @@ Status PrintHistory(Session& session, const Flags& flags) {
   return {};
 }
 
-Status FollowStatus(Session& session, const Flags& flags) {
+Status FollowStatus(Session& session, const RolloutFlags& flags) {
   FLYBALL_ASSIGN(const ObjectRef ref, OneObject(session, flags));
   FLYBALL_ASSIGN(const Duration timeout, api::ParseDuration(flags.timeout));
   FLYBALL_ASSIGN(json::Value object, session.Get(ref.kind, ref.ns, ref.name));
@@ -115,7 +115,7 @@ Status FollowStatus(Session& session, const Flags& flags) {
   });
 }
 
-Status SetPaused(Session& session, const Flags& flags, bool paused) {
+Status SetPaused(Session& session, const RolloutFlags& flags, bool paused) {
   FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, flags.args, {}));
   for (const ObjectRef& ref : refs) {
     const std::string verb = paused ? "paused" : "resumed";
@@ -134,7 +134,7 @@ Status SetPaused(Session& session, const Flags& flags, bool paused) {
   return {};
 }
 
-Status Restart(Session& session, const Flags& flags) {
+Status Restart(Session& session, const RolloutFlags& flags) {
   FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, flags.args, {}));
   for (const ObjectRef& ref : refs) {
     FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
@@ -162,7 +162,7 @@ Result<Revision> Earlier(const std::vector<Revision>& history, std::int64_t want
   return history[history.size() - 2];
 }
 
-Status Undo(Session& session, const Flags& flags) {
+Status Undo(Session& session, const RolloutFlags& flags) {
   FLYBALL_ASSIGN(const ObjectRef ref, OneObject(session, flags));
   FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
   if (object["spec"]["paused"].bool_or(false))
@@ -193,9 +193,9 @@ Status Undo(Session& session, const Flags& flags) {
 
 void AddRolloutCommand(const Command& root) {
   const Command rollout = root.Sub("rollout", "Follow, pause, undo and restart rollouts");
-  using Verb = Status (*)(Session&, const Flags&);
+  using Verb = Status (*)(Session&, const RolloutFlags&);
   const auto add = [&](const char* name, const char* summary, const char* example, Verb verb) {
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<RolloutFlags>();
     const Command command = rollout.Sub(name, summary, example);
     command.Args("TYPE/NAME", &flags->args, "Which object");
     command.Run([flags, verb](Session& session) { return verb(session, *flags); });
@@ -212,9 +212,9 @@ void AddRolloutCommand(const Command& root) {
       add("undo", "Go back to an earlier state", "flyball rollout undo deploy/web", &Undo);
   undo.Option("--to-revision", &undo_flags->to_revision, "Which; the one before if absent");
   add("pause", "Let changes wait", "flyball rollout pause deploy/web",
-      [](Session& session, const Flags& flags) { return SetPaused(session, flags, true); });
+      [](Session& session, const RolloutFlags& flags) { return SetPaused(session, flags, true); });
   add("resume", "Go on after a pause", "flyball rollout resume deploy/web",
-      [](Session& session, const Flags& flags) { return SetPaused(session, flags, false); });
+      [](Session& session, const RolloutFlags& flags) { return SetPaused(session, flags, false); });
   add("restart", "Replace all pods, one by one", "flyball rollout restart deploy/web", &Restart);
 }
 

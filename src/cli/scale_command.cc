@@ -9,14 +9,14 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct ScaleFlags {
   std::vector<std::string> args;
   ManifestFlags files;
   Selection selection;
   std::optional<std::int64_t> replicas, current_replicas;
 };
 
-Status ScaleOne(Session& session, const Flags& flags, const ObjectRef& object) {
+Status ScaleOne(Session& session, const ScaleFlags& flags, const ObjectRef& object) {
   if (flags.current_replicas) {
     RestRequest request;
     request.path = object.kind.Path(object.ns, object.name, "scale");
@@ -33,7 +33,7 @@ Status ScaleOne(Session& session, const Flags& flags, const ObjectRef& object) {
   return {};
 }
 
-Status Run(Session& session, const Flags& flags) {
+Status RunScale(Session& session, const ScaleFlags& flags) {
   if (!flags.replicas || *flags.replicas < 0)
     return Unexpected(
         LocalError("The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0"));
@@ -52,7 +52,7 @@ Status Run(Session& session, const Flags& flags) {
 }  // namespace
 
 void AddScaleCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ScaleFlags>();
   const Command command =
       root.Sub("scale", "Set the number of replicas", "flyball scale deploy web --replicas=3");
   command.Args("TYPE/NAME", &flags->args, "Which objects");
@@ -61,7 +61,7 @@ void AddScaleCommand(const Command& root) {
   command.Option("--current-replicas", &flags->current_replicas, "Only if there are this many now");
   command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
   command.Flag("--all", &flags->selection.all, "All of the kind in the namespace");
-  command.Run([flags](Session& session) { return Run(session, *flags); });
+  command.Run([flags](Session& session) { return RunScale(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -8,7 +8,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct SetFlags {
   std::vector<std::string> args;
   std::string limits, requests, containers = "*";
   bool list = false;
@@ -33,7 +33,7 @@ SplitWords Split(const std::vector<std::string>& args) {
   return out;
 }
 
-Result<std::vector<Target>> TargetsOf(Session& session, const Flags& flags,
+Result<std::vector<Target>> TargetsOf(Session& session, const SetFlags& flags,
                                       const std::vector<std::string>& args) {
   FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, args, flags.selection));
   std::vector<Target> targets;
@@ -97,7 +97,7 @@ Result<json::Value> ImagePatch(const json::Value& pod_spec, const std::vector<st
   return patch;
 }
 
-Status SetImage(Session& session, const Flags& flags) {
+Status SetImage(Session& session, const SetFlags& flags) {
   const SplitWords words = Split(flags.args);
   if (words.changes.empty()) return Unexpected(LocalError("at least one image update is required"));
   FLYBALL_ASSIGN(const auto targets, TargetsOf(session, flags, words.objects));
@@ -121,7 +121,7 @@ void ListEnv(Session& session, const Target& target) {
   }
 }
 
-Status SetEnv(Session& session, const Flags& flags) {
+Status SetEnv(Session& session, const SetFlags& flags) {
   const SplitWords words = Split(flags.args);
   FLYBALL_ASSIGN(const auto targets, TargetsOf(session, flags, words.objects));
   for (const Target& target : targets) {
@@ -164,7 +164,7 @@ Result<json::Object> Quantities(const std::string& text) {
   return out;
 }
 
-Status SetResources(Session& session, const Flags& flags) {
+Status SetResources(Session& session, const SetFlags& flags) {
   FLYBALL_ASSIGN(const json::Object limits, Quantities(flags.limits));
   FLYBALL_ASSIGN(const json::Object requests, Quantities(flags.requests));
   if (limits.empty() && requests.empty())
@@ -192,19 +192,19 @@ Status SetResources(Session& session, const Flags& flags) {
 
 void AddSetCommand(const Command& root) {
   const Command set = root.Sub("set", "Change one thing of a workload: image, env, resources");
-  auto image = std::make_shared<Flags>();
+  auto image = std::make_shared<SetFlags>();
   const Command image_command =
       set.Sub("image", "Change the image of containers", "flyball set image deploy/web nginx=nginx:1.26");
   image_command.Args("TYPE/NAME CONTAINER=IMAGE", &image->args, "Objects, then containers and their images");
   image_command.Run([image](Session& session) { return SetImage(session, *image); });
-  auto env = std::make_shared<Flags>();
+  auto env = std::make_shared<SetFlags>();
   const Command env_command =
       set.Sub("env", "Change environment variables", "flyball set env deploy/web A=b");
   env_command.Args("TYPE/NAME NAME=VALUE", &env->args, "Objects, then variables to set (A=b) or remove (A-)");
   env_command.Option("-c,--containers", &env->containers, "Which container; * is all");
   env_command.Flag("--list", &env->list, "Show them");
   env_command.Run([env](Session& session) { return SetEnv(session, *env); });
-  auto resources = std::make_shared<Flags>();
+  auto resources = std::make_shared<SetFlags>();
   const Command resources_command = set.Sub("resources", "Change requests and limits",
                                             "flyball set resources deploy web --limits=cpu=1,memory=1Gi");
   resources_command.Args("TYPE/NAME", &resources->args, "Which objects");

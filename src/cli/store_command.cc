@@ -9,17 +9,17 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct StoreFlags {
   std::vector<std::string> files;
   std::string data_dir = "flyball-data";
 };
-using FlagsPtr = std::shared_ptr<Flags>;
+using StoreFlagsPtr = std::shared_ptr<StoreFlags>;
 
-std::string StorePath(const Flags& flags) {
+std::string StorePath(const StoreFlags& flags) {
   return flags.data_dir + "/flyball.db";
 }
 
-int Report(const Status& status, const std::string& good_news) {
+int ReportStore(const Status& status, const std::string& good_news) {
   if (!status) {
     std::cerr << "error: " << status.error().message() << "\n";
     return 1;
@@ -28,26 +28,27 @@ int Report(const Status& status, const std::string& good_news) {
   return 0;
 }
 
-int Save(const Flags& flags) {
-  return Report(store::SaveSnapshot(StorePath(flags), flags.files[0]), "saved " + flags.files[0]);
+int Save(const StoreFlags& flags) {
+  return ReportStore(store::SaveSnapshot(StorePath(flags), flags.files[0]), "saved " + flags.files[0]);
 }
 
-int Restore(const Flags& flags) {
+int Restore(const StoreFlags& flags) {
   std::error_code ec;
   std::filesystem::create_directories(flags.data_dir, ec);
-  return Report(store::RestoreSnapshot(flags.files[0], StorePath(flags)), "restored into " + flags.data_dir);
+  return ReportStore(store::RestoreSnapshot(flags.files[0], StorePath(flags)),
+                     "restored into " + flags.data_dir);
 }
 
-int ShowStatus(const Flags& flags) {
+int ShowStatus(const StoreFlags& flags) {
   const auto info = store::ReadSnapshotInfo(flags.files[0]);
-  if (!info) return Report(Unexpected(info.error()), "");
+  if (!info) return ReportStore(Unexpected(info.error()), "");
   std::cout << "revision " << info->revision << "\nkeys " << info->keys << "\nbytes " << info->bytes << "\n";
   return 0;
 }
 
 void AddSnapshotVerb(const Command& snapshot, const char* name, const char* summary, const char* example,
-                     int (*verb)(const Flags&), bool needs_folder) {
-  auto flags = std::make_shared<Flags>();
+                     int (*verb)(const StoreFlags&), bool needs_folder) {
+  auto flags = std::make_shared<StoreFlags>();
   const Command command = snapshot.Sub(name, summary, example);
   command.Args("FILE", &flags->files, "The snapshot");
   command.Required("FILE");
@@ -66,11 +67,12 @@ void AddStoreCommands(const Command& root) {
   AddSnapshotVerb(snapshot, "status", "Say what is in a snapshot", "flyball snapshot status backup.db",
                   &ShowStatus, false);
   const Command store = root.Sub("store", "Look after the store");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<StoreFlags>();
   const Command check = store.Sub("check", "Verify every page and row; the server must not be running",
                                   "flyball store check --data-dir flyball-data");
   check.Option("--data-dir", &flags->data_dir, "Where the store lives");
-  check.RunLocal([flags] { return Report(store::CheckStore(StorePath(*flags)), "the store is in order"); });
+  check.RunLocal(
+      [flags] { return ReportStore(store::CheckStore(StorePath(*flags)), "the store is in order"); });
 }
 
 }  // namespace flyball::cli

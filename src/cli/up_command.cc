@@ -14,7 +14,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct UpFlags {
   std::string data_dir = "flyball-data";
   int port = 6443;
   std::string bind_address = "127.0.0.1";
@@ -42,7 +42,7 @@ Client ClientAs(ServerProcess& server, ClientThreads& threads, const std::string
   return Client(std::make_shared<RestClient>(std::move(transport), threads.runtime(), std::move(options)));
 }
 
-void PrintHints(const ServerProcess& server, const Flags& flags) {
+void PrintHints(const ServerProcess& server, const UpFlags& flags) {
   std::cout
       << "Flyball is up.\n\n"
       << "  API server   " << server.url() << "\n"
@@ -59,7 +59,7 @@ void PrintHints(const ServerProcess& server, const Flags& flags) {
       << std::flush;
 }
 
-Status RunCluster(const Flags& flags) {
+Status RunCluster(const UpFlags& flags) {
   BlockStopSignals();
   ServerProcessOptions options;
   options.serving.data_dir = flags.data_dir;
@@ -104,7 +104,7 @@ Status RunCluster(const Flags& flags) {
 void AddUpCommand(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "up", "Run a whole cluster in this process: API server, controllers, scheduler, nodes");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<UpFlags>();
   command
       ->add_option("--data-dir", flags->data_dir, "Where the store, certificates, kubeconfig and pods live")
       ->capture_default_str();

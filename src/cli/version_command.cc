@@ -11,12 +11,12 @@ namespace {
 
 constexpr const char* kVersion = "v0.1.0";
 
-struct Flags {
+struct VersionFlags {
   std::string output;
   bool client = false;
 };
 
-Status Run(Session& session, const Flags& flags) {
+Status RunVersion(Session& session, const VersionFlags& flags) {
   json::Value versions;
   versions["clientVersion"]["gitVersion"] = kVersion;
   if (!flags.client) {
@@ -46,12 +46,12 @@ bool PrintClientVersion() {
 }  // namespace
 
 void AddVersionCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<VersionFlags>();
   const Command command =
       root.Sub("version", "Say the versions of program and server", "flyball version --client");
   command.Option("-o,--output", &flags->output, "json or yaml");
   command.Flag("--client", &flags->client, "Only that of the program");
-  command.Run([flags](Session& session) { return Run(session, *flags); });
+  command.Run([flags](Session& session) { return RunVersion(session, *flags); });
   command.Before([flags] { return flags->client && flags->output.empty() && PrintClientVersion(); });
 }
 

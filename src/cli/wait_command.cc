@@ -12,7 +12,7 @@
 namespace flyball::cli {
 namespace {
 
-struct Flags {
+struct WaitFlags {
   std::vector<std::string> args;
   ManifestFlags files;
   Selection selection;
@@ -79,7 +79,7 @@ Status WaitForOne(Session& session, const Condition& condition, const ObjectRef&
   return WaitForObject(session, object, timeout, condition);
 }
 
-Status Run(Session& session, const Flags& flags) {
+Status RunWait(Session& session, const WaitFlags& flags) {
   if (flags.what.empty())
     return Unexpected(LocalError("one of --for=condition=..., --for=jsonpath=..., --for=delete is required"));
   FLYBALL_ASSIGN(const Condition condition, ParseCondition(flags.what));
@@ -108,7 +108,7 @@ Status Run(Session& session, const Flags& flags) {
 }  // namespace
 
 void AddWaitCommand(const Command& root) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<WaitFlags>();
   const Command command = root.Sub("wait", "Wait until objects are as they should be",
                                    "flyball wait --for=condition=Available deploy/web --timeout=60s");
   command.Args("TYPE/NAME", &flags->args, "Which objects");
@@ -119,7 +119,7 @@ void AddWaitCommand(const Command& root) {
   command.Option("--field-selector", &flags->selection.field_selector, "Those with these field values");
   command.Flag("--all", &flags->selection.all, "All of the kind in the namespace");
   command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");
-  command.Run([flags](Session& session) { return Run(session, *flags); });
+  command.Run([flags](Session& session) { return RunWait(session, *flags); });
 }
 
 }  // namespace flyball::cli

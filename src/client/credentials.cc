@@ -49,8 +49,8 @@ class TokenFromFile final : public Credentials {
   const std::string path_;
   const Clock& clock_;
   Mutex mu_;
-  std::string token_ GUARDED_BY(mu_);
-  SteadyTime read_at_ GUARDED_BY(mu_){};
+  std::string token_ FLYBALL_GUARDED_BY(mu_);
+  SteadyTime read_at_ FLYBALL_GUARDED_BY(mu_){};
 };
 
 class FixedHeader final : public Credentials {
@@ -90,7 +90,7 @@ class ExecToken final : public Credentials {
   const ExecPlugin plugin_;
   const Clock& clock_;
   Mutex mu_;
-  std::optional<ExecCredential> current_ GUARDED_BY(mu_);
+  std::optional<ExecCredential> current_ FLYBALL_GUARDED_BY(mu_);
 };
 
 std::string ExecInfo(const ExecPlugin& plugin) {

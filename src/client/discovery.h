@@ -45,8 +45,8 @@ class RestMapper {
 
   const Client client_;
   Mutex mu_;
-  Table table_ GUARDED_BY(mu_);
-  SteadyTime loaded_ GUARDED_BY(mu_){};
+  Table table_ FLYBALL_GUARDED_BY(mu_);
+  SteadyTime loaded_ FLYBALL_GUARDED_BY(mu_){};
 };
 
 }  // namespace flyball

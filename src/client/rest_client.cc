@@ -103,8 +103,8 @@ struct RestClient::Core {
   const RestOptions options;
   const std::shared_ptr<Credentials> credentials;
   Mutex mu;
-  double tokens GUARDED_BY(mu);
-  SteadyTime refilled GUARDED_BY(mu);
+  double tokens FLYBALL_GUARDED_BY(mu);
+  SteadyTime refilled FLYBALL_GUARDED_BY(mu);
 };
 
 // One call: an attempt, and as many more as the server asks for. It is the sink of each attempt in turn.
@@ -185,7 +185,7 @@ class RestClient::Attempts final : public RestCall,
     if (abandoned) call->Cancel();
   }
 
-  void ArmTimeout() REQUIRES(mu_) {
+  void ArmTimeout() FLYBALL_REQUIRES(mu_) {
     const Duration limit = request_.timeout > Duration::zero() ? request_.timeout : core_->options.timeout;
     if (limit <= Duration::zero()) return;
     timer_ = core_->runtime.executor.PostAfter(limit, [weak = weak_from_this()] {
@@ -199,7 +199,7 @@ class RestClient::Attempts final : public RestCall,
     call_ = nullptr;
     StopTimer();
   }
-  void StopTimer() REQUIRES(mu_) {
+  void StopTimer() FLYBALL_REQUIRES(mu_) {
     if (timer_ != kNoTimer) core_->runtime.executor.Cancel(timer_);
     timer_ = kNoTimer;
   }
@@ -234,11 +234,11 @@ class RestClient::Attempts final : public RestCall,
   std::optional<std::stop_callback<CancelWeak>> on_stop_;
 
   Mutex mu_;
-  Done done_ GUARDED_BY(mu_);
-  bool finished_ GUARDED_BY(mu_) = false;
-  std::shared_ptr<net::Call> call_ GUARDED_BY(mu_);
+  Done done_ FLYBALL_GUARDED_BY(mu_);
+  bool finished_ FLYBALL_GUARDED_BY(mu_) = false;
+  std::shared_ptr<net::Call> call_ FLYBALL_GUARDED_BY(mu_);
   // Of the attempt under way, or until the next one.
-  TimerId timer_ GUARDED_BY(mu_) = kNoTimer;
+  TimerId timer_ FLYBALL_GUARDED_BY(mu_) = kNoTimer;
 };
 
 RestClient::RestClient(std::shared_ptr<net::Transport> transport, const Runtime& runtime, RestOptions options,

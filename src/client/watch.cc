@@ -102,11 +102,11 @@ struct WatchReader::Shared final : WatchSink {
 
   mutable Mutex mu;
   CondVar changed;
-  std::deque<WatchEvent> events GUARDED_BY(mu);
-  bool paused GUARDED_BY(mu) = false;
-  bool ended GUARDED_BY(mu) = false;
-  Status status GUARDED_BY(mu);
-  std::unique_ptr<WatchStream> stream GUARDED_BY(mu);
+  std::deque<WatchEvent> events FLYBALL_GUARDED_BY(mu);
+  bool paused FLYBALL_GUARDED_BY(mu) = false;
+  bool ended FLYBALL_GUARDED_BY(mu) = false;
+  Status status FLYBALL_GUARDED_BY(mu);
+  std::unique_ptr<WatchStream> stream FLYBALL_GUARDED_BY(mu);
 };
 
 std::unique_ptr<WatchReader> WatchReader::Start(RestClient& client, RestRequest request) {

@@ -129,11 +129,11 @@ class Controller : public std::enable_shared_from_this<Controller> {
   std::atomic<bool> running_ = false;
 
   Mutex mu_;
-  int active_ GUARDED_BY(mu_) = 0;
-  bool stopping_ GUARDED_BY(mu_) = false;
-  Closure stopped_ GUARDED_BY(mu_);
-  std::vector<std::shared_ptr<HandlerRegistration>> handlers_ GUARDED_BY(mu_);
-  std::vector<std::shared_ptr<InformerCore>> caches_ GUARDED_BY(mu_);
+  int active_ FLYBALL_GUARDED_BY(mu_) = 0;
+  bool stopping_ FLYBALL_GUARDED_BY(mu_) = false;
+  Closure stopped_ FLYBALL_GUARDED_BY(mu_);
+  std::vector<std::shared_ptr<HandlerRegistration>> handlers_ FLYBALL_GUARDED_BY(mu_);
+  std::vector<std::shared_ptr<InformerCore>> caches_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball

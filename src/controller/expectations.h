@@ -45,7 +45,7 @@ class Expectations {
   };
   const Clock& clock_;
   mutable Mutex mu_;
-  std::unordered_map<ObjectKey, Entry> entries_ GUARDED_BY(mu_);
+  std::unordered_map<ObjectKey, Entry> entries_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball

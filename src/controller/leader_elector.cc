@@ -243,7 +243,7 @@ class LeaderElector::Machine : public std::enable_shared_from_this<Machine> {
   std::atomic<bool> leading_ = false;
 
   mutable Mutex mu_;
-  std::string leader_ GUARDED_BY(mu_);
+  std::string leader_ FLYBALL_GUARDED_BY(mu_);
 };
 
 LeaderElector::LeaderElector(Client client, LeaderElectorOptions options, LeaderCallbacks callbacks)

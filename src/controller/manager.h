@@ -95,14 +95,14 @@ class Manager {
   std::shared_ptr<bool> alive_;
 
   mutable Mutex mu_;
-  std::vector<std::shared_ptr<Controller>> controllers_ GUARDED_BY(mu_);
-  std::vector<std::shared_ptr<Supervised>> runnables_ GUARDED_BY(mu_);
-  std::vector<json::Value> crds_ GUARDED_BY(mu_);
-  std::map<std::string, Check> health_ GUARDED_BY(mu_);
-  std::map<std::string, Check> ready_ GUARDED_BY(mu_);
-  bool started_ GUARDED_BY(mu_) = false;
-  bool stopping_ GUARDED_BY(mu_) = false;
-  Closure leadership_lost_ GUARDED_BY(mu_);
+  std::vector<std::shared_ptr<Controller>> controllers_ FLYBALL_GUARDED_BY(mu_);
+  std::vector<std::shared_ptr<Supervised>> runnables_ FLYBALL_GUARDED_BY(mu_);
+  std::vector<json::Value> crds_ FLYBALL_GUARDED_BY(mu_);
+  std::map<std::string, Check> health_ FLYBALL_GUARDED_BY(mu_);
+  std::map<std::string, Check> ready_ FLYBALL_GUARDED_BY(mu_);
+  bool started_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool stopping_ FLYBALL_GUARDED_BY(mu_) = false;
+  Closure leadership_lost_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball

@@ -47,7 +47,7 @@ class RateLimiter {
 
  private:
   // Takes a token, in advance if there is none: the time until it exists.
-  Duration Reserve() REQUIRES(mu_) {
+  Duration Reserve() FLYBALL_REQUIRES(mu_) {
     if (limits_.qps <= 0) return {};
     const SteadyTime now = clock_.Steady();
     const double elapsed = std::chrono::duration<double>(now - refilled_).count();
@@ -60,9 +60,9 @@ class RateLimiter {
   const Clock& clock_;
   const RateLimits limits_;
   mutable Mutex mu_;
-  std::unordered_map<Key, int, Hash> failures_ GUARDED_BY(mu_);
-  double tokens_ GUARDED_BY(mu_);
-  SteadyTime refilled_ GUARDED_BY(mu_);
+  std::unordered_map<Key, int, Hash> failures_ FLYBALL_GUARDED_BY(mu_);
+  double tokens_ FLYBALL_GUARDED_BY(mu_);
+  SteadyTime refilled_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball

@@ -26,9 +26,9 @@ struct Batch {
 
   Mutex mu;
   CondVar all_done;
-  int left GUARDED_BY(mu);
-  int succeeded GUARDED_BY(mu) = 0;
-  Status status GUARDED_BY(mu);
+  int left FLYBALL_GUARDED_BY(mu);
+  int succeeded FLYBALL_GUARDED_BY(mu) = 0;
+  Status status FLYBALL_GUARDED_BY(mu);
 };
 
 BatchResult RunBatch(int first, int count, const StartOne& start) {

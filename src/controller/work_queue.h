@@ -113,7 +113,7 @@ class WorkQueue {
       if (ready) ready();
     }
 
-    std::optional<Key> TakeLocked() REQUIRES(mu) {
+    std::optional<Key> TakeLocked() FLYBALL_REQUIRES(mu) {
       Node* node = table.Dequeue();
       if (!node) return std::nullopt;
       node->dirty = false;
@@ -178,7 +178,7 @@ class WorkQueue {
     }
 
     // One timer, for the earliest.
-    void ArmTimer(const std::shared_ptr<State>& self) REQUIRES(delay_mu) {
+    void ArmTimer(const std::shared_ptr<State>& self) FLYBALL_REQUIRES(delay_mu) {
       if (delayed.empty()) return;
       const SteadyTime first = delayed.begin()->first;
       if (timer != kNoTimer) {
@@ -242,9 +242,9 @@ class WorkQueue {
     RateLimiter<Key, Hash> limiter;
     Closure ready;
     LightMutex mu;
-    Table table GUARDED_BY(mu);
-    std::size_t in_process GUARDED_BY(mu) = 0;
-    bool shutting_down GUARDED_BY(mu) = false;
+    Table table FLYBALL_GUARDED_BY(mu);
+    std::size_t in_process FLYBALL_GUARDED_BY(mu) = 0;
+    bool shutting_down FLYBALL_GUARDED_BY(mu) = false;
 
     // Of those who block in Get.
     Mutex wait_mu;
@@ -252,10 +252,10 @@ class WorkQueue {
     std::atomic<int> waiting = 0;
 
     Mutex delay_mu;
-    Delayed delayed GUARDED_BY(delay_mu);
-    std::unordered_map<Key, typename Delayed::iterator, Hash> delayed_at GUARDED_BY(delay_mu);
-    TimerId timer GUARDED_BY(delay_mu) = kNoTimer;
-    SteadyTime timer_at GUARDED_BY(delay_mu){};
+    Delayed delayed FLYBALL_GUARDED_BY(delay_mu);
+    std::unordered_map<Key, typename Delayed::iterator, Hash> delayed_at FLYBALL_GUARDED_BY(delay_mu);
+    TimerId timer FLYBALL_GUARDED_BY(delay_mu) = kNoTimer;
+    SteadyTime timer_at FLYBALL_GUARDED_BY(delay_mu){};
   };
 
   const std::shared_ptr<State> state_;

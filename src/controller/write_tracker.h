@@ -46,7 +46,7 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
   InformerFactory& informers_;
   const Runtime runtime_;
   Mutex mu_;
-  std::unordered_map<ObjectKey, std::vector<Write>> writes_ GUARDED_BY(mu_);
+  std::unordered_map<ObjectKey, std::vector<Write>> writes_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball

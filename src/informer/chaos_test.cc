@@ -11,7 +11,7 @@
 namespace flyball {
 namespace {
 
-constexpr char kConfigMaps[] = "/api/v1/configmaps";
+constexpr char kChaosPath[] = "/api/v1/configmaps";
 
 class Chaos {
  public:
@@ -77,14 +77,14 @@ class Chaos {
   void Write() {
     const std::string ns = "ns-" + std::to_string(random_.Below(3));
     const std::string name = "c-" + std::to_string(random_.Below(30));
-    if (random_.OneIn(4)) return server_->Remove(kConfigMaps, ns, name);
+    if (random_.OneIn(4)) return server_->Remove(kChaosPath, ns, name);
     json::Value old =
-        server_->Find(kConfigMaps, ns, name)
+        server_->Find(kChaosPath, ns, name)
             .value_or(json::Object{{"apiVersion", "v1"},
                                    {"kind", "ConfigMap"},
                                    {"metadata", json::Object{{"name", name}, {"namespace", ns}}}});
     old["data"]["n"] = std::to_string(random_.Next());
-    server_->Put(kConfigMaps, std::move(old));
+    server_->Put(kChaosPath, std::move(old));
   }
 
   void Disturb() {
@@ -118,7 +118,7 @@ class Chaos {
   void Check(const Followed& followed) {
     const std::string& ns = followed.informer.core().ns();
     Told want;
-    for (const auto& [key, version] : server_->Versions(kConfigMaps))
+    for (const auto& [key, version] : server_->Versions(kChaosPath))
       if (ns.empty() || key.starts_with(ns + "/")) want[key] = version;
     Told have;
     for (const auto& object : followed.informer.lister().List())

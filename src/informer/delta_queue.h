@@ -61,9 +61,9 @@ class DeltaQueue {
 
   const Closure ready_;
   mutable Mutex mu_;
-  std::deque<Delta> deltas_ GUARDED_BY(mu_);
-  bool taken_first_ GUARDED_BY(mu_) = false;  // the first Replace has been taken
-  bool synced_ GUARDED_BY(mu_) = false;       // ... and processed
+  std::deque<Delta> deltas_ FLYBALL_GUARDED_BY(mu_);
+  bool taken_first_ FLYBALL_GUARDED_BY(mu_) = false;  // the first Replace has been taken
+  bool synced_ FLYBALL_GUARDED_BY(mu_) = false;       // ... and processed
 };
 
 }  // namespace flyball

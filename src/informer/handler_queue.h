@@ -49,10 +49,10 @@ class HandlerQueue final : public HandlerRegistration, public std::enable_shared
   // Notifications delivered in one turn on the executor.
   static constexpr std::size_t kTurn = 256;
 
-  void PushLocked(Note note) REQUIRES(mu_);
+  void PushLocked(Note note) FLYBALL_REQUIRES(mu_);
   // True if the note was merged into one that waits.
-  bool Merge(const Note& note) REQUIRES(mu_);
-  void BuildIndex() REQUIRES(mu_);
+  bool Merge(const Note& note) FLYBALL_REQUIRES(mu_);
+  void BuildIndex() FLYBALL_REQUIRES(mu_);
   void Schedule();
   void DeliverTurn();
   void Deliver(const Note& note);
@@ -65,14 +65,14 @@ class HandlerQueue final : public HandlerRegistration, public std::enable_shared
   std::atomic<bool> removed_ = false;
 
   mutable Mutex mu_;
-  std::deque<Note> notes_ GUARDED_BY(mu_);
-  std::uint64_t delivered_ GUARDED_BY(mu_) = 0;  // so that positions in the index stay true
+  std::deque<Note> notes_ FLYBALL_GUARDED_BY(mu_);
+  std::uint64_t delivered_ FLYBALL_GUARDED_BY(mu_) = 0;  // so that positions in the index stay true
   // While merging: the position (counted from the very first) of the last note of each object.
-  std::unordered_map<std::string, std::uint64_t> index_ GUARDED_BY(mu_);
-  bool merging_ GUARDED_BY(mu_) = false;
-  bool scheduled_ GUARDED_BY(mu_) = false;
-  bool synced_ GUARDED_BY(mu_) = false;
-  std::vector<Closure> on_synced_ GUARDED_BY(mu_);
+  std::unordered_map<std::string, std::uint64_t> index_ FLYBALL_GUARDED_BY(mu_);
+  bool merging_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool scheduled_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool synced_ FLYBALL_GUARDED_BY(mu_) = false;
+  std::vector<Closure> on_synced_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball

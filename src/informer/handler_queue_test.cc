@@ -8,7 +8,7 @@
 namespace flyball {
 namespace {
 
-ObjectPtr Make(const std::string& name, const std::string& version) {
+ObjectPtr MakeQueue(const std::string& name, const std::string& version) {
   ConfigMap object;
   object.metadata.name = name;
   object.metadata.resource_version = version;
@@ -32,13 +32,13 @@ class HandlerQueueTest : public ::testing::Test {
         std::make_shared<HandlerQueue>(executor_, ObjectTypeOf<ConfigMap>(), std::move(handler), Duration{});
   }
   void Add(const std::string& n, const std::string& v) {
-    queue_->Push({{Note::Type::kAdd, nullptr, Make(n, v), false}});
+    queue_->Push({{Note::Type::kAdd, nullptr, MakeQueue(n, v), false}});
   }
   void Update(const std::string& n, const std::string& from, const std::string& to) {
-    queue_->Push({{Note::Type::kUpdate, Make(n, from), Make(n, to), false}});
+    queue_->Push({{Note::Type::kUpdate, MakeQueue(n, from), MakeQueue(n, to), false}});
   }
   void Delete(const std::string& n, const std::string& v) {
-    queue_->Push({{Note::Type::kDelete, nullptr, Make(n, v), false}});
+    queue_->Push({{Note::Type::kDelete, nullptr, MakeQueue(n, v), false}});
   }
   // Fills the buffer so that what follows is merged.
   void Fill() {

@@ -75,9 +75,9 @@ class InformerFactory {
   const Client client_;
   const FactoryOptions options_;
   Mutex mu_;
-  std::map<Key, std::shared_ptr<InformerCore>> informers_ GUARDED_BY(mu_);
-  bool started_ GUARDED_BY(mu_) = false;
-  bool stopped_ GUARDED_BY(mu_) = false;
+  std::map<Key, std::shared_ptr<InformerCore>> informers_ FLYBALL_GUARDED_BY(mu_);
+  bool started_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool stopped_ FLYBALL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace flyball

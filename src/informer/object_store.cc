@@ -122,13 +122,13 @@ std::string KeyOf(const MetaView& meta) {
 struct ObjectStore::State {
   explicit State(const ObjectType& t) : type(t) { namespaces.name = kNamespaceIndex; }
 
-  Node* Find(std::string_view key) REQUIRES(mu) { return Find(key, HashKey(key)); }
-  Node* Find(std::string_view key, std::uint32_t hash) REQUIRES(mu) {
+  Node* Find(std::string_view key) FLYBALL_REQUIRES(mu) { return Find(key, HashKey(key)); }
+  Node* Find(std::string_view key, std::uint32_t hash) FLYBALL_REQUIRES(mu) {
     const std::uint32_t number = keys.Find(hash, [&](std::uint32_t n) { return slab[n].key == key; });
     return number == HashIndex::kNone ? nullptr : &slab[number];
   }
 
-  ObjectPtr Put(std::string_view key, ObjectPtr object) REQUIRES(mu) {
+  ObjectPtr Put(std::string_view key, ObjectPtr object) FLYBALL_REQUIRES(mu) {
     const std::uint32_t hash = HashKey(key);
     Node* node = Find(key, hash);
     if (node) {
@@ -147,7 +147,7 @@ struct ObjectStore::State {
     return nullptr;
   }
 
-  Node* NewNode() REQUIRES(mu) {
+  Node* NewNode() FLYBALL_REQUIRES(mu) {
     if (!free.empty()) {
       Node* node = free.back();
       free.pop_back();
@@ -158,12 +158,12 @@ struct ObjectStore::State {
     return node;
   }
 
-  ObjectPtr Remove(std::string_view key) REQUIRES(mu) {
+  ObjectPtr Remove(std::string_view key) FLYBALL_REQUIRES(mu) {
     Node* node = Find(key);
     return node ? Remove(*node) : nullptr;
   }
 
-  ObjectPtr Remove(Node& node) REQUIRES(mu) {
+  ObjectPtr Remove(Node& node) FLYBALL_REQUIRES(mu) {
     keys.Erase(node.hash, node.number);
     --count;
     Leave(namespaces, node.by_namespace);
@@ -175,7 +175,7 @@ struct ObjectStore::State {
 
   // Leaves the bucket of one of the user-defined indexes; the last membership takes the place of the one
   // gone.
-  void LeaveMore(Node& node, std::size_t i) REQUIRES(mu) {
+  void LeaveMore(Node& node, std::size_t i) FLYBALL_REQUIRES(mu) {
     const Membership membership = node.more[i];
     Leave(*indexes[membership.index], membership);
     const Membership last = node.more.back();
@@ -186,7 +186,7 @@ struct ObjectStore::State {
   }
 
   // Puts the object where its index values say now.
-  void Reindex(Node& node) REQUIRES(mu) {
+  void Reindex(Node& node) FLYBALL_REQUIRES(mu) {
     if (indexes.empty()) return;
     wanted.clear();
     for (std::uint32_t i = 0; i < indexes.size(); ++i) {
@@ -208,7 +208,7 @@ struct ObjectStore::State {
     }
   }
 
-  const Index* FindIndex(std::string_view name) REQUIRES(mu) {
+  const Index* FindIndex(std::string_view name) FLYBALL_REQUIRES(mu) {
     if (name == kNamespaceIndex) return &namespaces;
     for (const auto& index : indexes)
       if (index->name == name) return index.get();
@@ -217,14 +217,14 @@ struct ObjectStore::State {
 
   const ObjectType& type;
   LightMutex mu;
-  HashIndex keys GUARDED_BY(mu);
-  std::deque<Node> slab GUARDED_BY(mu);
-  std::vector<Node*> free GUARDED_BY(mu);
-  std::size_t count GUARDED_BY(mu) = 0;
-  Index namespaces GUARDED_BY(mu);
-  std::vector<std::unique_ptr<Index>> indexes GUARDED_BY(mu);
-  std::vector<std::string> scratch GUARDED_BY(mu);
-  std::vector<Membership> wanted GUARDED_BY(mu);
+  HashIndex keys FLYBALL_GUARDED_BY(mu);
+  std::deque<Node> slab FLYBALL_GUARDED_BY(mu);
+  std::vector<Node*> free FLYBALL_GUARDED_BY(mu);
+  std::size_t count FLYBALL_GUARDED_BY(mu) = 0;
+  Index namespaces FLYBALL_GUARDED_BY(mu);
+  std::vector<std::unique_ptr<Index>> indexes FLYBALL_GUARDED_BY(mu);
+  std::vector<std::string> scratch FLYBALL_GUARDED_BY(mu);
+  std::vector<Membership> wanted FLYBALL_GUARDED_BY(mu);
 };
 
 ObjectStore::ObjectStore(const ObjectType& type) : state_(std::make_unique<State>(type)) {}

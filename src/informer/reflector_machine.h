@@ -104,7 +104,7 @@ class Reflector::Machine : public std::enable_shared_from_this<Machine> {
   SteadyTime backoff_used_{};
 
   mutable Mutex mu_;
-  std::string version_ GUARDED_BY(mu_);  // the last one seen
+  std::string version_ FLYBALL_GUARDED_BY(mu_);  // the last one seen
 };
 
 }  // namespace flyball

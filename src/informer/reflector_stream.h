@@ -47,15 +47,15 @@ class ReflectorStream final : public net::ResponseSink {
 
   const std::function<void()> wake_;
   Mutex mu_;
-  std::shared_ptr<net::Call> call_ GUARDED_BY(mu_);
-  int status_ GUARDED_BY(mu_) = 0;
-  net::Headers headers_ GUARDED_BY(mu_);
-  std::string data_ GUARDED_BY(mu_);
-  bool ended_ GUARDED_BY(mu_) = false;
-  bool cancelled_ GUARDED_BY(mu_) = false;
-  bool announced_ GUARDED_BY(mu_) = false;
-  bool paused_ GUARDED_BY(mu_) = false;
-  std::optional<Error> error_ GUARDED_BY(mu_);
+  std::shared_ptr<net::Call> call_ FLYBALL_GUARDED_BY(mu_);
+  int status_ FLYBALL_GUARDED_BY(mu_) = 0;
+  net::Headers headers_ FLYBALL_GUARDED_BY(mu_);
+  std::string data_ FLYBALL_GUARDED_BY(mu_);
+  bool ended_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool cancelled_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool announced_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool paused_ FLYBALL_GUARDED_BY(mu_) = false;
+  std::optional<Error> error_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using State = Reflector::State;
 
-constexpr char kConfigMaps[] = "/api/v1/configmaps";
+constexpr char kReflectedPath[] = "/api/v1/configmaps";
 
 class ReflectorTest : public ::testing::Test {
  protected:
@@ -36,7 +36,7 @@ class ReflectorTest : public ::testing::Test {
     reflector_->Start();
   }
   void Put(const std::string& name) {
-    server_->Put(kConfigMaps,
+    server_->Put(kReflectedPath,
                  json::Object{{"metadata", json::Object{{"name", name}, {"namespace", "default"}}}});
   }
   std::vector<DeltaType> Take() {

@@ -193,10 +193,10 @@ struct InformerCore::State : std::enable_shared_from_this<State> {
   bool stopped = false;
 
   mutable Mutex mu;
-  bool synced GUARDED_BY(mu) = false;
-  std::vector<Closure> sync_waiters GUARDED_BY(mu);
-  std::string observed GUARDED_BY(mu);
-  std::vector<std::pair<std::string, Closure>> version_waiters GUARDED_BY(mu);
+  bool synced FLYBALL_GUARDED_BY(mu) = false;
+  std::vector<Closure> sync_waiters FLYBALL_GUARDED_BY(mu);
+  std::string observed FLYBALL_GUARDED_BY(mu);
+  std::vector<std::pair<std::string, Closure>> version_waiters FLYBALL_GUARDED_BY(mu);
 };
 
 std::shared_ptr<InformerCore> InformerCore::Make(Client client, const ObjectType& type,

@@ -13,7 +13,7 @@ std::string Read(std::string_view yaml) {
   return value ? Write(*value) : value.error().message();
 }
 
-std::string ErrorOf(std::string_view yaml) {
+std::string YamlErrorOf(std::string_view yaml) {
   const std::string_view prefix = "error converting YAML to JSON: ";
   const std::string text = Read(yaml);
   return text.starts_with(prefix) ? text.substr(prefix.size()) : "no error: " + text;
@@ -98,8 +98,8 @@ TEST(ParseYamlTest, ScalarsOfYaml11) {
 TEST(ParseYamlTest, KeysBecomeStrings) {
   EXPECT_EQ(Read("1: a\n1.10: b\nyes: c\n0x10: d\n2001-01-01: e\n? f\n: g\n"),
             R"({"1":"a","1.1":"b","true":"c","16":"d","2001-01-01":"e","f":"g"})");
-  EXPECT_EQ(ErrorOf("~: x\n"), "unsupported map key of type: null");
-  EXPECT_EQ(ErrorOf("? [a]\n: b\n"), "unsupported map key of type: collection");
+  EXPECT_EQ(YamlErrorOf("~: x\n"), "unsupported map key of type: null");
+  EXPECT_EQ(YamlErrorOf("? [a]\n: b\n"), "unsupported map key of type: collection");
 }
 
 TEST(ParseYamlTest, AnchorsAndMergeKeys) {
@@ -109,9 +109,9 @@ TEST(ParseYamlTest, AnchorsAndMergeKeys) {
             R"({"a":{"p":1},"b":{"p":2,"r":3},"c":{"p":1,"r":3}})");
   EXPECT_EQ(Read("\"<<\": a\n"), R"({"<<":"a"})");
   EXPECT_EQ(Read("a: &x 1\nb: &x 2\nc: *x\n"), R"({"a":1,"b":2,"c":2})");
-  EXPECT_EQ(ErrorOf("a: *nope\n"), "yaml: unknown anchor 'nope' referenced");
-  EXPECT_EQ(ErrorOf("a: &a [*a]\n"), "yaml: anchor 'a' value contains itself");
-  EXPECT_EQ(ErrorOf("<<: 1\n"), "yaml: map merge requires map or sequence of maps as the value");
+  EXPECT_EQ(YamlErrorOf("a: *nope\n"), "yaml: unknown anchor 'nope' referenced");
+  EXPECT_EQ(YamlErrorOf("a: &a [*a]\n"), "yaml: anchor 'a' value contains itself");
+  EXPECT_EQ(YamlErrorOf("<<: 1\n"), "yaml: map merge requires map or sequence of maps as the value");
 }
 
 TEST(ParseYamlTest, ExpansionOfAliasesIsBounded) {
@@ -122,14 +122,14 @@ TEST(ParseYamlTest, ExpansionOfAliasesIsBounded) {
     for (int k = 1; k < 10; ++k) bomb += "," + before;
     bomb += "]\n";
   }
-  EXPECT_EQ(ErrorOf(bomb), "yaml: document contains excessive aliasing");
+  EXPECT_EQ(YamlErrorOf(bomb), "yaml: document contains excessive aliasing");
   // Depth, too: each line is 400 levels deeper than the one before.
   std::string shaft = "a0: &a0 x\n";
   for (int i = 1; i < 40; ++i) {
     shaft += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " " + std::string(400, '[') + "*a" +
              std::to_string(i - 1) + std::string(400, ']') + "\n";
   }
-  EXPECT_EQ(ErrorOf(shaft), "yaml: exceeded max depth of 10000");
+  EXPECT_EQ(YamlErrorOf(shaft), "yaml: exceeded max depth of 10000");
 }
 
 TEST(ParseYamlTest, DepthIsBounded) {
@@ -167,7 +167,7 @@ TEST(ParseYamlTest, SaysWhatIsWrongAsGoYamlDoes) {
       {"a: \x01\n", "yaml: control characters are not allowed"},
       {"a: \xff\n", "yaml: invalid leading UTF-8 octet"},
   };
-  for (const auto& [yaml, message] : cases) EXPECT_EQ(ErrorOf(yaml), message) << yaml;
+  for (const auto& [yaml, message] : cases) EXPECT_EQ(YamlErrorOf(yaml), message) << yaml;
   EXPECT_EQ(ParseYaml("a: b: c").error().reason(), Reason::kBadRequest);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
 // As many as Kubernetes reports of one object.
-constexpr std::size_t kMaxDuplicates = 100;
+constexpr std::size_t kMaxYamlDuplicates = 100;
 // Go's limit of nesting.
 constexpr std::size_t kMaxDepth = 10000;
 
@@ -169,7 +169,7 @@ void YamlTreeBuilder::AddMember(Container& top, Value value) {
 }
 
 void YamlTreeBuilder::NoteDuplicate() {
-  if (!duplicates_ || duplicates_->size() >= kMaxDuplicates) return;
+  if (!duplicates_ || duplicates_->size() >= kMaxYamlDuplicates) return;
   std::string path;
   for (const Container& container : open_) {
     if (container.value.is_array()) {

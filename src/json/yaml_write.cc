@@ -12,7 +12,7 @@
 namespace flyball::json {
 namespace {
 
-bool IsDigit(unsigned c) {
+bool IsYamlDigit(unsigned c) {
   return c >= '0' && c <= '9';
 }
 
@@ -24,7 +24,7 @@ bool IsLetter(unsigned c) {
 
 // The number that begins at i, and where it ends. Overflow wraps, as upstream.
 std::pair<std::uint64_t, std::size_t> NumberAt(std::string_view s, std::size_t i, std::uint64_t start) {
-  for (; i < s.size() && IsDigit(static_cast<unsigned char>(s[i])); ++i)
+  for (; i < s.size() && IsYamlDigit(static_cast<unsigned char>(s[i])); ++i)
     start = start * 10 + static_cast<std::uint64_t>(s[i] - '0');
   return {start, i};
 }
@@ -44,7 +44,7 @@ bool NaturalLess(std::string_view a, std::string_view b) {
   if (letter_a || letter_b) return letter_b;
   std::uint64_t start = 0;
   if (ca == '0' || cb == '0') {
-    for (std::size_t j = i; j-- > 0 && IsDigit(static_cast<unsigned char>(a[j]));) {
+    for (std::size_t j = i; j-- > 0 && IsYamlDigit(static_cast<unsigned char>(a[j]));) {
       if (a[j] != '0') start = 1;
     }
   }
@@ -77,9 +77,9 @@ std::string DoubleText(double d) {
 }
 
 // Writes a tree without recursion.
-class Writer {
+class YamlWriter {
  public:
-  explicit Writer(std::string& out) : emitter_(out) {}
+  explicit YamlWriter(std::string& out) : emitter_(out) {}
 
   void Write(const Value& root) {
     Begin(root);
@@ -151,7 +151,7 @@ class Writer {
 
 std::string WriteYaml(const Value& value) {
   std::string out;
-  Writer(out).Write(value);
+  YamlWriter(out).Write(value);
   return out;
 }
 

@@ -139,8 +139,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   SteadyTime timer_at_ = SteadyTime::max();
 
   Mutex mu_;
-  std::vector<std::shared_ptr<Notifiable>> notified_ GUARDED_BY(mu_);
-  bool wake_posted_ GUARDED_BY(mu_) = false;
+  std::vector<std::shared_ptr<Notifiable>> notified_ FLYBALL_GUARDED_BY(mu_);
+  bool wake_posted_ FLYBALL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace flyball::net

@@ -31,7 +31,7 @@ class Connector {
   const std::unique_ptr<const Origin> proxy_;
   const Duration timeout_;
   Mutex mu_;
-  std::unique_ptr<ThreadPool> resolver_ GUARDED_BY(mu_);
+  std::unique_ptr<ThreadPool> resolver_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball::net

@@ -11,13 +11,13 @@ namespace flyball::net {
 namespace {
 
 // As Go's client: a list of many megabytes must not wait for window updates.
-constexpr std::int32_t kStreamWindow = 4 << 20;
-constexpr std::int32_t kConnectionWindow = 1 << 30;
+constexpr std::int32_t kClientStreamWindow = 4 << 20;
+constexpr std::int32_t kClientConnectionWindow = 1 << 30;
 constexpr std::uint32_t kMaxHeaderList = 256u << 10;
 constexpr Duration kPingTimeout = std::chrono::seconds(15);
-constexpr Duration kIdleTimeout = std::chrono::seconds(90);
+constexpr Duration kSessionIdleTimeout = std::chrono::seconds(90);
 
-nghttp2_nv Field(std::string_view name, std::string_view value) {
+nghttp2_nv ClientField(std::string_view name, std::string_view value) {
   auto* n = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(name.data()));
   auto* v = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(value.data()));
   return {n, v, name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
@@ -104,11 +104,11 @@ H2ClientSession::H2ClientSession(Channel& channel, std::shared_ptr<const ClientC
   Open(false, callbacks, option);
   const nghttp2_settings_entry settings[] = {
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindow},
+      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kClientStreamWindow},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kMaxHeaderList},
   };
   nghttp2_submit_settings(h2_, NGHTTP2_FLAG_NONE, settings, std::size(settings));
-  nghttp2_session_set_local_window_size(h2_, NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
+  nghttp2_session_set_local_window_size(h2_, NGHTTP2_FLAG_NONE, 0, kClientConnectionWindow);
 }
 
 H2ClientSession::~H2ClientSession() = default;
@@ -136,13 +136,13 @@ void H2ClientSession::Submit(std::shared_ptr<ClientCall> call) {
       request.headers.Has("host") ? std::string(request.headers.Get("host")) : origin.authority();
   const std::string length = std::to_string(request.body.size());
   std::vector<nghttp2_nv> fields;
-  fields.push_back(Field(":method", request.method));
-  fields.push_back(Field(":scheme", origin.tls ? "https" : "http"));
-  fields.push_back(Field(":authority", authority));
-  fields.push_back(Field(":path", path));
+  fields.push_back(ClientField(":method", request.method));
+  fields.push_back(ClientField(":scheme", origin.tls ? "https" : "http"));
+  fields.push_back(ClientField(":authority", authority));
+  fields.push_back(ClientField(":path", path));
   for (const auto& [name, value] : request.headers)
-    if (!BelongsToHttp1(name)) fields.push_back(Field(name, value));
-  if (!request.body.empty()) fields.push_back(Field("content-length", length));
+    if (!BelongsToHttp1(name)) fields.push_back(ClientField(name, value));
+  if (!request.body.empty()) fields.push_back(ClientField("content-length", length));
   nghttp2_data_provider body{};
   body.read_callback = &Callbacks::ReadBody;
   const std::int32_t id = nghttp2_submit_request(h2_, nullptr, fields.data(), fields.size(),
@@ -229,7 +229,7 @@ bool H2ClientSession::Finished() const {
 
 SteadyTime H2ClientSession::Deadline() const {
   if (ping_sent_ != SteadyTime::max()) return ping_sent_ + kPingTimeout;
-  if (streams_.empty()) return last_received_ + kIdleTimeout;
+  if (streams_.empty()) return last_received_ + kSessionIdleTimeout;
   return context_->options.ping_interval > Duration::zero() ? last_received_ + context_->options.ping_interval
                                                             : SteadyTime::max();
 }

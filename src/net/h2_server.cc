@@ -37,7 +37,7 @@ bool IsConnectionField(std::string_view name) {
          name == "proxy-connection";
 }
 
-std::string_view View(nghttp2_rcbuf* buffer) {
+std::string_view BufferView(nghttp2_rcbuf* buffer) {
   const nghttp2_vec v = nghttp2_rcbuf_get_buf(buffer);
   return {reinterpret_cast<const char*>(v.base), v.len};
 }
@@ -64,7 +64,7 @@ struct H2ServerSession::Callbacks {
     Stream* stream = self.Find(frame->hd.stream_id);
     if (!stream || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
       return 0;  // trailers are of no use to anyone here
-    return self.OnHeader(*stream, View(name), View(value));
+    return self.OnHeader(*stream, BufferView(name), BufferView(value));
   }
 
   static int FrameReceived(nghttp2_session*, const nghttp2_frame* frame, void* user) {

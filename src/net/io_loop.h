@@ -54,17 +54,17 @@ class IoLoop final : public Executor {
   void Run();
   void RunPosted();
   void RunTimers();
-  void ArmTimer() EXCLUDES(mu_);
+  void ArmTimer() FLYBALL_EXCLUDES(mu_);
 
   std::unique_ptr<Reactor> reactor_;
   Scratch scratch_;
   Mutex mu_;
-  std::vector<Closure> posted_ GUARDED_BY(mu_);
-  bool wake_pending_ GUARDED_BY(mu_) = false;
-  bool stopped_ GUARDED_BY(mu_) = false;
-  std::map<TimerKey, Closure> timers_ GUARDED_BY(mu_);
-  std::map<TimerId, SteadyTime> timer_times_ GUARDED_BY(mu_);
-  TimerId next_timer_ GUARDED_BY(mu_) = 1;
+  std::vector<Closure> posted_ FLYBALL_GUARDED_BY(mu_);
+  bool wake_pending_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool stopped_ FLYBALL_GUARDED_BY(mu_) = false;
+  std::map<TimerKey, Closure> timers_ FLYBALL_GUARDED_BY(mu_);
+  std::map<TimerId, SteadyTime> timer_times_ FLYBALL_GUARDED_BY(mu_);
+  TimerId next_timer_ FLYBALL_GUARDED_BY(mu_) = 1;
   Thread thread_;
 };
 

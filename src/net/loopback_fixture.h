@@ -168,7 +168,7 @@ class RecordingSink final : public ResponseSink {
   }
   Mutex mu_;
   CondVar changed_;
-  Seen seen_ GUARDED_BY(mu_);
+  Seen seen_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball::net

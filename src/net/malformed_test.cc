@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Task<void> Size(std::shared_ptr<Request> request, Answer answer) {
+Task<void> BodySize(std::shared_ptr<Request> request, Answer answer) {
   answer->Send(200, {}, "size=" + std::to_string(request->body.size()) + " target=" + request->target);
   co_return;
 }
@@ -37,7 +37,7 @@ class MalformedTest : public testing::Test {
   }
   void ExpectAlive() { EXPECT_EQ(net_.Get("/size")->status, 200); }
 
-  Loopback net_{Wire::kH1, {{"/size", Size}, {"/a", Size}, {"/b", Size}}, Limits()};
+  Loopback net_{Wire::kH1, {{"/size", BodySize}, {"/a", BodySize}, {"/b", BodySize}}, Limits()};
 };
 
 TEST_F(MalformedTest, BadRequestsGet400AndTheConnectionEnds) {
@@ -179,7 +179,7 @@ TEST(BodyBudgetTest, SlowUploadsShareABoundedMemory) {
   ServerLimits limits;
   limits.max_buffered_bytes = 5000;
   for (const Wire wire : {Wire::kH1, Wire::kH2}) {
-    Loopback net(wire, {{"/size", Size}}, limits);
+    Loopback net(wire, {{"/size", BodySize}}, limits);
     RawSocket slow(net.server().port());
     slow.Send("POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n" + std::string(4000, 'x'));
     Result<Response> response = net.Get("/size");
@@ -203,7 +203,7 @@ class MalformedTlsTest : public testing::Test {
     limits.head_timeout = 100ms;
     return limits;
   }
-  Loopback net_{Wire::kH2Tls, {{"/size", Size}}, Limits()};
+  Loopback net_{Wire::kH2Tls, {{"/size", BodySize}}, Limits()};
 };
 
 TEST_F(MalformedTlsTest, BrokenHandshakesHurtNobody) {
@@ -227,7 +227,7 @@ TEST_F(MalformedTlsTest, BrokenHandshakesHurtNobody) {
 }
 
 // HTTP/2 frames by hand.
-std::string Frame(int type, int flags, std::uint32_t stream, std::string_view payload) {
+std::string FrameBytes(int type, int flags, std::uint32_t stream, std::string_view payload) {
   std::string out;
   for (int shift : {16, 8, 0}) out += static_cast<char>(payload.size() >> shift);
   out += static_cast<char>(type);
@@ -255,7 +255,7 @@ class MalformedH2Test : public testing::Test {
   }
   RawSocket Connect() {
     RawSocket socket(net_.server().port());
-    socket.Send(kPreface + Frame(kSettings, 0, 0, ""));
+    socket.Send(kPreface + FrameBytes(kSettings, 0, 0, ""));
     return socket;
   }
   void ExpectAlive() {
@@ -263,28 +263,28 @@ class MalformedH2Test : public testing::Test {
     ASSERT_TRUE(response) << response.error().ToString();
     EXPECT_EQ(response->status, 200);
   }
-  Loopback net_{Wire::kH2, {{"/size", Size}, {"/", Size}}, Limits()};
+  Loopback net_{Wire::kH2, {{"/size", BodySize}, {"/", BodySize}}, Limits()};
 };
 
 TEST_F(MalformedH2Test, BadFramesEndTheConnection) {
   const std::vector<std::string> bad = {
-      Frame(kData, 0, 0, "x"),
-      Frame(kData, 0, 1, "x"),
-      Frame(kHeaders, kEndHeaders | kEndStream, 0, kGet),
-      Frame(kHeaders, kEndHeaders | kEndStream, 2, kGet),
-      Frame(kHeaders, kEndHeaders | kEndStream, 1, "\xff\xff\xff\xff\xff\xff\xff"),
-      Frame(kHeaders, kEndHeaders | kEndStream, 1, "\xbf"),
-      Frame(kContinue, kEndHeaders, 1, kGet),
-      Frame(kHeaders, 0, 1, kGet) + Frame(kPing, 0, 0, "12345678"),
-      Frame(kSettings, 0, 1, ""),
-      Frame(kSettings, 0, 0, "short"),
-      Frame(kSettings, 1, 0, "ack with payload"),
-      Frame(kPing, 0, 0, "short"),
-      Frame(kWindow, 0, 0, std::string(4, '\0')),
-      Frame(kWindow, 0, 0, "\x7f\xff\xff\xff") + Frame(kWindow, 0, 0, "\x7f\xff\xff\xff"),
-      Frame(kReset, 0, 1, std::string(4, '\0')),
-      Frame(kData, 0, 1, std::string(20000, 'x')),
-      Frame(5, 0, 1, std::string(4, '\0') + kGet),
+      FrameBytes(kData, 0, 0, "x"),
+      FrameBytes(kData, 0, 1, "x"),
+      FrameBytes(kHeaders, kEndHeaders | kEndStream, 0, kGet),
+      FrameBytes(kHeaders, kEndHeaders | kEndStream, 2, kGet),
+      FrameBytes(kHeaders, kEndHeaders | kEndStream, 1, "\xff\xff\xff\xff\xff\xff\xff"),
+      FrameBytes(kHeaders, kEndHeaders | kEndStream, 1, "\xbf"),
+      FrameBytes(kContinue, kEndHeaders, 1, kGet),
+      FrameBytes(kHeaders, 0, 1, kGet) + FrameBytes(kPing, 0, 0, "12345678"),
+      FrameBytes(kSettings, 0, 1, ""),
+      FrameBytes(kSettings, 0, 0, "short"),
+      FrameBytes(kSettings, 1, 0, "ack with payload"),
+      FrameBytes(kPing, 0, 0, "short"),
+      FrameBytes(kWindow, 0, 0, std::string(4, '\0')),
+      FrameBytes(kWindow, 0, 0, "\x7f\xff\xff\xff") + FrameBytes(kWindow, 0, 0, "\x7f\xff\xff\xff"),
+      FrameBytes(kReset, 0, 1, std::string(4, '\0')),
+      FrameBytes(kData, 0, 1, std::string(20000, 'x')),
+      FrameBytes(5, 0, 1, std::string(4, '\0') + kGet),
       std::string(1000, '\xff'),
   };
   for (const auto& bytes : bad) {
@@ -319,8 +319,8 @@ TEST_F(MalformedH2Test, BadRequestsEndTheirStreamOnly) {
   };
   for (const auto& block : bad) {
     RawSocket socket = Connect();
-    socket.Send(Frame(kHeaders, kEndHeaders | kEndStream, 1, block) +
-                Frame(kHeaders, kEndHeaders | kEndStream, 3, kGet));
+    socket.Send(FrameBytes(kHeaders, kEndHeaders | kEndStream, 1, block) +
+                FrameBytes(kHeaders, kEndHeaders | kEndStream, 3, kGet));
     EXPECT_NE(socket.ReadUntil("target=/").find("size=0 target=/"), std::string::npos) << block;
   }
 }
@@ -332,8 +332,8 @@ TEST_F(MalformedH2Test, ABodyLongerOrShorterThanItsLengthIsReset) {
                                                          4);  // content-length: 3
   for (const char* body : {"longer", "x"}) {
     RawSocket socket = Connect();
-    socket.Send(Frame(kHeaders, kEndHeaders, 1, post) + Frame(kData, kEndStream, 1, body));
-    socket.Send(Frame(kHeaders, kEndHeaders | kEndStream, 3, kGet));
+    socket.Send(FrameBytes(kHeaders, kEndHeaders, 1, post) + FrameBytes(kData, kEndStream, 1, body));
+    socket.Send(FrameBytes(kHeaders, kEndHeaders | kEndStream, 3, kGet));
     EXPECT_NE(socket.ReadUntil("target=/").find("size=0"), std::string::npos);
   }
 }
@@ -348,9 +348,9 @@ TEST_F(MalformedH2Test, HpackBombIsCutOff) {
                           3) +
                       "\x7f" + "\xbd\x1d" + std::string(3900, 'v');
   const std::string bomb(16000, '\xbe');
-  socket.Send(Frame(kHeaders, kEndHeaders | kEndStream, 1, block));
+  socket.Send(FrameBytes(kHeaders, kEndHeaders | kEndStream, 1, block));
   for (std::uint32_t id = 3; id < 60; id += 2)
-    if (!socket.Send(Frame(kHeaders, kEndHeaders | kEndStream, id, kGet + bomb))) break;
+    if (!socket.Send(FrameBytes(kHeaders, kEndHeaders | kEndStream, id, kGet + bomb))) break;
   const std::string answer = socket.ReadAll();
   EXPECT_LT(answer.size(), 100000u);
   ExpectAlive();
@@ -358,12 +358,12 @@ TEST_F(MalformedH2Test, HpackBombIsCutOff) {
 
 TEST_F(MalformedH2Test, EndlessContinuationsAreCutOff) {
   RawSocket socket = Connect();
-  socket.Send(Frame(kHeaders, 0, 1, kGet));
-  const std::string more = Frame(kContinue, 0, 1,
-                                 std::string("\0\x01"
-                                             "a\x01"
-                                             "b",
-                                             5));
+  socket.Send(FrameBytes(kHeaders, 0, 1, kGet));
+  const std::string more = FrameBytes(kContinue, 0, 1,
+                                      std::string("\0\x01"
+                                                  "a\x01"
+                                                  "b",
+                                                  5));
   std::string flood;
   for (int i = 0; i < 1000; ++i) flood += more;
   for (int i = 0; i < 100 && socket.Send(flood); ++i) {
@@ -378,8 +378,8 @@ TEST_F(MalformedH2Test, RapidResetIsBounded) {
   for (std::uint32_t id = 1; id < 200'000 && open; id += 200) {
     std::string flood;
     for (std::uint32_t i = id; i < id + 200; i += 2)
-      flood += Frame(kHeaders, kEndHeaders | kEndStream, i, kGet) +
-               Frame(kReset, 0, i, std::string("\0\0\0\x08", 4));
+      flood += FrameBytes(kHeaders, kEndHeaders | kEndStream, i, kGet) +
+               FrameBytes(kReset, 0, i, std::string("\0\0\0\x08", 4));
     open = socket.Send(flood);
   }
   EXPECT_FALSE(open && socket.Send(kPreface) && socket.ReadAll().empty());
@@ -387,8 +387,8 @@ TEST_F(MalformedH2Test, RapidResetIsBounded) {
 }
 
 TEST_F(MalformedH2Test, FloodsOfControlFramesAreBounded) {
-  for (const std::string& frame : {Frame(kPing, 0, 0, "12345678"), Frame(kSettings, 0, 0, ""),
-                                   Frame(kSettings, 0, 0, std::string("\0\x04\0\0\x10\0", 6))}) {
+  for (const std::string& frame : {FrameBytes(kPing, 0, 0, "12345678"), FrameBytes(kSettings, 0, 0, ""),
+                                   FrameBytes(kSettings, 0, 0, std::string("\0\x04\0\0\x10\0", 6))}) {
     RawSocket socket = Connect();
     std::string flood;
     for (int i = 0; i < 1000; ++i) flood += frame;
@@ -403,9 +403,10 @@ TEST_F(MalformedH2Test, FloodsOfControlFramesAreBounded) {
 TEST_F(MalformedH2Test, StalledStreamsAreReset) {
   RawSocket socket = Connect();
   // A request that never completes.
-  socket.Send(Frame(kHeaders, kEndHeaders, 1, "\x83\x86\x84\x41\x01x") + Frame(kData, 0, 1, "some"));
+  socket.Send(FrameBytes(kHeaders, kEndHeaders, 1, "\x83\x86\x84\x41\x01x") +
+              FrameBytes(kData, 0, 1, "some"));
   const std::string answer = socket.ReadAll();
-  EXPECT_NE(answer.find(Frame(kReset, 0, 1, std::string("\0\0\0\x08", 4))), std::string::npos);
+  EXPECT_NE(answer.find(FrameBytes(kReset, 0, 1, std::string("\0\0\0\x08", 4))), std::string::npos);
   ExpectAlive();
 }
 
@@ -422,10 +423,11 @@ TEST_F(MalformedH2Test, TooManyStreamsAreRefused) {
                  }}},
                limits);
   RawSocket socket(net.server().port());
-  std::string all = kPreface + Frame(kSettings, 0, 0, "");
-  for (std::uint32_t id = 1; id < 200; id += 2) all += Frame(kHeaders, kEndHeaders | kEndStream, id, kGet);
+  std::string all = kPreface + FrameBytes(kSettings, 0, 0, "");
+  for (std::uint32_t id = 1; id < 200; id += 2)
+    all += FrameBytes(kHeaders, kEndHeaders | kEndStream, id, kGet);
   socket.Send(all);
-  const std::string refused = Frame(kReset, 0, 199, std::string("\0\0\0\x07", 4));
+  const std::string refused = FrameBytes(kReset, 0, 199, std::string("\0\0\0\x07", 4));
   EXPECT_NE(socket.ReadUntil(refused).find(refused), std::string::npos);
 }
 

@@ -25,7 +25,7 @@ class KeyCache {
  public:
   using Reader = Result<KeyPtr> (*)(std::string_view);
 
-  Result<KeyPtr> Get(std::string_view pem, Reader read) EXCLUDES(mu_) {
+  Result<KeyPtr> Get(std::string_view pem, Reader read) FLYBALL_EXCLUDES(mu_) {
     {
       MutexLock lock(mu_);
       if (auto it = keys_.find(pem); it != keys_.end()) return Share(it->second.get());
@@ -43,7 +43,7 @@ class KeyCache {
     return KeyPtr(key);
   }
   Mutex mu_;
-  std::map<std::string, KeyPtr, std::less<>> keys_ GUARDED_BY(mu_);
+  std::map<std::string, KeyPtr, std::less<>> keys_ FLYBALL_GUARDED_BY(mu_);
 };
 
 KeyCache& PrivateKeys() {

@@ -126,7 +126,7 @@ class ConnectProxy {
   int port_ = 0;
   std::unique_ptr<RawSocket> client_;
   Mutex mu_;
-  std::string request_ GUARDED_BY(mu_);
+  std::string request_ FLYBALL_GUARDED_BY(mu_);
   Thread thread_;
 };
 

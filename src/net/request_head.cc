@@ -6,7 +6,7 @@ namespace flyball::net {
 
 namespace {
 
-char Lower(char c) {
+char LowerLetter(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
@@ -19,8 +19,8 @@ std::string_view Trim(std::string_view s) {
 }  // namespace
 
 bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return Lower(x) == Lower(y); });
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](char x, char y) { return LowerLetter(x) == LowerLetter(y); });
 }
 
 bool HasToken(std::string_view list, std::string_view word) {

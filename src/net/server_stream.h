@@ -91,8 +91,8 @@ class ServerStream final : public ResponseStream,
 
   // Requires mu_ just released: tells the session, unless told already.
   void NotifySession(bool needed);
-  bool QueueHeadLocked(Head head) REQUIRES(mu_);
-  bool NeedsNotifyLocked() REQUIRES(mu_);
+  bool QueueHeadLocked(Head head) FLYBALL_REQUIRES(mu_);
+  bool NeedsNotifyLocked() FLYBALL_REQUIRES(mu_);
   void RunDrained();
   void Compress();
   Headers WebSocketHeaders(std::string_view subprotocol) const;
@@ -104,16 +104,16 @@ class ServerStream final : public ResponseStream,
   std::atomic<bool> closed_{false};
 
   Mutex mu_;
-  Stage stage_ GUARDED_BY(mu_) = Stage::kUnanswered;
-  bool aborted_ GUARDED_BY(mu_) = false;
-  bool notified_ GUARDED_BY(mu_) = false;
-  bool close_announced_ GUARDED_BY(mu_) = false;
-  bool upgraded_ GUARDED_BY(mu_) = false;
-  std::shared_ptr<WebSocketStream> websocket_ GUARDED_BY(mu_);
-  std::optional<Head> head_ GUARDED_BY(mu_);
-  std::vector<Bytes> chunks_ GUARDED_BY(mu_);
-  std::vector<Drain> drains_ GUARDED_BY(mu_);
-  std::vector<Closure> on_close_ GUARDED_BY(mu_);
+  Stage stage_ FLYBALL_GUARDED_BY(mu_) = Stage::kUnanswered;
+  bool aborted_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool notified_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool close_announced_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool upgraded_ FLYBALL_GUARDED_BY(mu_) = false;
+  std::shared_ptr<WebSocketStream> websocket_ FLYBALL_GUARDED_BY(mu_);
+  std::optional<Head> head_ FLYBALL_GUARDED_BY(mu_);
+  std::vector<Bytes> chunks_ FLYBALL_GUARDED_BY(mu_);
+  std::vector<Drain> drains_ FLYBALL_GUARDED_BY(mu_);
+  std::vector<Closure> on_close_ FLYBALL_GUARDED_BY(mu_);
   std::atomic<bool> has_drains_{false};
 
   // The loop's side.

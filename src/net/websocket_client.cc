@@ -65,8 +65,8 @@ class Outbox final : public ByteStream, public Notifiable, public std::enable_sh
   const std::shared_ptr<Channel> channel_;
   std::atomic<std::size_t> pending_{0};
   Mutex mu_;
-  std::deque<Bytes> queue_ GUARDED_BY(mu_);
-  bool ended_ GUARDED_BY(mu_) = false;
+  std::deque<Bytes> queue_ FLYBALL_GUARDED_BY(mu_);
+  bool ended_ FLYBALL_GUARDED_BY(mu_) = false;
 };
 
 // Flow: kAsking -> (101) -> kOpen -> kOver.

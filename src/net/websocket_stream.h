@@ -54,7 +54,7 @@ class WebSocketStream final : public WebSocket, public std::enable_shared_from_t
   void OnPeerClose(const std::string& payload);
   void DeliverWaiting();
   void Deliver(Type type, std::string message);
-  bool SendFrame(WebSocketOpcode opcode, std::string_view payload) REQUIRES(mu_);
+  bool SendFrame(WebSocketOpcode opcode, std::string_view payload) FLYBALL_REQUIRES(mu_);
 
   const Side side_;
   const std::shared_ptr<IoLoop> loop_;
@@ -64,11 +64,11 @@ class WebSocketStream final : public WebSocket, public std::enable_shared_from_t
   bool input_over_ = false;
 
   Mutex mu_;
-  State state_ GUARDED_BY(mu_) = State::kOpen;
-  std::deque<std::pair<Type, std::string>> waiting_ GUARDED_BY(mu_);
-  bool has_listener_ GUARDED_BY(mu_) = false;
-  bool gone_ GUARDED_BY(mu_) = false;
-  Closure on_close_ GUARDED_BY(mu_);
+  State state_ FLYBALL_GUARDED_BY(mu_) = State::kOpen;
+  std::deque<std::pair<Type, std::string>> waiting_ FLYBALL_GUARDED_BY(mu_);
+  bool has_listener_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool gone_ FLYBALL_GUARDED_BY(mu_) = false;
+  Closure on_close_ FLYBALL_GUARDED_BY(mu_);
   UniqueFunction<void(Type, std::string)> on_message_;  // set once, then used on the loop only
 };
 

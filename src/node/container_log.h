@@ -34,16 +34,16 @@ class ContainerLog {
   void Follow(std::function<bool(bool closed)> grown);
 
  private:
-  void WriteLine(Stream stream, std::string_view line, bool complete) REQUIRES(mu_);
+  void WriteLine(Stream stream, std::string_view line, bool complete) FLYBALL_REQUIRES(mu_);
   void Tell(bool closed);
 
   const std::string path_;
   const Clock& clock_;
   Mutex mu_;
-  std::FILE* file_ GUARDED_BY(mu_);
-  std::string partial_[2] GUARDED_BY(mu_);
-  bool closed_ GUARDED_BY(mu_) = false;
-  std::list<std::function<bool(bool)>> followers_ GUARDED_BY(mu_);
+  std::FILE* file_ FLYBALL_GUARDED_BY(mu_);
+  std::string partial_[2] FLYBALL_GUARDED_BY(mu_);
+  bool closed_ FLYBALL_GUARDED_BY(mu_) = false;
+  std::list<std::function<bool(bool)>> followers_ FLYBALL_GUARDED_BY(mu_);
 };
 
 // Reads a log file by a query's rules, from where the last call ended. Confined to one reader at a time.

@@ -13,8 +13,8 @@ namespace {
 // ConfigMaps and Secrets by kind and name; absent ones are not there.
 struct Sources {
   Mutex mu;
-  std::map<std::string, std::map<std::string, std::string>> data GUARDED_BY(mu);
-  std::optional<Error> failure GUARDED_BY(mu);
+  std::map<std::string, std::map<std::string, std::string>> data FLYBALL_GUARDED_BY(mu);
+  std::optional<Error> failure FLYBALL_GUARDED_BY(mu);
 };
 
 std::string SourceKey(bool secret, const std::string& name) {
@@ -114,7 +114,7 @@ class Resolver {
     variables_.emplace_back(name, std::move(value));
   }
   Status AddAll(bool secret, const std::string& name, bool optional, const std::string& prefix)
-      REQUIRES(sources_.mu) {
+      FLYBALL_REQUIRES(sources_.mu) {
     const auto found = sources_.data.find(SourceKey(secret, name));
     if (found == sources_.data.end()) return optional ? Status() : Missing(secret, name);
     for (const auto& [key, value] : found->second) Set(prefix + key, value);
@@ -124,7 +124,7 @@ class Resolver {
     return Unexpected(Error(Reason::kNotFound,
                             std::string(secret ? "secret" : "configmap") + " \"" + name + "\" not found"));
   }
-  Status Add(const EnvVar& variable) REQUIRES(sources_.mu) {
+  Status Add(const EnvVar& variable) FLYBALL_REQUIRES(sources_.mu) {
     if (!variable.value_from) {
       Set(variable.name, Expand(variable.value, variables_));
       return {};
@@ -139,7 +139,7 @@ class Resolver {
     return {};
   }
   Status AddKey(const std::string& variable, bool secret, const std::string& name, const std::string& key,
-                bool optional) REQUIRES(sources_.mu) {
+                bool optional) FLYBALL_REQUIRES(sources_.mu) {
     const auto found = sources_.data.find(SourceKey(secret, name));
     if (found == sources_.data.end()) return optional ? Status() : Missing(secret, name);
     const auto value = found->second.find(key);

@@ -111,9 +111,9 @@ struct ProcessLoop::State {
   Descriptor epoll{epoll_create1(EPOLL_CLOEXEC)};
   Descriptor wake{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   Mutex mu;
-  std::deque<Closure> tasks GUARDED_BY(mu);
-  bool stopping GUARDED_BY(mu) = false;
-  std::map<pid_t, std::shared_ptr<Process>> processes GUARDED_BY(mu);
+  std::deque<Closure> tasks FLYBALL_GUARDED_BY(mu);
+  bool stopping FLYBALL_GUARDED_BY(mu) = false;
+  std::map<pid_t, std::shared_ptr<Process>> processes FLYBALL_GUARDED_BY(mu);
   Thread thread;
 
   void Watch(int fd, Kind kind, pid_t pid) {

@@ -154,8 +154,8 @@ class NativeRuntime final : public ContainerRuntime {
   struct State {
     Mutex mu;
     CondVar drained;
-    std::map<std::string, RunningContainer> running GUARDED_BY(mu);
-    std::map<std::string, LogEntry> logs GUARDED_BY(mu);  // of the latest start of each container
+    std::map<std::string, RunningContainer> running FLYBALL_GUARDED_BY(mu);
+    std::map<std::string, LogEntry> logs FLYBALL_GUARDED_BY(mu);  // of the latest start of each container
   };
 
   std::string ContainersDir() const { return options_.data_dir + "/containers"; }
@@ -218,8 +218,8 @@ void NativeRuntime::Exec(const std::string& id, const std::vector<std::string>& 
   spec.argv = command;
   struct Run {
     Mutex mu;
-    ExecResult result GUARDED_BY(mu);
-    TimerId timer GUARDED_BY(mu) = kNoTimer;
+    ExecResult result FLYBALL_GUARDED_BY(mu);
+    TimerId timer FLYBALL_GUARDED_BY(mu) = kNoTimer;
     UniqueFunction<void(Result<ExecResult>)> done;
   };
   auto run = std::make_shared<Run>();
@@ -263,7 +263,7 @@ void NativeRuntime::ReadLog(const LogQuery& query, LogSink sink) {
   }
   struct Turn {
     Mutex mu;
-    bool over GUARDED_BY(mu) = false;
+    bool over FLYBALL_GUARDED_BY(mu) = false;
   };
   auto give = [reader, sink, turn = std::make_shared<Turn>()](bool closed) {
     // The one who begins to follow and the one who writes may both come.

@@ -115,7 +115,7 @@ class LogAnswer {
 
 struct NodeServer::State : public std::enable_shared_from_this<State> {
   Mutex mu;
-  std::vector<std::shared_ptr<LogSource>> sources GUARDED_BY(mu);
+  std::vector<std::shared_ptr<LogSource>> sources FLYBALL_GUARDED_BY(mu);
 
   void Handle(const net::Request& request, const std::shared_ptr<net::ResponseStream>& stream) {
     const std::string_view target = request.target;

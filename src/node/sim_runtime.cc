@@ -70,7 +70,7 @@ class SimRuntime final : public ContainerRuntime {
  private:
   struct State {
     Mutex mu;
-    std::unordered_map<std::string, UniqueFunction<void(ContainerExit)>> running GUARDED_BY(mu);
+    std::unordered_map<std::string, UniqueFunction<void(ContainerExit)>> running FLYBALL_GUARDED_BY(mu);
   };
   static void End(State& state, const std::string& id, const ContainerExit& exit) {
     UniqueFunction<void(ContainerExit)> exited;
@@ -88,7 +88,7 @@ class SimRuntime final : public ContainerRuntime {
   Random& random_;
   const int subnet_;
   const std::shared_ptr<State> state_;
-  int next_ip_ GUARDED_BY(state_->mu) = 0;
+  int next_ip_ FLYBALL_GUARDED_BY(state_->mu) = 0;
 };
 
 }  // namespace

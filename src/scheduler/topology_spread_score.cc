@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kHostname[] = "kubernetes.io/hostname";
 constexpr char kZone[] = "topology.kubernetes.io/zone";
-constexpr std::int64_t kMaxScore = 100;
+constexpr std::int64_t kMaxSpreadScore = 100;
 
 // Upstream's constraints for pods that have none of their own.
 std::vector<SpreadConstraint> DefaultConstraints(const api::Optional<LabelSelector>& group) {
@@ -103,7 +103,7 @@ class SpreadScorer {
       if (score == kIgnored)
         score = 0;
       else
-        score = highest == 0 ? kMaxScore : kMaxScore * (highest + lowest - score) / highest;
+        score = highest == 0 ? kMaxSpreadScore : kMaxSpreadScore * (highest + lowest - score) / highest;
     }
   }
 

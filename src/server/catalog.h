@@ -78,7 +78,7 @@ class Catalog {
  private:
   Catalog() = default;
   mutable Mutex mu_;
-  std::shared_ptr<const Snapshot> snapshot_ GUARDED_BY(mu_);
+  std::shared_ptr<const Snapshot> snapshot_ FLYBALL_GUARDED_BY(mu_);
 };
 
 // Where a built-in resource is stored, as kube-apiserver lays it out in etcd.

@@ -48,8 +48,8 @@ class Documents {
   std::vector<std::pair<std::string, std::function<Status()>>> checks_;
   std::map<std::string, std::function<Answer()>, std::less<>> pages_;
   Mutex mu_;
-  std::uint64_t generation_ GUARDED_BY(mu_) = 0;
-  std::map<std::string, Cached> kept_ GUARDED_BY(mu_);
+  std::uint64_t generation_ FLYBALL_GUARDED_BY(mu_) = 0;
+  std::map<std::string, Cached> kept_ FLYBALL_GUARDED_BY(mu_);
 };
 
 // The version document: what kubectl version shows.

@@ -57,7 +57,7 @@ class FlowControl {
   void Release(bool write, const std::string& user);
 
   Mutex mu_;
-  Lane lanes_[2] GUARDED_BY(mu_);
+  Lane lanes_[2] FLYBALL_GUARDED_BY(mu_);
   Counter& rejected_;
   Gauge* running_[2];
 };

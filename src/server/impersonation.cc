@@ -23,7 +23,7 @@ Status Check(const User& user, const Authorizer& authorizer, std::string group, 
   return Unexpected(ForbiddenError(attributes, verdict.reason));
 }
 
-Status CheckName(const User& user, const Authorizer& authorizer, const std::string& name) {
+Status CheckImpersonated(const User& user, const Authorizer& authorizer, const std::string& name) {
   if (!name.starts_with(kServiceAccountPrefix)) return Check(user, authorizer, "", "users", "", "", name);
   const auto rest = name.substr(kServiceAccountPrefix.size());
   const auto colon = rest.find(':');
@@ -59,7 +59,7 @@ Result<User> Impersonate(const net::Request& request, User user, const Authorize
   if (target.name.empty())
     return Unexpected(Error(Reason::kInternalError, 500,
                             "Internal error occurred: requested impersonation without impersonating a user"));
-  FLYBALL_TRY(CheckName(user, authorizer, target.name));
+  FLYBALL_TRY(CheckImpersonated(user, authorizer, target.name));
   for (const auto& group : target.groups) FLYBALL_TRY(Check(user, authorizer, "", "groups", "", "", group));
   if (!target.uid.empty())
     FLYBALL_TRY(Check(user, authorizer, "authentication.k8s.io", "uids", "", "", target.uid));

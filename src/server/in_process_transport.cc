@@ -183,13 +183,13 @@ class InProcessCall final : public net::ResponseStream,
   Executor& executor_;
   const std::shared_ptr<net::ResponseSink> sink_;
   mutable Mutex mu_;
-  std::deque<Item> queue_ GUARDED_BY(mu_);
-  std::size_t pending_ GUARDED_BY(mu_) = 0;
-  std::size_t drained_low_ GUARDED_BY(mu_) = 0;
-  Closure drained_ GUARDED_BY(mu_), on_close_ GUARDED_BY(mu_);
-  bool delivering_ GUARDED_BY(mu_) = false;
-  bool paused_ GUARDED_BY(mu_) = false;
-  bool closed_ GUARDED_BY(mu_) = false;
+  std::deque<Item> queue_ FLYBALL_GUARDED_BY(mu_);
+  std::size_t pending_ FLYBALL_GUARDED_BY(mu_) = 0;
+  std::size_t drained_low_ FLYBALL_GUARDED_BY(mu_) = 0;
+  Closure drained_ FLYBALL_GUARDED_BY(mu_), on_close_ FLYBALL_GUARDED_BY(mu_);
+  bool delivering_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool paused_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool closed_ FLYBALL_GUARDED_BY(mu_) = false;
   bool ended_ = false;
 };
 

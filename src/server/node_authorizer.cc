@@ -37,7 +37,7 @@ constexpr std::array kAnywhere = {
     Allowed{"node.k8s.io", "runtimeclasses", "get,list,watch"},
 };
 
-bool HasVerb(std::string_view verbs, std::string_view verb) {
+bool ListsVerb(std::string_view verbs, std::string_view verb) {
   while (!verbs.empty()) {
     const auto comma = verbs.find(',');
     if (verbs.substr(0, comma) == verb) return true;
@@ -50,7 +50,7 @@ bool HasVerb(std::string_view verbs, std::string_view verb) {
 bool AllowedAnywhere(const AuthorizationAttributes& a) {
   const std::string what = a.subresource.empty() ? a.resource : a.resource + "/" + a.subresource;
   for (const auto& row : kAnywhere)
-    if (row.group == a.group && row.resource == what && HasVerb(row.verbs, a.verb)) return true;
+    if (row.group == a.group && row.resource == what && ListsVerb(row.verbs, a.verb)) return true;
   return false;
 }
 

@@ -21,7 +21,7 @@ Error Rejected() {
                {.present = true});
 }
 
-std::string_view GoKind(const json::Value& value) {
+std::string_view PatchGoKind(const json::Value& value) {
   if (value.is_array()) return "array";
   if (value.is_object()) return "object";
   if (value.is_string()) return "string";
@@ -48,7 +48,7 @@ Result<Patch> ParseApply(std::string_view body) {
   patch.value = std::move(*value);
   if (!patch.value.is_object())
     return Unexpected(BadRequest("error decoding YAML: json: cannot unmarshal " +
-                                 std::string(GoKind(patch.value)) +
+                                 std::string(PatchGoKind(patch.value)) +
                                  " into Go value of type map[string]interface {}"));
   return patch;
 }
@@ -121,7 +121,7 @@ Result<Patch> ParsePatch(RequestScope&, PatchType type, std::string_view body) {
   patch.value = std::move(*value);
   const bool list = type == PatchType::kJson;
   if (list ? !patch.value.is_array() : !patch.value.is_object())
-    return Unexpected(Undecodable("json: cannot unmarshal " + std::string(GoKind(patch.value)) +
+    return Unexpected(Undecodable("json: cannot unmarshal " + std::string(PatchGoKind(patch.value)) +
                                   " into Go value of type " +
                                   (list ? "[]handlers.jsonPatchOp" : "map[string]interface {}")));
   if (list && patch.value.size() > kMaxJsonPatchOperations)

@@ -28,7 +28,7 @@ struct Binding {
   std::shared_ptr<const Rules> rules;
 };
 
-std::vector<std::string> Strings(const json::Value& list) {
+std::vector<std::string> RuleStrings(const json::Value& list) {
   std::vector<std::string> out;
   if (list.is_array())
     for (const auto& item : list.as_array()) out.emplace_back(item.string_or(""));
@@ -39,8 +39,9 @@ std::shared_ptr<const Rules> CompileRules(const json::Value& role) {
   auto rules = std::make_shared<Rules>();
   if (const auto& list = role["rules"]; list.is_array())
     for (const auto& rule : list.as_array())
-      rules->push_back({Strings(rule["verbs"]), Strings(rule["apiGroups"]), Strings(rule["resources"]),
-                        Strings(rule["resourceNames"]), Strings(rule["nonResourceURLs"]), rule});
+      rules->push_back({RuleStrings(rule["verbs"]), RuleStrings(rule["apiGroups"]),
+                        RuleStrings(rule["resources"]), RuleStrings(rule["resourceNames"]),
+                        RuleStrings(rule["nonResourceURLs"]), rule});
   return rules;
 }
 
@@ -180,8 +181,8 @@ class RbacAuthorizer final : public Authorizer {
 
   std::array<std::shared_ptr<ResourceCache>, 4> caches_;
   mutable Mutex mu_;
-  mutable Versions versions_ GUARDED_BY(mu_){};
-  mutable std::shared_ptr<const Policy> policy_ GUARDED_BY(mu_);
+  mutable Versions versions_ FLYBALL_GUARDED_BY(mu_){};
+  mutable std::shared_ptr<const Policy> policy_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace

@@ -125,11 +125,11 @@ class ServiceAllocator final : public ObjectLifecycle {
     for (const int port : PortsOf(service)) used_ports_.insert(port);
   }
 
-  void ReleaseIp(const json::Value& service) REQUIRES(mu_) {
+  void ReleaseIp(const json::Value& service) FLYBALL_REQUIRES(mu_) {
     if (const auto ip = api::ParseIp(IpOf(service))) used_ips_.erase(V4Number(*ip));
   }
 
-  Status Allocate(json::Value& service, const json::Value* old) REQUIRES(mu_) {
+  Status Allocate(json::Value& service, const json::Value* old) FLYBALL_REQUIRES(mu_) {
     SetFamilies(service);
     FLYBALL_TRY(AllocateIp(service, old));
     auto allocated = AllocatePorts(service, old);
@@ -145,7 +145,7 @@ class ServiceAllocator final : public ObjectLifecycle {
     if (spec["ipFamilies"].empty()) spec["ipFamilies"] = json::Array{"IPv4"};
   }
 
-  Status AllocateIp(json::Value& service, const json::Value* old) REQUIRES(mu_) {
+  Status AllocateIp(json::Value& service, const json::Value* old) FLYBALL_REQUIRES(mu_) {
     if (!WantsClusterIp(service)) {
       if (IpOf(service) == "None") service["spec"]["clusterIPs"] = json::Array{"None"};
       return {};
@@ -169,7 +169,7 @@ class ServiceAllocator final : public ObjectLifecycle {
     return {};
   }
 
-  Status DrawIp(json::Value& service) REQUIRES(mu_) {
+  Status DrawIp(json::Value& service) FLYBALL_REQUIRES(mu_) {
     if (used_ips_.size() >= count_)
       return Unexpected(InternalError("failed to allocate a serviceIP: range is full"));
     std::uint32_t ip = 0;
@@ -182,7 +182,7 @@ class ServiceAllocator final : public ObjectLifecycle {
     return {};
   }
 
-  Status AllocatePorts(json::Value& service, const json::Value* old) REQUIRES(mu_) {
+  Status AllocatePorts(json::Value& service, const json::Value* old) FLYBALL_REQUIRES(mu_) {
     auto* list = service.FindPath({"spec", "ports"});
     if (!list || !list->is_array() || !WantsNodePorts(service)) return {};
     const auto held = old ? PortsOf(*old) : std::set<int>{};
@@ -226,7 +226,7 @@ class ServiceAllocator final : public ObjectLifecycle {
   }
 
   // A free port, not yet taken; 0 if there is none.
-  int DrawPort() REQUIRES(mu_) {
+  int DrawPort() FLYBALL_REQUIRES(mu_) {
     const int total = ports_.last - ports_.first + 1;
     const int start = static_cast<int>(random_.Below(static_cast<std::uint64_t>(total)));
     for (int i = 0; i < total; ++i) {
@@ -242,8 +242,8 @@ class ServiceAllocator final : public ObjectLifecycle {
   const PortRange ports_;
   Random& random_;
   Mutex mu_;
-  std::set<std::uint32_t> used_ips_ GUARDED_BY(mu_);
-  std::set<int> used_ports_ GUARDED_BY(mu_);
+  std::set<std::uint32_t> used_ips_ FLYBALL_GUARDED_BY(mu_);
+  std::set<int> used_ports_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace

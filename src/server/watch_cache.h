@@ -45,7 +45,7 @@ class Change {
 
  private:
   mutable Mutex mu_;
-  mutable Bytes encoded_[3] GUARDED_BY(mu_);
+  mutable Bytes encoded_[3] FLYBALL_GUARDED_BY(mu_);
 };
 using ChangePtr = std::shared_ptr<const Change>;
 
@@ -94,9 +94,9 @@ class Subscriber {
 
   const ObjectFilter filter_;
   mutable Mutex mu_;
-  std::vector<Item> queue_ GUARDED_BY(mu_);
-  Closure wake_ GUARDED_BY(mu_);
-  bool closed_ GUARDED_BY(mu_) = false;
+  std::vector<Item> queue_ FLYBALL_GUARDED_BY(mu_);
+  Closure wake_ FLYBALL_GUARDED_BY(mu_);
+  bool closed_ FLYBALL_GUARDED_BY(mu_) = false;
 };
 
 struct ListSnapshot {
@@ -147,7 +147,7 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   // How many changes are kept for watches that start in the past.
   static constexpr std::size_t kRingSize = 16384;
 
-  ListSnapshot Snapshot(const ObjectFilter& filter) const REQUIRES(mu_);
+  ListSnapshot Snapshot(const ObjectFilter& filter) const FLYBALL_REQUIRES(mu_);
   void Dispatch();
   void DispatchBookmarks();
 
@@ -158,14 +158,14 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   const std::atomic<store::Revision>& published_;
 
   mutable Mutex mu_;
-  std::map<std::string, ObjectPtr, std::less<>> objects_ GUARDED_BY(mu_);
-  std::deque<ChangePtr> ring_ GUARDED_BY(mu_);
-  store::Revision ring_start_ GUARDED_BY(mu_) = 0;  // changes after this one are all in the ring
-  store::Revision last_change_ GUARDED_BY(mu_) = 0;
-  std::vector<ChangePtr> undispatched_ GUARDED_BY(mu_);
-  bool dispatch_scheduled_ GUARDED_BY(mu_) = false;
-  std::vector<std::shared_ptr<Subscriber>> subscribers_ GUARDED_BY(mu_);
-  std::vector<std::function<void(const Change&)>> observers_ GUARDED_BY(mu_);
+  std::map<std::string, ObjectPtr, std::less<>> objects_ FLYBALL_GUARDED_BY(mu_);
+  std::deque<ChangePtr> ring_ FLYBALL_GUARDED_BY(mu_);
+  store::Revision ring_start_ FLYBALL_GUARDED_BY(mu_) = 0;  // changes after this one are all in the ring
+  store::Revision last_change_ FLYBALL_GUARDED_BY(mu_) = 0;
+  std::vector<ChangePtr> undispatched_ FLYBALL_GUARDED_BY(mu_);
+  bool dispatch_scheduled_ FLYBALL_GUARDED_BY(mu_) = false;
+  std::vector<std::shared_ptr<Subscriber>> subscribers_ FLYBALL_GUARDED_BY(mu_);
+  std::vector<std::function<void(const Change&)>> observers_ FLYBALL_GUARDED_BY(mu_);
 };
 
 // All resources. Thread-safe.
@@ -191,13 +191,13 @@ class WatchCache final : public store::WatchSink {
   void OnError(const Error& error) override;
 
  private:
-  std::shared_ptr<ResourceCache> Find(std::string_view key) const REQUIRES(mu_);
+  std::shared_ptr<ResourceCache> Find(std::string_view key) const FLYBALL_REQUIRES(mu_);
 
   store::Store& store_;
   Executor& executor_;
   std::atomic<store::Revision> revision_{0};
   mutable Mutex mu_;
-  std::map<std::string, std::shared_ptr<ResourceCache>, std::less<>> caches_ GUARDED_BY(mu_);
+  std::map<std::string, std::shared_ptr<ResourceCache>, std::less<>> caches_ FLYBALL_GUARDED_BY(mu_);
   std::unique_ptr<store::Watch> watch_;
 };
 

@@ -35,11 +35,11 @@ struct Alarm::State {
   const Closure ring;
   Mutex mu;
   CondVar idle;
-  TimerId timer GUARDED_BY(mu) = kNoTimer;
-  SteadyTime when GUARDED_BY(mu){};
-  std::uint64_t setting GUARDED_BY(mu) = 0;
-  int ringing GUARDED_BY(mu) = 0;
-  bool closed GUARDED_BY(mu) = false;
+  TimerId timer FLYBALL_GUARDED_BY(mu) = kNoTimer;
+  SteadyTime when FLYBALL_GUARDED_BY(mu){};
+  std::uint64_t setting FLYBALL_GUARDED_BY(mu) = 0;
+  int ringing FLYBALL_GUARDED_BY(mu) = 0;
+  bool closed FLYBALL_GUARDED_BY(mu) = false;
 };
 
 Alarm::Alarm(Executor& executor, Closure ring)

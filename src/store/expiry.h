@@ -58,7 +58,7 @@ class Expiry {
   Executor& executor_;
   Store& store_;
   Mutex mu_;
-  std::priority_queue<Deadline, std::vector<Deadline>, std::greater<>> deadlines_ GUARDED_BY(mu_);
+  std::priority_queue<Deadline, std::vector<Deadline>, std::greater<>> deadlines_ FLYBALL_GUARDED_BY(mu_);
   Alarm alarm_;
 };
 

@@ -48,14 +48,14 @@ class FaultVfs {
  private:
   FaultVfs();
   // True if the power goes with this operation.
-  bool CountDown() REQUIRES(mu_);
+  bool CountDown() FLYBALL_REQUIRES(mu_);
 
   Mutex mu_;
   // By file and sector: the content that is durable, while another is in the file.
-  std::map<std::string, std::map<std::int64_t, std::string>> durable_ GUARDED_BY(mu_);
-  std::int64_t free_space_ GUARDED_BY(mu_) = -1;
-  int failing_syncs_ GUARDED_BY(mu_) = 0;
-  std::int64_t operations_left_ GUARDED_BY(mu_) = -1;
+  std::map<std::string, std::map<std::int64_t, std::string>> durable_ FLYBALL_GUARDED_BY(mu_);
+  std::int64_t free_space_ FLYBALL_GUARDED_BY(mu_) = -1;
+  int failing_syncs_ FLYBALL_GUARDED_BY(mu_) = 0;
+  std::int64_t operations_left_ FLYBALL_GUARDED_BY(mu_) = -1;
   std::atomic<bool> dead_{false};
   std::atomic<std::uint64_t> syncs_{0};
 };

@@ -97,7 +97,7 @@ class Recorder {
   Store& store_;
   std::atomic<std::int64_t> time_{0};  // a clock on which every call and return has its own moment
   Mutex mu_;
-  std::map<std::string, std::vector<RegisterOperation>> histories_ GUARDED_BY(mu_);
+  std::map<std::string, std::vector<RegisterOperation>> histories_ FLYBALL_GUARDED_BY(mu_);
 };
 
 void CheckEngine(const std::function<std::unique_ptr<Store>(int round)>& open) {

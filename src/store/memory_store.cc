@@ -54,20 +54,20 @@ class MemoryStore final : public Store, private History {
 
   Result<EventSlice> ReadEvents(std::string_view prefix, Revision after, Revision up_to) override;
   PastVersions ChangedSince(std::string_view prefix, std::string_view start, Revision revision) const
-      REQUIRES(mu_);
+      FLYBALL_REQUIRES(mu_);
   // Takes the turn (waiting for other threads' turns), does `work` and whatever sinks commit meanwhile.
   void TakeTurn(std::deque<Work> work);
   Finished CommitOne(Work work);
-  void CompactLocked(Revision revision) REQUIRES(mu_);
-  void ForgetOld() REQUIRES(mu_);
+  void CompactLocked(Revision revision) FLYBALL_REQUIRES(mu_);
+  void ForgetOld() FLYBALL_REQUIRES(mu_);
 
   const Clock& clock_;
   mutable Mutex mu_;
-  Sequencer sequencer_ GUARDED_BY(mu_);
-  std::deque<Event> events_ GUARDED_BY(mu_);
-  Revision compacted_ GUARDED_BY(mu_) = 0;
-  std::uint64_t commits_ GUARDED_BY(mu_) = 0;
-  std::deque<std::pair<SteadyTime, Revision>> marks_ GUARDED_BY(mu_);  // which revision was when
+  Sequencer sequencer_ FLYBALL_GUARDED_BY(mu_);
+  std::deque<Event> events_ FLYBALL_GUARDED_BY(mu_);
+  Revision compacted_ FLYBALL_GUARDED_BY(mu_) = 0;
+  std::uint64_t commits_ FLYBALL_GUARDED_BY(mu_) = 0;
+  std::deque<std::pair<SteadyTime, Revision>> marks_ FLYBALL_GUARDED_BY(mu_);  // which revision was when
 
   Mutex turn_;
   std::atomic<std::thread::id> turn_owner_{};

@@ -39,15 +39,15 @@ class SqliteHistory final : public History {
     SqliteConnection connection;
     SqliteStatement rows, changes, version;
   };
-  Result<Reader*> Open() REQUIRES(mu_);
+  Result<Reader*> Open() FLYBALL_REQUIRES(mu_);
   // The version a change replaced; nullopt if it replaced none.
-  Result<std::optional<KeyValue>> Previous(Reader& reader, LogId id) REQUIRES(mu_);
+  Result<std::optional<KeyValue>> Previous(Reader& reader, LogId id) FLYBALL_REQUIRES(mu_);
   Status CheckNotCompacted(Revision wanted) const;
 
   const std::string path_, vfs_;
   const std::atomic<Revision>& compacted_;
   Mutex mu_;
-  std::optional<Reader> reader_ GUARDED_BY(mu_);
+  std::optional<Reader> reader_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball::store

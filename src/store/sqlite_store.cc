@@ -70,7 +70,7 @@ class SqliteStore final : public Store {
   Status SettleAfterFailure();
   void Publish(Batch batch);
   Status PublishFound(Revision durable);
-  void RestoreRow(const LogRow& row) NO_THREAD_SAFETY_ANALYSIS;  // requires mu_
+  void RestoreRow(const LogRow& row) FLYBALL_NO_THREAD_SAFETY_ANALYSIS;  // requires mu_
   void Fail(Batch batch, const Error& error);
   // Watches that are behind, compaction, checkpoint: one small step. False: nothing is left to do.
   bool DoBackgroundStep(std::size_t written);
@@ -83,14 +83,14 @@ class SqliteStore final : public Store {
 
   mutable Mutex mu_;
   mutable CondVar work_ready_;
-  Sequencer sequencer_ GUARDED_BY(mu_);
-  std::deque<Queued> queue_ GUARDED_BY(mu_);
-  mutable bool wake_ GUARDED_BY(mu_) = false;  // there is work beside the queue
-  mutable bool probe_ GUARDED_BY(mu_) = false;
-  bool waiting_ GUARDED_BY(mu_) = false;
-  bool stopping_ GUARDED_BY(mu_) = false;
-  Status health_ GUARDED_BY(mu_);
-  Revision tick_revision_ GUARDED_BY(mu_) = 0;
+  Sequencer sequencer_ FLYBALL_GUARDED_BY(mu_);
+  std::deque<Queued> queue_ FLYBALL_GUARDED_BY(mu_);
+  mutable bool wake_ FLYBALL_GUARDED_BY(mu_) = false;  // there is work beside the queue
+  mutable bool probe_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool waiting_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool stopping_ FLYBALL_GUARDED_BY(mu_) = false;
+  Status health_ FLYBALL_GUARDED_BY(mu_);
+  Revision tick_revision_ FLYBALL_GUARDED_BY(mu_) = 0;
 
   std::atomic<Revision> delivered_{1};
   std::atomic<Revision> compacted_{0};
@@ -152,7 +152,7 @@ Status SqliteStore::Start() {
     }));
     const Meta& meta = log_->meta();
     sequencer_.Advance(std::max({RevisionOf(last), meta.compacted, meta.floor}));
-    std::erase_if(expiring, [&](const Expiring& e) NO_THREAD_SAFETY_ANALYSIS {
+    std::erase_if(expiring, [&](const Expiring& e) FLYBALL_NO_THREAD_SAFETY_ANALYSIS {
       const Entry* entry = sequencer_.keyspace().Find(e.key);
       return !entry || entry->id != e.id;
     });

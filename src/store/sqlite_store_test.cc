@@ -19,7 +19,7 @@
 namespace flyball::store {
 namespace {
 
-using Strings = std::vector<std::string>;
+using StringList = std::vector<std::string>;
 
 class SqliteStoreTest : public testing::Test {
  protected:

@@ -111,9 +111,9 @@ class RecordingSink final : public WatchSink {
  private:
   Mutex mu_;
   CondVar changed_;
-  std::vector<Event> events_ GUARDED_BY(mu_);
-  std::optional<Error> error_ GUARDED_BY(mu_);
-  Revision progress_ GUARDED_BY(mu_) = 0;
+  std::vector<Event> events_ FLYBALL_GUARDED_BY(mu_);
+  std::optional<Error> error_ FLYBALL_GUARDED_BY(mu_);
+  Revision progress_ FLYBALL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace flyball::store

@@ -51,7 +51,7 @@ class WatchHub {
   void DeliverTo(Group& group);
 
   Mutex mu_;
-  std::vector<std::shared_ptr<Watcher>> new_ GUARDED_BY(mu_);
+  std::vector<std::shared_ptr<Watcher>> new_ FLYBALL_GUARDED_BY(mu_);
 
   std::deque<std::shared_ptr<Watcher>> behind_;
   std::map<std::string, Group, std::less<>> live_;  // by prefix

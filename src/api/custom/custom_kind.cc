@@ -19,7 +19,7 @@ std::string_view WithoutDot(std::string_view path) {
   return path;
 }
 
-const Value* FindDotted(const Value& object, std::string_view path) {
+const Value* FindAtPath(const Value& object, std::string_view path) {
   const Value* at = &object;
   while (at != nullptr && !path.empty()) {
     const auto dot = path.find('.');
@@ -156,7 +156,7 @@ void CustomKind::SetSubresources(const Value& version) {
 }
 
 Result<Value> CustomKind::ReadScale(const Value& object) const {
-  const Value* replicas = FindDotted(object, scale_->spec_replicas);
+  const Value* replicas = FindAtPath(object, scale_->spec_replicas);
   if (replicas == nullptr || !replicas->is_int())
     return Unexpected(
         InternalError("the spec replicas field \"." + scale_->spec_replicas + "\" does not exist"));
@@ -164,10 +164,10 @@ Result<Value> CustomKind::ReadScale(const Value& object) const {
   for (const char* name : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"})
     if (const auto* value = object["metadata"].Find(name)) metadata.Append(name, *value);
   spec.Append("replicas", *replicas);
-  const Value* current = FindDotted(object, scale_->status_replicas);
+  const Value* current = FindAtPath(object, scale_->status_replicas);
   status.Append("replicas", current != nullptr && current->is_int() ? *current : Value(0));
   if (!scale_->label_selector.empty())
-    if (const auto* selector = FindDotted(object, scale_->label_selector);
+    if (const auto* selector = FindAtPath(object, scale_->label_selector);
         selector != nullptr && !selector->string_or("").empty())
       status.Append("selector", *selector);
   out.Append("kind", "Scale");

@@ -11,14 +11,14 @@ using json::Value;
 constexpr std::size_t kMaxReported = 100;
 
 // Where pruning is, as links on the stack: made into text only when something is reported.
-struct Place {
-  const Place* up = nullptr;
+struct CustomPlace {
+  const CustomPlace* up = nullptr;
   std::string_view name = {};
   std::size_t index = 0;
   bool is_index = false;
 };
 
-void AppendPath(const Place* place, std::string& out) {
+void AppendPath(const CustomPlace* place, std::string& out) {
   if (place == nullptr) return;
   AppendPath(place->up, out);
   if (place->is_index) {
@@ -33,7 +33,7 @@ class Pruner {
  public:
   explicit Pruner(std::vector<std::string>* unknown) : unknown_(unknown) {}
 
-  void Visit(const TypeInfo& type, Value& value, const Place* place) {
+  void Visit(const TypeInfo& type, Value& value, const CustomPlace* place) {
     switch (type.kind) {
       case TypeKind::kObject:
         if (value.is_object()) VisitObject(type, value.as_object(), place);
@@ -41,14 +41,14 @@ class Pruner {
       case TypeKind::kMap:
         if (!value.is_object()) return;
         for (auto& [key, element] : value.as_object()) {
-          const Place here{.up = place, .name = key};
+          const CustomPlace here{.up = place, .name = key};
           Visit(*type.element, element, &here);
         }
         return;
       case TypeKind::kList:
         if (!value.is_array()) return;
         for (std::size_t i = 0; i < value.as_array().size(); ++i) {
-          const Place here{.up = place, .index = i, .is_index = true};
+          const CustomPlace here{.up = place, .index = i, .is_index = true};
           Visit(*type.element, value.as_array()[i], &here);
         }
         return;
@@ -58,12 +58,12 @@ class Pruner {
   }
 
  private:
-  void VisitObject(const TypeInfo& type, json::Object& object, const Place* place) {
+  void VisitObject(const TypeInfo& type, json::Object& object, const CustomPlace* place) {
     std::vector<std::string> remove;
     for (auto& [name, member] : object) {
       const FieldInfo* field = type.FindField(name);
       const TypeInfo* child = field != nullptr ? field->type : type.additional;
-      const Place here{.up = place, .name = name};
+      const CustomPlace here{.up = place, .name = name};
       if (child == nullptr && !type.preserve_unknown) {
         remove.push_back(name);
         Report(&here);
@@ -74,7 +74,7 @@ class Pruner {
     for (const auto& name : remove) object.Erase(name);
   }
 
-  void Report(const Place* place) {
+  void Report(const CustomPlace* place) {
     if (unknown_ == nullptr || unknown_->size() >= kMaxReported) return;
     std::string path;
     AppendPath(place, path);

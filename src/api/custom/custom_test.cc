@@ -17,22 +17,22 @@ namespace {
 
 using json::Value;
 
-Value Json(std::string_view text) {
+Value CustomJson(std::string_view text) {
   auto v = json::Parse(text);
   EXPECT_TRUE(v) << text;
   return v ? *v : Value();
 }
 
 std::shared_ptr<const CustomSchema> Schema(std::string_view text) {
-  auto schema = CustomSchema::Build(Json(text));
+  auto schema = CustomSchema::Build(CustomJson(text));
   EXPECT_TRUE(schema);
   return *schema;
 }
 
 // What validation says, one line an error.
-std::string Problems(const CustomSchema& schema, std::string_view object, const Value* old = nullptr) {
+std::string CustomProblems(const CustomSchema& schema, std::string_view object, const Value* old = nullptr) {
   FieldErrors errors;
-  ValidateCustomObject(schema, Json(object), errors, old);
+  ValidateCustomObject(schema, CustomJson(object), errors, old);
   std::string out;
   for (const auto& cause : errors.causes())
     out += (out.empty() ? "" : "\n") + cause.field + ": " + cause.message;
@@ -42,12 +42,12 @@ std::string Problems(const CustomSchema& schema, std::string_view object, const 
 // Of a schema of one property "a".
 std::string Check(std::string_view property, std::string_view value) {
   const auto schema = Schema(R"({"type":"object","properties":{"a":)" + std::string(property) + "}}");
-  return Problems(*schema, R"({"a":)" + std::string(value) + "}");
+  return CustomProblems(*schema, R"({"a":)" + std::string(value) + "}");
 }
 
 std::string Pruned(const CustomSchema& schema, std::string_view object,
                    std::vector<std::string>* unknown = nullptr) {
-  auto value = Json(object);
+  auto value = CustomJson(object);
   PruneCustomObject(schema, value, unknown);
   return json::Write(value);
 }
@@ -83,9 +83,9 @@ TEST(CustomSchema, NoticesRules) {
 }
 
 TEST(CustomSchema, RefusesEndlessNesting) {
-  Value node = Json(R"({"type":"string"})");
+  Value node = CustomJson(R"({"type":"string"})");
   for (int i = 0; i < CustomSchema::kMaxDepth + 5; ++i) {
-    Value outer = Json(R"({"type":"object","properties":{}})");
+    Value outer = CustomJson(R"({"type":"object","properties":{}})");
     outer["properties"]["a"] = std::move(node);
     node = std::move(outer);
   }
@@ -122,7 +122,7 @@ TEST(CustomObject, Defaults) {
     "c":{"type":"string"},"d":{"type":"array","items":{"type":"object","properties":{
       "e":{"type":"boolean","default":true}}}}}}}})");
   const auto defaulted = [&](std::string_view text) {
-    auto value = Json(text);
+    auto value = CustomJson(text);
     DefaultCustomObject(*schema, value);
     return json::Write(value);
   };
@@ -228,9 +228,9 @@ TEST(CustomObject, EmbeddedResources) {
 TEST(CustomObject, WhatDidNotChangeIsTolerated) {
   const auto schema = Schema(R"({"type":"object","properties":{"a":{"type":"integer","maximum":3},
                                                               "b":{"type":"integer","maximum":3}}})");
-  const auto old = Json(R"({"a":5,"b":1})");
-  EXPECT_EQ(Problems(*schema, R"({"a":5,"b":2})", &old), "");
-  EXPECT_EQ(Problems(*schema, R"({"a":6,"b":2})", &old),
+  const auto old = CustomJson(R"({"a":5,"b":1})");
+  EXPECT_EQ(CustomProblems(*schema, R"({"a":5,"b":2})", &old), "");
+  EXPECT_EQ(CustomProblems(*schema, R"({"a":6,"b":2})", &old),
             "a: Invalid value: 6: a in body should be less than or equal to 3");
 }
 
@@ -270,7 +270,7 @@ TEST(StringFormat, Known) {
     EXPECT_FALSE(MatchesStringFormat(format, value)) << format << ' ' << value;
 }
 
-const char kDefinition[] = R"({"metadata":{"name":"networks.sample.k8s.io",
+const char kNetworkDefinition[] = R"({"metadata":{"name":"networks.sample.k8s.io",
     "annotations":{"api-approved.kubernetes.io":"unapproved"}},
   "spec":{"group":"sample.k8s.io","scope":"Namespaced",
     "names":{"kind":"Network","plural":"networks","shortNames":["nw"]},
@@ -286,7 +286,7 @@ const char kDefinition[] = R"({"metadata":{"name":"networks.sample.k8s.io",
       {"name":"v1alpha1","served":false,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})";
 
 Value Definition() {
-  auto definition = Json(kDefinition);
+  auto definition = CustomJson(kNetworkDefinition);
   DefaultCustomResourceDefinition(definition);
   return definition;
 }
@@ -310,13 +310,13 @@ TEST(CustomKind, KnowsWhatADefinitionSays) {
 
   const auto selector = FieldSelector::Parse("spec.mode=fast", kind.info());
   ASSERT_TRUE(selector);
-  EXPECT_TRUE(selector->Matches(kind.info(), Json(R"({"spec":{"mode":"fast"}})")));
+  EXPECT_TRUE(selector->Matches(kind.info(), CustomJson(R"({"spec":{"mode":"fast"}})")));
   EXPECT_FALSE(CustomKind::Build(Definition(), "v9"));
 }
 
 TEST(CustomKind, Scale) {
   const auto kind = *CustomKind::Build(Definition(), "v1");
-  auto object = Json(
+  auto object = CustomJson(
       R"({"metadata":{"name":"n","namespace":"d","uid":"u"},"spec":{"size":6},"status":{"size":2,"sel":"a=b"}})");
   auto scale = kind->ReadScale(object);
   ASSERT_TRUE(scale);
@@ -327,7 +327,7 @@ TEST(CustomKind, Scale) {
   (*scale)["spec"]["replicas"] = 7;
   ASSERT_TRUE(kind->WriteScale(object, *scale));
   EXPECT_EQ(object["spec"]["size"], Value(7));
-  EXPECT_FALSE(kind->ReadScale(Json(R"({"spec":{}})")));
+  EXPECT_FALSE(kind->ReadScale(CustomJson(R"({"spec":{}})")));
 }
 
 TEST(CrdStatus, NamesAreAcceptedAndEstablished) {
@@ -340,7 +340,7 @@ TEST(CrdStatus, NamesAreAcceptedAndEstablished) {
   const auto& status = definition["status"];
   EXPECT_EQ(
       status["acceptedNames"],
-      Json(
+      CustomJson(
           R"({"plural":"networks","singular":"network","shortNames":["nw"],"kind":"Network","listKind":"NetworkList"})"));
   EXPECT_EQ(status["conditions"].as_array()[0]["type"], Value("NamesAccepted"));
   EXPECT_EQ(status["conditions"].as_array()[1]["type"], Value("Established"));
@@ -371,8 +371,9 @@ std::string DefinitionProblems(const Value& definition) {
 
 std::string SchemaProblems(std::string_view property) {
   FieldErrors errors;
-  ValidateStructuralSchema(Json(R"({"type":"object","properties":{"a":)" + std::string(property) + "}}"),
-                           FieldPath("s"), errors);
+  ValidateStructuralSchema(
+      CustomJson(R"({"type":"object","properties":{"a":)" + std::string(property) + "}}"), FieldPath("s"),
+      errors);
   std::string out;
   for (const auto& cause : errors.causes())
     out += (out.empty() ? "" : "\n") + cause.field + ": " + cause.message;

@@ -13,7 +13,7 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kGroup = "admissionregistration.k8s.io";
+constexpr std::string_view kAdmissionPolicyGroup = "admissionregistration.k8s.io";
 
 void ValidateMatchResources(const Value& match, const FieldPath& path, FieldErrors& errors) {
   if (!Has(match, "matchPolicy")) {
@@ -141,7 +141,7 @@ void ValidateParamRef(const Value& ref, const FieldPath& path, FieldErrors& erro
   }
 }
 
-void ValidateBinding(const Value& object, FieldErrors& errors) {
+void ValidateAdmissionPolicyBinding(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   const std::string_view policy = Text(spec, "policyName");
@@ -172,16 +172,16 @@ void ValidateBinding(const Value& object, FieldErrors& errors) {
 }  // namespace
 
 const KindHooks kValidatingAdmissionPolicyHooks = {
-    .group = kGroup,
+    .group = kAdmissionPolicyGroup,
     .kind = "ValidatingAdmissionPolicy",
     .validate = ValidatePolicy,
     .generation = true,
     .allow_unconditional_update = false,
 };
 const KindHooks kValidatingAdmissionPolicyBindingHooks = {
-    .group = kGroup,
+    .group = kAdmissionPolicyGroup,
     .kind = "ValidatingAdmissionPolicyBinding",
-    .validate = ValidateBinding,
+    .validate = ValidateAdmissionPolicyBinding,
     .generation = true,
     .allow_unconditional_update = false,
 };

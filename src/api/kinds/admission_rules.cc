@@ -12,10 +12,11 @@ namespace {
 
 using json::Value;
 
-constexpr std::size_t kMaxConditions = 64;
+constexpr std::size_t kAdmissionRulesMaxConditions = 64;
 
 // A list that must not be empty, in which '*' stands alone.
-void CheckList(const Value& list, std::string_view what, const FieldPath& path, FieldErrors& errors) {
+void CheckAdmissionRulesList(const Value& list, std::string_view what, const FieldPath& path,
+                             FieldErrors& errors) {
   if (list.size() == 0) errors.Required(path);
   if (list.size() > 1 && Contains(list, "*")) {
     errors.Invalid(path, list, "if '*' is present, must not specify other " + std::string(what));
@@ -52,7 +53,7 @@ void CheckResources(const Value& resources, const FieldPath& path, FieldErrors& 
   }
 }
 
-void ValidateService(const Value& service, const FieldPath& path, FieldErrors& errors) {
+void ValidateAdmissionRulesService(const Value& service, const FieldPath& path, FieldErrors& errors) {
   RequireMembers(service, {"name", "namespace"}, path, errors);
   if (Has(service, "port")) {
     for (const std::string& problem : PortNumberProblems(Number(service, "port"))) {
@@ -93,14 +94,14 @@ void ValidateUrl(std::string_view url, const FieldPath& path, FieldErrors& error
 
 void ValidateAdmissionRule(const Value& rule, const FieldPath& path, FieldErrors& errors) {
   const Value& operations = rule["operations"];
-  CheckList(operations, "operations", path.Child("operations"), errors);
+  CheckAdmissionRulesList(operations, "operations", path.Child("operations"), errors);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     CheckOneOf(operations.as_array()[i].string_or({}), {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"},
                path.Child("operations").Index(i), errors);
   }
-  CheckList(rule["apiGroups"], "API groups", path.Child("apiGroups"), errors);
+  CheckAdmissionRulesList(rule["apiGroups"], "API groups", path.Child("apiGroups"), errors);
   const Value& versions = rule["apiVersions"];
-  CheckList(versions, "API versions", path.Child("apiVersions"), errors);
+  CheckAdmissionRulesList(versions, "API versions", path.Child("apiVersions"), errors);
   for (std::size_t i = 0; i < versions.size(); ++i) {
     if (versions.as_array()[i].string_or({}).empty()) errors.Required(path.Child("apiVersions").Index(i));
   }
@@ -115,12 +116,13 @@ void ValidateWebhookClient(const Value& client, const FieldPath& path, FieldErro
   } else if (Has(client, "url")) {
     ValidateUrl(Text(client, "url"), path.Child("url"), errors);
   } else {
-    ValidateService(client["service"], path.Child("service"), errors);
+    ValidateAdmissionRulesService(client["service"], path.Child("service"), errors);
   }
 }
 
 void ValidateMatchConditions(const Value& conditions, const FieldPath& path, FieldErrors& errors) {
-  if (conditions.size() > kMaxConditions) errors.TooMany(path, conditions.size(), kMaxConditions);
+  if (conditions.size() > kAdmissionRulesMaxConditions)
+    errors.TooMany(path, conditions.size(), kAdmissionRulesMaxConditions);
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     const Value& condition = conditions.as_array()[i];

@@ -17,11 +17,11 @@ using json::Value;
 constexpr std::int64_t kMinExpirationSeconds = 600;
 
 // Name, groups and extra are who asked; the server fills them in. Status is the approver's.
-void PrepareForCreate(Value& object) {
+void PrepareCertificateSigningRequestForCreate(Value& object) {
   object["status"] = json::Object{};
 }
 
-void PrepareForUpdate(Value& object, const Value& old) {
+void PrepareCertificateSigningRequestForUpdate(Value& object, const Value& old) {
   object["spec"] = old["spec"];
   if (Has(old, "status")) object["status"] = old["status"];
 }
@@ -82,7 +82,7 @@ void ValidateUsages(const Value& usages, const FieldPath& path, FieldErrors& err
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateCertificateSigningRequest(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   std::string pem;
@@ -105,9 +105,9 @@ void Validate(const Value& object, FieldErrors& errors) {
 const KindHooks kCertificateSigningRequestHooks = {
     .group = "certificates.k8s.io",
     .kind = "CertificateSigningRequest",
-    .prepare_for_create = PrepareForCreate,
-    .prepare_for_update = PrepareForUpdate,
-    .validate = Validate,
+    .prepare_for_create = PrepareCertificateSigningRequestForCreate,
+    .prepare_for_update = PrepareCertificateSigningRequestForUpdate,
+    .validate = ValidateCertificateSigningRequest,
     .name_format = "path-segment",
 };
 

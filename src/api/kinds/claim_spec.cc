@@ -11,7 +11,7 @@ namespace {
 
 using json::Value;
 
-void ValidateAccessModes(const Value& modes, const FieldPath& path, FieldErrors& errors) {
+void ValidateClaimSpecAccessModes(const Value& modes, const FieldPath& path, FieldErrors& errors) {
   bool exclusive = false, shared = false;
   for (const Value& mode : Items(modes)) {
     const std::string_view text = mode.string_or({});
@@ -66,7 +66,7 @@ void ValidateClaimSpec(const Value& spec, const FieldPath& path, FieldErrors& er
   const Value& modes = spec["accessModes"];
   if (modes.size() == 0) errors.Required(path.Child("accessModes"), "at least 1 access mode is required");
   ValidateLabelSelector(spec["selector"], path.Child("selector"), errors);
-  ValidateAccessModes(modes, path.Child("accessModes"), errors);
+  ValidateClaimSpecAccessModes(modes, path.Child("accessModes"), errors);
   ValidateStorage(spec["resources"]["requests"], path.Child("resources").Key("storage"), errors);
   if (const std::string_view name = Text(spec, "storageClassName"); !name.empty()) {
     CheckFormat("dns-subdomain", name, path.Child("storageClassName"), errors);

@@ -8,7 +8,7 @@ namespace {
 
 using json::Value;
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateConfigMap(const Value& object, FieldErrors& errors) {
   const Value& data = object["data"];
   const Value& binary = object["binaryData"];
   std::size_t bytes = 0;
@@ -25,7 +25,7 @@ void Validate(const Value& object, FieldErrors& errors) {
   if (bytes > kMaxDataBytes) errors.TooLong(FieldPath(), kMaxDataBytes);
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateConfigMapUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   CheckImmutableData(object, old, {"data", "binaryData"}, errors);
 }
 
@@ -34,8 +34,8 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
 const KindHooks kConfigMapHooks = {
     .group = "",
     .kind = "ConfigMap",
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
+    .validate = ValidateConfigMap,
+    .validate_update = ValidateConfigMapUpdate,
 };
 
 }  // namespace flyball::api

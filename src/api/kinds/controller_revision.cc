@@ -8,12 +8,12 @@ namespace {
 
 using json::Value;
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateControllerRevision(const Value& object, FieldErrors& errors) {
   CheckNotNegative(object, {"revision"}, FieldPath(), errors);
   if (object["data"].is_null()) errors.Required(FieldPath("data"), "data is mandatory");
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateControllerRevisionUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   ValidateUnchanged(object["data"], old["data"], FieldPath("data"), errors);
 }
 
@@ -22,8 +22,8 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
 const KindHooks kControllerRevisionHooks = {
     .group = "apps",
     .kind = "ControllerRevision",
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
+    .validate = ValidateControllerRevision,
+    .validate_update = ValidateControllerRevisionUpdate,
 };
 
 }  // namespace flyball::api

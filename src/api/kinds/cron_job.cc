@@ -16,9 +16,9 @@ namespace {
 using json::Value;
 
 // The controller appends eleven characters to make the names of its jobs.
-constexpr std::size_t kMaxName = 52;
+constexpr std::size_t kCronJobMaxName = 52;
 
-void SetDefaults(Value& object) {
+void SetCronJobDefaults(Value& object) {
   Value* spec = object.FindPath({"spec", "jobTemplate", "spec", "template", "spec"});
   if (spec != nullptr) SetPodSpecDefaults(*spec);
 }
@@ -60,7 +60,7 @@ void ValidateJobTemplate(const Value& job_template, const FieldPath& path, Field
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateCronJob(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   ValidateSchedule(spec, path.Child("schedule"), errors);
@@ -71,10 +71,11 @@ void Validate(const Value& object, FieldErrors& errors) {
   ValidateJobTemplate(spec["jobTemplate"], path.Child("jobTemplate"), errors);
   CheckNotNegative(spec, {"successfulJobsHistoryLimit", "failedJobsHistoryLimit"}, path, errors);
   const std::string_view name = Text(object["metadata"], "name");
-  if (name.size() > kMaxName) errors.Invalid(FieldPath("metadata.name"), name, MaxLengthText(kMaxName));
+  if (name.size() > kCronJobMaxName)
+    errors.Invalid(FieldPath("metadata.name"), name, MaxLengthText(kCronJobMaxName));
 }
 
-void Warn(const Value& object, std::vector<std::string>& out) {
+void WarnCronJob(const Value& object, std::vector<std::string>& out) {
   WarnOfPodSpec(object["spec"]["jobTemplate"]["spec"]["template"], "spec.jobTemplate.spec.template.", out);
 }
 
@@ -83,10 +84,10 @@ void Warn(const Value& object, std::vector<std::string>& out) {
 const KindHooks kCronJobHooks = {
     .group = "batch",
     .kind = "CronJob",
-    .set_defaults = SetDefaults,
-    .validate = Validate,
+    .set_defaults = SetCronJobDefaults,
+    .validate = ValidateCronJob,
     .generation = true,
-    .warnings = Warn,
+    .warnings = WarnCronJob,
 };
 
 }  // namespace flyball::api

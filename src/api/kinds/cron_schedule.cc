@@ -38,7 +38,7 @@ std::vector<std::string> Split(std::string_view text, std::string_view separator
   return parts;
 }
 
-std::string Lowered(std::string_view s) {
+std::string LowerName(std::string_view s) {
   std::string out(s);
   std::transform(out.begin(), out.end(), out.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
@@ -46,7 +46,7 @@ std::string Lowered(std::string_view s) {
 }
 
 // Collects the first problem met; every Read returns nothing after one.
-class Parser {
+class ScheduleParser {
  public:
   std::optional<std::int64_t> ReadNumber(const std::string& text) {
     std::int64_t number = 0;
@@ -66,7 +66,7 @@ class Parser {
   }
 
   std::optional<std::int64_t> ReadNumberOrName(const std::string& text, const Field& field) {
-    const auto found = std::find(field.names.begin(), field.names.end(), Lowered(text));
+    const auto found = std::find(field.names.begin(), field.names.end(), LowerName(text));
     if (found != field.names.end()) return field.min + (found - field.names.begin());
     return ReadNumber(text);
   }
@@ -152,7 +152,7 @@ std::string CronScheduleProblem(std::string_view schedule) {
   if (fields.size() != Fields().size()) {
     return "expected exactly 5 fields, found " + std::to_string(fields.size()) + ": " + GoList(fields);
   }
-  Parser parser;
+  ScheduleParser parser;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     for (const std::string& range : Split(fields[i], ",", false)) parser.ReadRange(range, Fields()[i]);
   }

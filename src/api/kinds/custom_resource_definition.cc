@@ -7,12 +7,12 @@ namespace flyball::api {
 
 namespace {
 
-void PrepareForCreate(json::Value& definition) {
+void PrepareCustomResourceDefinitionForCreate(json::Value& definition) {
   definition["status"] = InitialDefinitionStatus(definition);
 }
 
 // A new storage version is one that objects are stored in from now on.
-void PrepareForUpdate(json::Value& definition, const json::Value& /*old*/) {
+void PrepareCustomResourceDefinitionForUpdate(json::Value& definition, const json::Value& /*old*/) {
   json::Array stored;
   for (const auto& version : StoredVersions(definition)) stored.emplace_back(version);
   definition["status"]["storedVersions"] = std::move(stored);
@@ -24,8 +24,8 @@ const KindHooks kCustomResourceDefinitionHooks = {
     .group = "apiextensions.k8s.io",
     .kind = "CustomResourceDefinition",
     .set_defaults = DefaultCustomResourceDefinition,
-    .prepare_for_create = PrepareForCreate,
-    .prepare_for_update = PrepareForUpdate,
+    .prepare_for_create = PrepareCustomResourceDefinitionForCreate,
+    .prepare_for_update = PrepareCustomResourceDefinitionForUpdate,
     .validate = ValidateCustomResourceDefinition,
     .validate_update = ValidateCustomResourceDefinitionUpdate,
     .generation = true,

@@ -18,7 +18,7 @@ using json::Value;
 // How the old field templateGeneration is still shown.
 constexpr const char* kTemplateGeneration = "deprecated.daemonset.template.generation";
 
-void SetDefaults(Value& object) {
+void SetDaemonSetDefaults(Value& object) {
   SetTemplateDefaults(object);
   Value* strategy = object.FindPath({"spec", "updateStrategy"});
   if (strategy == nullptr || Text(*strategy, "type") != "RollingUpdate") return;
@@ -39,16 +39,16 @@ void SetTemplateGeneration(Value& object, std::int64_t generation) {
   object["metadata"]["annotations"][kTemplateGeneration] = std::to_string(generation);
 }
 
-void PrepareForCreate(Value& object) {
+void PrepareDaemonSetForCreate(Value& object) {
   SetTemplateGeneration(object, std::max<std::int64_t>(TemplateGeneration(object), 1));
 }
 
-void PrepareForUpdate(Value& object, const Value& old) {
+void PrepareDaemonSetForUpdate(Value& object, const Value& old) {
   const bool changed = Get(object["spec"], "template") != old["spec"]["template"];
   SetTemplateGeneration(object, TemplateGeneration(old) + (changed ? 1 : 0));
 }
 
-void ValidateRollingUpdate(const Value& rolling, const FieldPath& path, FieldErrors& errors) {
+void ValidateDaemonSetRollingUpdate(const Value& rolling, const FieldPath& path, FieldErrors& errors) {
   if (rolling.is_null()) return errors.Required(path);
   const Value& unavailable = rolling["maxUnavailable"];
   const Value& surge = rolling["maxSurge"];
@@ -65,11 +65,11 @@ void ValidateRollingUpdate(const Value& rolling, const FieldPath& path, FieldErr
   CheckAtMost100Percent(surge, path.Child("maxSurge"), errors);
 }
 
-void ValidateStrategy(const Value& strategy, const FieldPath& path, FieldErrors& errors) {
+void ValidateDaemonSetStrategy(const Value& strategy, const FieldPath& path, FieldErrors& errors) {
   const std::string_view type = Text(strategy, "type");
   if (type == "OnDelete") return;
   if (type == "RollingUpdate") {
-    return ValidateRollingUpdate(strategy["rollingUpdate"], path.Child("rollingUpdate"), errors);
+    return ValidateDaemonSetRollingUpdate(strategy["rollingUpdate"], path.Child("rollingUpdate"), errors);
   }
   Value rolling;
   if (const Value& given = strategy["rollingUpdate"]; !given.is_null()) {
@@ -79,7 +79,7 @@ void ValidateStrategy(const Value& strategy, const FieldPath& path, FieldErrors&
                       {"RollingUpdate", "OnDelete"});
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateDaemonSet(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   const Value& selector = spec["selector"];
@@ -92,15 +92,15 @@ void Validate(const Value& object, FieldErrors& errors) {
   ValidatePodTemplateSpec(spec["template"], here, errors);
   ValidateLongRunningTemplate(spec["template"], "DaemonSet", here, errors);
   CheckNotNegative(spec, {"minReadySeconds"}, path, errors);
-  ValidateStrategy(spec["updateStrategy"], path.Child("updateStrategy"), errors);
+  ValidateDaemonSetStrategy(spec["updateStrategy"], path.Child("updateStrategy"), errors);
   CheckNotNegative(spec, {"revisionHistoryLimit"}, path, errors);
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateDaemonSetUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   ValidateUnchanged(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec.selector"), errors);
 }
 
-void ValidateStatusUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateDaemonSetStatusUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   const FieldPath path("status");
   CheckNotNegative(object["status"],
                    {"currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
@@ -115,12 +115,12 @@ void ValidateStatusUpdate(const Value& object, const Value& old, FieldErrors& er
 const KindHooks kDaemonSetHooks = {
     .group = "apps",
     .kind = "DaemonSet",
-    .set_defaults = SetDefaults,
-    .prepare_for_create = PrepareForCreate,
-    .prepare_for_update = PrepareForUpdate,
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
-    .validate_status_update = ValidateStatusUpdate,
+    .set_defaults = SetDaemonSetDefaults,
+    .prepare_for_create = PrepareDaemonSetForCreate,
+    .prepare_for_update = PrepareDaemonSetForUpdate,
+    .validate = ValidateDaemonSet,
+    .validate_update = ValidateDaemonSetUpdate,
+    .validate_status_update = ValidateDaemonSetStatusUpdate,
     .generation = true,
     .warnings = WarnOfTemplate,
 };

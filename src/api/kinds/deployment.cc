@@ -12,7 +12,7 @@ namespace {
 
 using json::Value;
 
-void SetDefaults(Value& object) {
+void SetDeploymentDefaults(Value& object) {
   SetTemplateDefaults(object);
   Value* strategy = object.FindPath({"spec", "strategy"});
   if (strategy == nullptr || Text(*strategy, "type") != "RollingUpdate") return;
@@ -23,14 +23,14 @@ void SetDefaults(Value& object) {
 }
 
 // Annotations of a deployment are copied to its replica sets: changing them is a change.
-void PrepareForUpdate(Value& object, const Value& old) {
+void PrepareDeploymentForUpdate(Value& object, const Value& old) {
   const Value& metadata = object["metadata"];
   const Value& before = old["metadata"];
   if (metadata["annotations"] == before["annotations"]) return;
   object["metadata"]["generation"] = Number(before, "generation") + 1;
 }
 
-void ValidateRollingUpdate(const Value& rolling, const FieldPath& path, FieldErrors& errors) {
+void ValidateDeploymentRollingUpdate(const Value& rolling, const FieldPath& path, FieldErrors& errors) {
   const Value& unavailable = rolling["maxUnavailable"];
   const Value& surge = rolling["maxSurge"];
   CheckIntOrPercent(unavailable, path.Child("maxUnavailable"), errors);
@@ -50,7 +50,7 @@ Value InternalStrategy(const Value& strategy) {
   return json::Object{{"Type", strategy["type"]}, {"RollingUpdate", std::move(rolling)}};
 }
 
-void ValidateStrategy(const Value& strategy, const FieldPath& path, FieldErrors& errors) {
+void ValidateDeploymentStrategy(const Value& strategy, const FieldPath& path, FieldErrors& errors) {
   const std::string_view type = Text(strategy, "type");
   const Value& rolling = strategy["rollingUpdate"];
   if (type == "Recreate") {
@@ -59,13 +59,13 @@ void ValidateStrategy(const Value& strategy, const FieldPath& path, FieldErrors&
                        "may not be specified when strategy `type` is 'Recreate'");
     }
   } else if (type == "RollingUpdate") {
-    ValidateRollingUpdate(rolling, path.Child("rollingUpdate"), errors);
+    ValidateDeploymentRollingUpdate(rolling, path.Child("rollingUpdate"), errors);
   } else {
     errors.NotSupported(path, InternalStrategy(strategy), {"Recreate", "RollingUpdate"});
   }
 }
 
-void ValidateDeadline(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+void ValidateDeploymentDeadline(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   const Value& deadline = spec["progressDeadlineSeconds"];
   if (deadline.is_null()) return;
   CheckNotNegative(deadline, path, errors);
@@ -74,7 +74,7 @@ void ValidateDeadline(const Value& spec, const FieldPath& path, FieldErrors& err
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateDeployment(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   const Value& selector = spec["selector"];
@@ -87,16 +87,16 @@ void Validate(const Value& object, FieldErrors& errors) {
     ValidatePodTemplateSpec(spec["template"], here, errors);
     ValidateLongRunningTemplate(spec["template"], "ReplicaSet", here, errors);
   }
-  ValidateStrategy(spec["strategy"], path.Child("strategy"), errors);
+  ValidateDeploymentStrategy(spec["strategy"], path.Child("strategy"), errors);
   CheckNotNegative(spec, {"minReadySeconds", "revisionHistoryLimit"}, path, errors);
-  ValidateDeadline(spec, path.Child("progressDeadlineSeconds"), errors);
+  ValidateDeploymentDeadline(spec, path.Child("progressDeadlineSeconds"), errors);
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateDeploymentUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   ValidateUnchanged(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec.selector"), errors);
 }
 
-void ValidateStatusUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateDeploymentStatusUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   const FieldPath path("status");
   const Value& status = object["status"];
   CheckNotNegative(status, {"observedGeneration", "unavailableReplicas", "collisionCount"}, path, errors);
@@ -109,11 +109,11 @@ void ValidateStatusUpdate(const Value& object, const Value& old, FieldErrors& er
 const KindHooks kDeploymentHooks = {
     .group = "apps",
     .kind = "Deployment",
-    .set_defaults = SetDefaults,
-    .prepare_for_update = PrepareForUpdate,
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
-    .validate_status_update = ValidateStatusUpdate,
+    .set_defaults = SetDeploymentDefaults,
+    .prepare_for_update = PrepareDeploymentForUpdate,
+    .validate = ValidateDeployment,
+    .validate_update = ValidateDeploymentUpdate,
+    .validate_status_update = ValidateDeploymentStatusUpdate,
     .generation = true,
     .warnings = WarnOfTemplate,
 };

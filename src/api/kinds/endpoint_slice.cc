@@ -17,8 +17,8 @@ constexpr std::size_t kMaxPorts = 20000;
 constexpr std::size_t kMaxTopology = 16;
 constexpr std::size_t kMaxZoneHints = 8;
 
-void ValidateAddress(std::string_view address, std::string_view type, const FieldPath& list, std::size_t i,
-                     FieldErrors& errors) {
+void ValidateEndpointSliceAddress(std::string_view address, std::string_view type, const FieldPath& list,
+                                  std::size_t i, FieldErrors& errors) {
   if (type == "IPv4") {
     if (!IsIpv4(address)) errors.Invalid(list, address, "must be an IPv4 address");
     CheckNonSpecialIp(address, list.Index(i), errors);
@@ -52,7 +52,7 @@ void ValidateEndpoint(const Value& endpoint, std::string_view type, const FieldP
     errors.TooMany(list, addresses.size(), kMaxAddresses);
   }
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    ValidateAddress(addresses.as_array()[i].string_or({}), type, list, i, errors);
+    ValidateEndpointSliceAddress(addresses.as_array()[i].string_or({}), type, list, i, errors);
   }
   if (Has(endpoint, "nodeName")) {
     CheckFormat("dns-subdomain", Text(endpoint, "nodeName"), path.Child("nodeName"), errors);
@@ -66,7 +66,7 @@ void ValidateEndpoint(const Value& endpoint, std::string_view type, const FieldP
   if (Has(endpoint, "hints")) ValidateHints(endpoint["hints"], path.Child("hints"), errors);
 }
 
-void ValidatePorts(const Value& ports, const FieldPath& list, FieldErrors& errors) {
+void ValidateEndpointSlicePorts(const Value& ports, const FieldPath& list, FieldErrors& errors) {
   if (ports.size() > kMaxPorts) return errors.TooMany(list, ports.size(), kMaxPorts);
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -89,7 +89,7 @@ void ValidatePorts(const Value& ports, const FieldPath& list, FieldErrors& error
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateEndpointSlice(const Value& object, FieldErrors& errors) {
   const std::string_view type = Text(object, "addressType");
   RequireOneOf(type, {"FQDN", "IPv4", "IPv6"}, FieldPath("addressType"), errors);
   const Value& endpoints = object["endpoints"];
@@ -101,10 +101,10 @@ void Validate(const Value& object, FieldErrors& errors) {
       ValidateEndpoint(endpoints.as_array()[i], type, list.Index(i), errors);
     }
   }
-  ValidatePorts(object["ports"], FieldPath("ports"), errors);
+  ValidateEndpointSlicePorts(object["ports"], FieldPath("ports"), errors);
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateEndpointSliceUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   ValidateUnchanged(object["addressType"], old["addressType"], FieldPath("addressType"), errors);
 }
 
@@ -113,8 +113,8 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
 const KindHooks kEndpointSliceHooks = {
     .group = "discovery.k8s.io",
     .kind = "EndpointSlice",
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
+    .validate = ValidateEndpointSlice,
+    .validate_update = ValidateEndpointSliceUpdate,
     .generation = true,
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 using json::Value;
 
-void ValidateAddress(const Value& address, const FieldPath& path, FieldErrors& errors) {
+void ValidateEndpointsAddress(const Value& address, const FieldPath& path, FieldErrors& errors) {
   CheckFormat("ip", Text(address, "ip"), path.Child("ip"), errors);
   if (const std::string_view host = Text(address, "hostname"); !host.empty()) {
     CheckFormat("dns-label", host, path.Child("hostname"), errors);
@@ -19,7 +19,7 @@ void ValidateAddress(const Value& address, const FieldPath& path, FieldErrors& e
   CheckNonSpecialIp(Text(address, "ip"), path.Child("ip"), errors);
 }
 
-void ValidatePort(const Value& port, bool needs_name, const FieldPath& path, FieldErrors& errors) {
+void ValidateEndpointsPort(const Value& port, bool needs_name, const FieldPath& path, FieldErrors& errors) {
   const std::string_view name = Text(port, "name");
   if (needs_name && name.empty()) {
     errors.Required(path.Child("name"));
@@ -40,16 +40,16 @@ void ValidateSubset(const Value& subset, const FieldPath& path, FieldErrors& err
   }
   for (const char* list : {"addresses", "notReadyAddresses"}) {
     for (std::size_t i = 0; i < subset[list].size(); ++i) {
-      ValidateAddress(subset[list].as_array()[i], path.Child(list).Index(i), errors);
+      ValidateEndpointsAddress(subset[list].as_array()[i], path.Child(list).Index(i), errors);
     }
   }
   const Value& ports = subset["ports"];
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    ValidatePort(ports.as_array()[i], ports.size() > 1, path.Child("ports").Index(i), errors);
+    ValidateEndpointsPort(ports.as_array()[i], ports.size() > 1, path.Child("ports").Index(i), errors);
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateEndpoints(const Value& object, FieldErrors& errors) {
   const Value& subsets = object["subsets"];
   for (std::size_t i = 0; i < subsets.size(); ++i) {
     ValidateSubset(subsets.as_array()[i], FieldPath("subsets").Index(i), errors);
@@ -61,7 +61,7 @@ void Validate(const Value& object, FieldErrors& errors) {
 const KindHooks kEndpointsHooks = {
     .group = "",
     .kind = "Endpoints",
-    .validate = Validate,
+    .validate = ValidateEndpoints,
     .allow_create_on_update = true,
 };
 

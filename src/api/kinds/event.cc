@@ -10,7 +10,7 @@ namespace {
 
 using json::Value;
 
-constexpr std::size_t kMaxName = 128;
+constexpr std::size_t kEventMaxName = 128;
 constexpr std::size_t kMaxNote = 1024;
 
 void CheckLength(std::string_view text, std::size_t max, const FieldPath& path, FieldErrors& errors) {
@@ -19,7 +19,7 @@ void CheckLength(std::string_view text, std::size_t max, const FieldPath& path, 
 
 void RequireShort(const Value& object, const char* field, FieldErrors& errors) {
   if (Text(object, field).empty()) errors.Required(FieldPath(field));
-  CheckLength(Text(object, field), kMaxName, FieldPath(field), errors);
+  CheckLength(Text(object, field), kEventMaxName, FieldPath(field), errors);
 }
 
 // Where an event is about something without a namespace, it lives in the default one.

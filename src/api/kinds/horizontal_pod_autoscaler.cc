@@ -37,7 +37,7 @@ void SetBehaviorDefaults(Value& spec) {
   SetRules((*behavior)["scaleDown"], json::Array{Policy("Percent", 100)});
 }
 
-void SetDefaults(Value& object) {
+void SetHorizontalPodAutoscalerDefaults(Value& object) {
   Value* spec = object.Find("spec");
   if (spec == nullptr || !spec->is_object()) return;
   if (IsOldVersion(object)) return SetIfAbsent(*spec, "targetCPUUtilizationPercentage", kDefaultUtilization);
@@ -100,7 +100,8 @@ void ValidateResource(const Value& source, const FieldPath& path, FieldErrors& e
   }
 }
 
-void ValidateSource(std::string_view name, const Value& source, const FieldPath& path, FieldErrors& errors) {
+void ValidateHorizontalPodAutoscalerSource(std::string_view name, const Value& source, const FieldPath& path,
+                                           FieldErrors& errors) {
   const Value& target = source["target"];
   if (name == "resource" || name == "containerResource") {
     if (name == "containerResource" && Text(source, "container").empty()) {
@@ -127,26 +128,28 @@ void ValidateSource(std::string_view name, const Value& source, const FieldPath&
 struct SourceType {
   std::string_view type, field;
 };
-constexpr SourceType kSources[] = {{"Object", "object"},
-                                   {"Pods", "pods"},
-                                   {"Resource", "resource"},
-                                   {"External", "external"},
-                                   {"ContainerResource", "containerResource"}};
+constexpr SourceType kHorizontalPodAutoscalerSources[] = {{"Object", "object"},
+                                                          {"Pods", "pods"},
+                                                          {"Resource", "resource"},
+                                                          {"External", "external"},
+                                                          {"ContainerResource", "containerResource"}};
 
 void ValidateMetric(const Value& metric, const FieldPath& path, FieldErrors& errors) {
   const std::string_view type = Text(metric, "type");
   if (type.empty()) errors.Required(path.Child("type"), "must specify a metric source type");
   const SourceType* wanted = nullptr;
-  for (const SourceType& source : kSources) wanted = source.type == type ? &source : wanted;
+  for (const SourceType& source : kHorizontalPodAutoscalerSources)
+    wanted = source.type == type ? &source : wanted;
   if (!type.empty() && wanted == nullptr) {
     errors.NotSupported(path.Child("type"), type,
                         {"ContainerResource", "External", "Object", "Pods", "Resource"});
   }
   int given = 0;
-  for (const SourceType& source : kSources) {
+  for (const SourceType& source : kHorizontalPodAutoscalerSources) {
     if (!Has(metric, source.field)) continue;
     if (++given == 1) {
-      ValidateSource(source.field, metric[source.field], path.Child(source.field), errors);
+      ValidateHorizontalPodAutoscalerSource(source.field, metric[source.field], path.Child(source.field),
+                                            errors);
     } else {
       errors.Forbidden(path.Child(source.field), "must populate the given metric source only");
     }
@@ -156,7 +159,7 @@ void ValidateMetric(const Value& metric, const FieldPath& path, FieldErrors& err
   }
 }
 
-void ValidateRules(const Value& rules, const FieldPath& path, FieldErrors& errors) {
+void ValidateHorizontalPodAutoscalerRules(const Value& rules, const FieldPath& path, FieldErrors& errors) {
   if (rules.is_null()) return;
   const Value& window = rules["stabilizationWindowSeconds"];
   if (!window.is_null()) {
@@ -183,7 +186,7 @@ void ValidateRules(const Value& rules, const FieldPath& path, FieldErrors& error
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateHorizontalPodAutoscaler(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   const Value& min = spec["minReplicas"];
@@ -200,11 +203,13 @@ void Validate(const Value& object, FieldErrors& errors) {
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     ValidateMetric(metrics.as_array()[i], path.Child("metrics").Index(i), errors);
   }
-  ValidateRules(spec["behavior"]["scaleUp"], path.Child("behavior").Child("scaleUp"), errors);
-  ValidateRules(spec["behavior"]["scaleDown"], path.Child("behavior").Child("scaleDown"), errors);
+  ValidateHorizontalPodAutoscalerRules(spec["behavior"]["scaleUp"], path.Child("behavior").Child("scaleUp"),
+                                       errors);
+  ValidateHorizontalPodAutoscalerRules(spec["behavior"]["scaleDown"],
+                                       path.Child("behavior").Child("scaleDown"), errors);
 }
 
-void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+void ValidateHorizontalPodAutoscalerStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
   CheckNotNegative(object["status"], {"currentReplicas", "desiredReplicas"}, FieldPath("status"), errors);
 }
 
@@ -213,9 +218,9 @@ void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors
 const KindHooks kHorizontalPodAutoscalerHooks = {
     .group = "autoscaling",
     .kind = "HorizontalPodAutoscaler",
-    .set_defaults = SetDefaults,
-    .validate = Validate,
-    .validate_status_update = ValidateStatusUpdate,
+    .set_defaults = SetHorizontalPodAutoscalerDefaults,
+    .validate = ValidateHorizontalPodAutoscaler,
+    .validate_status_update = ValidateHorizontalPodAutoscalerStatusUpdate,
 };
 
 }  // namespace flyball::api

@@ -11,14 +11,14 @@ namespace {
 
 using json::Value;
 
-constexpr const char* kClassAnnotation = "kubernetes.io/ingress.class";
+constexpr const char* kIngressClassAnnotation = "kubernetes.io/ingress.class";
 
 void CheckHost(std::string_view host, const FieldPath& path, FieldErrors& errors) {
   CheckFormat(host.find('*') != std::string_view::npos ? "wildcard-subdomain" : "dns-subdomain", host, path,
               errors);
 }
 
-void ValidateService(const Value& service, const FieldPath& path, FieldErrors& errors) {
+void ValidateIngressService(const Value& service, const FieldPath& path, FieldErrors& errors) {
   const std::string_view name = Text(service, "name");
   if (name.empty()) {
     errors.Required(path.Child("name"));
@@ -55,7 +55,7 @@ void ValidateBackend(const Value& backend, const FieldPath& path, FieldErrors& e
   } else if (resource) {
     ValidateResourceRef(backend["resource"], path.Child("resource"), errors);
   } else if (service) {
-    ValidateService(backend["service"], path.Child("service"), errors);
+    ValidateIngressService(backend["service"], path.Child("service"), errors);
   } else {
     errors.Required(path, "resource or service backend is required");
   }
@@ -89,7 +89,7 @@ void ValidatePath(const Value& rule, const FieldPath& path, FieldErrors& errors)
   ValidateBackend(rule["backend"], path.Child("backend"), errors);
 }
 
-void ValidateRule(const Value& rule, const FieldPath& path, FieldErrors& errors) {
+void ValidateIngressRule(const Value& rule, const FieldPath& path, FieldErrors& errors) {
   if (const std::string_view host = Text(rule, "host"); !host.empty()) {
     if (IpProblems(host).empty())
       errors.Invalid(path.Child("host"), host, "must be a DNS name, not an IP address");
@@ -116,7 +116,7 @@ void ValidateTls(const Value& tls, const FieldPath& list, FieldErrors& errors) {
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateIngress(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   if (spec["rules"].size() == 0 && !Has(spec, "defaultBackend")) {
@@ -126,7 +126,7 @@ void Validate(const Value& object, FieldErrors& errors) {
   if (Has(spec, "defaultBackend"))
     ValidateBackend(spec["defaultBackend"], path.Child("defaultBackend"), errors);
   for (std::size_t i = 0; i < spec["rules"].size(); ++i) {
-    ValidateRule(spec["rules"].as_array()[i], path.Child("rules").Index(i), errors);
+    ValidateIngressRule(spec["rules"].as_array()[i], path.Child("rules").Index(i), errors);
   }
   ValidateTls(spec["tls"], path.Child("tls"), errors);
   if (Has(spec, "ingressClassName")) {
@@ -134,13 +134,14 @@ void Validate(const Value& object, FieldErrors& errors) {
   }
   const Value& annotations = object["metadata"]["annotations"];
   const bool created = IsZero(object["metadata"]["resourceVersion"]);
-  if (created && Has(annotations, kClassAnnotation) && Has(spec, "ingressClassName")) {
-    errors.Invalid(FieldPath("metadata.annotations").Child(kClassAnnotation),
-                   Text(annotations, kClassAnnotation), "can not be set when the class field is also set");
+  if (created && Has(annotations, kIngressClassAnnotation) && Has(spec, "ingressClassName")) {
+    errors.Invalid(FieldPath("metadata.annotations").Child(kIngressClassAnnotation),
+                   Text(annotations, kIngressClassAnnotation),
+                   "can not be set when the class field is also set");
   }
 }
 
-void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+void ValidateIngressStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
   const FieldPath list("status.loadBalancer.ingress");
   const Value& points = object["status"]["loadBalancer"]["ingress"];
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -194,8 +195,8 @@ void ValidateClassUpdate(const Value& object, const Value& old, FieldErrors& err
 const KindHooks kIngressHooks = {
     .group = "networking.k8s.io",
     .kind = "Ingress",
-    .validate = Validate,
-    .validate_status_update = ValidateStatusUpdate,
+    .validate = ValidateIngress,
+    .validate_status_update = ValidateIngressStatusUpdate,
     .generation = true,
 };
 

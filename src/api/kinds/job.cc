@@ -48,7 +48,7 @@ void SetSpecDefaults(Value& spec) {
   }
 }
 
-void SetDefaults(Value& object) {
+void SetJobDefaults(Value& object) {
   SetTemplateDefaults(object);
   if (Value* spec = object.Find("spec"); spec != nullptr && spec->is_object()) SetSpecDefaults(*spec);
   SetLabelsFromTemplate(object);
@@ -67,7 +67,7 @@ void GenerateSelector(Value& object) {
   SetIfAbsent(spec["selector"]["matchLabels"], kControllerUid, uid);
 }
 
-void PrepareForCreate(Value& object) {
+void PrepareJobForCreate(Value& object) {
   if (!Get(object["spec"], "manualSelector").bool_or(false)) GenerateSelector(object);
   SetLabelsFromTemplate(object);
 }
@@ -109,7 +109,7 @@ void ValidateHostnames(const Value& object, FieldErrors& errors) {
                  "will not able to create pod with invalid DNS label: " + longest);
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateJob(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   ValidateGeneratedSelector(object, errors);
@@ -155,7 +155,7 @@ Value WithoutSchedulingDirectives(const Value& pod_template, const Value& old) {
   return out;
 }
 
-void ValidateUpdate(const Value& object, const Value& old_object, FieldErrors& errors) {
+void ValidateJobUpdate(const Value& object, const Value& old_object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   const Value& old = old_object["spec"];
@@ -171,7 +171,7 @@ void ValidateUpdate(const Value& object, const Value& old_object, FieldErrors& e
   }
 }
 
-void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+void ValidateJobStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
   CheckNotNegative(object["status"], {"active", "succeeded", "failed", "ready", "terminating"},
                    FieldPath("status"), errors);
 }
@@ -181,11 +181,11 @@ void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors
 const KindHooks kJobHooks = {
     .group = "batch",
     .kind = "Job",
-    .set_defaults = SetDefaults,
-    .prepare_for_create = PrepareForCreate,
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
-    .validate_status_update = ValidateStatusUpdate,
+    .set_defaults = SetJobDefaults,
+    .prepare_for_create = PrepareJobForCreate,
+    .validate = ValidateJob,
+    .validate_update = ValidateJobUpdate,
+    .validate_status_update = ValidateJobStatusUpdate,
     .generation = true,
     .orphan_dependents = true,
     .warnings = WarnOfTemplate,

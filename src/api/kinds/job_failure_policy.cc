@@ -12,9 +12,9 @@ using json::Value;
 
 constexpr std::size_t kMaxRules = 20;
 constexpr std::size_t kMaxExitCodes = 255;
-constexpr std::size_t kMaxConditions = 20;
+constexpr std::size_t kJobFailurePolicyMaxConditions = 20;
 
-bool HasContainer(const Value& pod_spec, std::string_view name) {
+bool NamesContainer(const Value& pod_spec, std::string_view name) {
   for (const char* list : {"containers", "initContainers"}) {
     for (const Value& container : Items(pod_spec[list])) {
       if (Text(container, "name") == name) return true;
@@ -27,7 +27,7 @@ void ValidateExitCodes(const Value& codes, const Value& pod_spec, const FieldPat
                        FieldErrors& errors) {
   const std::string_view op = Text(codes, "operator");
   RequireOneOf(op, {"In", "NotIn"}, path.Child("operator"), errors);
-  if (Has(codes, "containerName") && !HasContainer(pod_spec, Text(codes, "containerName"))) {
+  if (Has(codes, "containerName") && !NamesContainer(pod_spec, Text(codes, "containerName"))) {
     errors.Invalid(path.Child("containerName"), codes["containerName"],
                    "must be one of the container or initContainer names in the pod template");
   }
@@ -55,7 +55,8 @@ void ValidateExitCodes(const Value& codes, const Value& pod_spec, const FieldPat
 }
 
 void ValidateConditions(const Value& conditions, const FieldPath& path, FieldErrors& errors) {
-  if (conditions.size() > kMaxConditions) errors.TooMany(path, conditions.size(), kMaxConditions);
+  if (conditions.size() > kJobFailurePolicyMaxConditions)
+    errors.TooMany(path, conditions.size(), kJobFailurePolicyMaxConditions);
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     const Value& condition = conditions.as_array()[i];
     CheckFormat("qualified-name", Text(condition, "type"), path.Index(i).Child("type"), errors);
@@ -64,7 +65,8 @@ void ValidateConditions(const Value& conditions, const FieldPath& path, FieldErr
   }
 }
 
-void ValidateRule(const Value& rule, const Value& spec, const FieldPath& path, FieldErrors& errors) {
+void ValidateJobFailurePolicyRule(const Value& rule, const Value& spec, const FieldPath& path,
+                                  FieldErrors& errors) {
   const std::string_view action = Text(rule, "action");
   RequireOneOf(action, {"Count", "FailIndex", "FailJob", "Ignore"}, path.Child("action"), errors);
   if (action == "FailIndex" && !Has(spec, "backoffLimitPerIndex")) {
@@ -89,7 +91,7 @@ void ValidatePodFailurePolicy(const Value& spec, const FieldPath& path, FieldErr
   const FieldPath list = path.Child("rules");
   if (rules.size() > kMaxRules) errors.TooMany(list, rules.size(), kMaxRules);
   for (std::size_t i = 0; i < rules.size(); ++i)
-    ValidateRule(rules.as_array()[i], spec, list.Index(i), errors);
+    ValidateJobFailurePolicyRule(rules.as_array()[i], spec, list.Index(i), errors);
   const std::string_view policy = Text(spec["template"]["spec"], "restartPolicy");
   if (policy == "Never") return;
   errors.Invalid(path, spec["podFailurePolicy"],

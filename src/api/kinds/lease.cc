@@ -8,7 +8,7 @@ namespace {
 
 using json::Value;
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateLease(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   const Value& seconds = spec["leaseDurationSeconds"];
@@ -26,7 +26,7 @@ void Validate(const Value& object, FieldErrors& errors) {
 const KindHooks kLeaseHooks = {
     .group = "coordination.k8s.io",
     .kind = "Lease",
-    .validate = Validate,
+    .validate = ValidateLease,
     .allow_create_on_update = true,
     .allow_unconditional_update = false,
 };

@@ -14,7 +14,7 @@ namespace {
 using json::Value;
 
 // Containers get default limits and requests from what else is said about them.
-void SetDefaults(Value& object) {
+void SetLimitRangeDefaults(Value& object) {
   Value* limits = object.FindPath({"spec", "limits"});
   if (limits == nullptr || !limits->is_array()) return;
   for (Value& item : limits->as_array()) {
@@ -40,8 +40,8 @@ void CheckType(std::string_view type, const FieldPath& path, FieldErrors& errors
   }
 }
 
-void CheckNames(const Value& limit, const char* list, const FieldPath& path, std::set<std::string>& keys,
-                FieldErrors& errors) {
+void CheckLimitRangeNames(const Value& limit, const char* list, const FieldPath& path,
+                          std::set<std::string>& keys, FieldErrors& errors) {
   const std::string_view type = Text(limit, "type");
   for (const auto& [name, quantity] : Entries(limit[list])) {
     const FieldPath here = path.Child(list).Key(name);
@@ -119,11 +119,11 @@ class Consistency {
 
 void ValidateLimit(const Value& limit, const FieldPath& path, FieldErrors& errors) {
   std::set<std::string> keys;
-  CheckNames(limit, "max", path, keys, errors);
-  CheckNames(limit, "min", path, keys, errors);
+  CheckLimitRangeNames(limit, "max", path, keys, errors);
+  CheckLimitRangeNames(limit, "min", path, keys, errors);
   for (const char* list : {"default", "defaultRequest"}) {
     if (Text(limit, "type") != "Pod") {
-      CheckNames(limit, list, path, keys, errors);
+      CheckLimitRangeNames(limit, list, path, keys, errors);
     } else if (limit[list].size() > 0) {
       errors.Forbidden(path.Child(list), "may not be specified when `type` is 'Pod'");
     }
@@ -133,11 +133,11 @@ void ValidateLimit(const Value& limit, const FieldPath& path, FieldErrors& error
     errors.Required(path.Child("limits"),
                     "either minimum or maximum storage value is required, but neither was provided");
   }
-  CheckNames(limit, "maxLimitRequestRatio", path, keys, errors);
+  CheckLimitRangeNames(limit, "maxLimitRequestRatio", path, keys, errors);
   for (const std::string& name : keys) Consistency(limit, name, path, errors).Check();
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateLimitRange(const Value& object, FieldErrors& errors) {
   std::set<std::string_view> types;
   const Value& limits = object["spec"]["limits"];
   for (std::size_t i = 0; i < limits.size(); ++i) {
@@ -155,8 +155,8 @@ void Validate(const Value& object, FieldErrors& errors) {
 const KindHooks kLimitRangeHooks = {
     .group = "",
     .kind = "LimitRange",
-    .set_defaults = SetDefaults,
-    .validate = Validate,
+    .set_defaults = SetLimitRangeDefaults,
+    .validate = ValidateLimitRange,
     .allow_create_on_update = true,
 };
 

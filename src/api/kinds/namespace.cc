@@ -9,13 +9,13 @@ using json::Value;
 
 constexpr const char* kNameLabel = "kubernetes.io/metadata.name";
 
-void SetDefaults(Value& object) {
+void SetNamespaceDefaults(Value& object) {
   const std::string name(Text(object["metadata"], "name"));
   if (!name.empty()) object["metadata"]["labels"][kNameLabel] = name;
 }
 
-void PrepareForCreate(Value& object) {
-  SetDefaults(object);
+void PrepareNamespaceForCreate(Value& object) {
+  SetNamespaceDefaults(object);
   object["status"] = json::Object{{"phase", "Active"}};
   Value& finalizers = object["spec"]["finalizers"];
   if (!finalizers.is_array()) finalizers = json::Array{};
@@ -23,7 +23,7 @@ void PrepareForCreate(Value& object) {
 }
 
 // Finalizers go through their own subresource.
-void PrepareForUpdate(Value& object, const Value& old) {
+void PrepareNamespaceForUpdate(Value& object, const Value& old) {
   if (Has(old["spec"], "finalizers")) {
     object["spec"]["finalizers"] = old["spec"]["finalizers"];
   } else {
@@ -31,7 +31,7 @@ void PrepareForUpdate(Value& object, const Value& old) {
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateNamespaceObject(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec.finalizers");
   for (const Value& finalizer : Items(object["spec"]["finalizers"])) {
     const std::string_view name = finalizer.string_or({});
@@ -43,7 +43,7 @@ void Validate(const Value& object, FieldErrors& errors) {
   }
 }
 
-void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+void ValidateNamespaceStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
   const std::string_view phase = Text(object["status"], "phase");
   const bool deleting = Has(object["metadata"], "deletionTimestamp");
   if (!deleting && phase != "Active") {
@@ -59,11 +59,11 @@ void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors
 const KindHooks kNamespaceHooks = {
     .group = "",
     .kind = "Namespace",
-    .set_defaults = SetDefaults,
-    .prepare_for_create = PrepareForCreate,
-    .prepare_for_update = PrepareForUpdate,
-    .validate = Validate,
-    .validate_status_update = ValidateStatusUpdate,
+    .set_defaults = SetNamespaceDefaults,
+    .prepare_for_create = PrepareNamespaceForCreate,
+    .prepare_for_update = PrepareNamespaceForUpdate,
+    .validate = ValidateNamespaceObject,
+    .validate_status_update = ValidateNamespaceStatusUpdate,
     .name_format = "dns-label",
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 using json::Value;
 
-void SetDefaults(Value& object) {
+void SetNetworkPolicyDefaults(Value& object) {
   Value* spec = object.Find("spec");
   if (spec == nullptr || !spec->is_object() || Get(*spec, "policyTypes").size() > 0) return;
   json::Array types{"Ingress"};
@@ -20,7 +20,7 @@ void SetDefaults(Value& object) {
   (*spec)["policyTypes"] = std::move(types);
 }
 
-void ValidatePort(const Value& port, const FieldPath& path, FieldErrors& errors) {
+void ValidateNetworkPolicyPort(const Value& port, const FieldPath& path, FieldErrors& errors) {
   if (Has(port, "protocol")) {
     CheckOneOf(Text(port, "protocol"), {"SCTP", "TCP", "UDP"}, path.Child("protocol"), errors);
   }
@@ -76,11 +76,12 @@ void ValidatePeer(const Value& peer, const FieldPath& path, FieldErrors& errors)
   }
 }
 
-void ValidateRules(const Value& rules, const char* peers, const FieldPath& list, FieldErrors& errors) {
+void ValidateNetworkPolicyRules(const Value& rules, const char* peers, const FieldPath& list,
+                                FieldErrors& errors) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const Value& rule = rules.as_array()[i];
     for (std::size_t j = 0; j < rule["ports"].size(); ++j) {
-      ValidatePort(rule["ports"].as_array()[j], list.Index(i).Child("ports").Index(j), errors);
+      ValidateNetworkPolicyPort(rule["ports"].as_array()[j], list.Index(i).Child("ports").Index(j), errors);
     }
     for (std::size_t j = 0; j < rule[peers].size(); ++j) {
       ValidatePeer(rule[peers].as_array()[j], list.Index(i).Child(peers).Index(j), errors);
@@ -88,12 +89,12 @@ void ValidateRules(const Value& rules, const char* peers, const FieldPath& list,
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateNetworkPolicy(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   ValidateLabelSelector(spec["podSelector"], path.Child("podSelector"), errors);
-  ValidateRules(spec["ingress"], "from", path.Child("ingress"), errors);
-  ValidateRules(spec["egress"], "to", path.Child("egress"), errors);
+  ValidateNetworkPolicyRules(spec["ingress"], "from", path.Child("ingress"), errors);
+  ValidateNetworkPolicyRules(spec["egress"], "to", path.Child("egress"), errors);
   const Value& types = spec["policyTypes"];
   if (types.size() > 2)
     return errors.Invalid(path.Child("policyTypes"), types, "may not specify more than two policyTypes");
@@ -108,8 +109,8 @@ void Validate(const Value& object, FieldErrors& errors) {
 const KindHooks kNetworkPolicyHooks = {
     .group = "networking.k8s.io",
     .kind = "NetworkPolicy",
-    .set_defaults = SetDefaults,
-    .validate = Validate,
+    .set_defaults = SetNetworkPolicyDefaults,
+    .validate = ValidateNetworkPolicy,
     .generation = true,
 };
 

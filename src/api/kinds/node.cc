@@ -15,7 +15,7 @@ namespace {
 
 using json::Value;
 
-void SetDefaults(Value& object) {
+void SetNodeDefaults(Value& object) {
   Value* spec = object.Find("spec");
   if (spec != nullptr && spec->is_object()) {
     if (Get(*spec, "podCIDRs").size() > 0) {
@@ -76,7 +76,7 @@ void ValidatePodCidrs(const Value& cidrs, const FieldPath& path, FieldErrors& er
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateNode(const Value& object, FieldErrors& errors) {
   const Value& spec = object["spec"];
   // Upstream says metadata where it means spec.
   ValidateTaints(spec["taints"], FieldPath("metadata.taints"), errors);
@@ -84,7 +84,7 @@ void Validate(const Value& object, FieldErrors& errors) {
   ValidatePodCidrs(spec["podCIDRs"], FieldPath("spec.podCIDRs"), errors);
 }
 
-void CheckAddresses(const Value& addresses, FieldErrors& errors) {
+void CheckNodeAddresses(const Value& addresses, FieldErrors& errors) {
   std::set<std::pair<std::string_view, std::string_view>> seen;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const Value& address = addresses.as_array()[i];
@@ -94,10 +94,10 @@ void CheckAddresses(const Value& addresses, FieldErrors& errors) {
   }
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateNodeUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   const Value& spec = object["spec"];
   const Value& before = old["spec"];
-  CheckAddresses(object["status"]["addresses"], errors);
+  CheckNodeAddresses(object["status"]["addresses"], errors);
   if (before["podCIDRs"].size() > 0 && spec["podCIDRs"] != before["podCIDRs"]) {
     errors.Forbidden(FieldPath("spec.podCIDRs"),
                      "node updates may not change podCIDR except from \"\" to valid");
@@ -111,9 +111,9 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
   }
 }
 
-void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+void ValidateNodeStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
   ValidateResources(object["status"], errors);
-  CheckAddresses(object["status"]["addresses"], errors);
+  CheckNodeAddresses(object["status"]["addresses"], errors);
 }
 
 }  // namespace
@@ -121,10 +121,10 @@ void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors
 const KindHooks kNodeHooks = {
     .group = "",
     .kind = "Node",
-    .set_defaults = SetDefaults,
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
-    .validate_status_update = ValidateStatusUpdate,
+    .set_defaults = SetNodeDefaults,
+    .validate = ValidateNode,
+    .validate_update = ValidateNodeUpdate,
+    .validate_status_update = ValidateNodeStatusUpdate,
     .keep_status_on_create = true,
 };
 

@@ -15,30 +15,31 @@ namespace {
 
 using json::Value;
 
-// In upstream's order. Those with rules of their own in a persistent volume are in ValidateSource.
-constexpr std::array<const char*, 21> kSources = {"hostPath",
-                                                  "gcePersistentDisk",
-                                                  "awsElasticBlockStore",
-                                                  "glusterfs",
-                                                  "flocker",
-                                                  "nfs",
-                                                  "rbd",
-                                                  "quobyte",
-                                                  "cephfs",
-                                                  "iscsi",
-                                                  "cinder",
-                                                  "fc",
-                                                  "flexVolume",
-                                                  "azureFile",
-                                                  "vsphereVolume",
-                                                  "photonPersistentDisk",
-                                                  "portworxVolume",
-                                                  "azureDisk",
-                                                  "scaleIO",
-                                                  "local",
-                                                  "storageos"};
+// In upstream's order. Those with rules of their own in a persistent volume are in
+// ValidatePersistentVolumeSource.
+constexpr std::array<const char*, 21> kPersistentVolumeSources = {"hostPath",
+                                                                  "gcePersistentDisk",
+                                                                  "awsElasticBlockStore",
+                                                                  "glusterfs",
+                                                                  "flocker",
+                                                                  "nfs",
+                                                                  "rbd",
+                                                                  "quobyte",
+                                                                  "cephfs",
+                                                                  "iscsi",
+                                                                  "cinder",
+                                                                  "fc",
+                                                                  "flexVolume",
+                                                                  "azureFile",
+                                                                  "vsphereVolume",
+                                                                  "photonPersistentDisk",
+                                                                  "portworxVolume",
+                                                                  "azureDisk",
+                                                                  "scaleIO",
+                                                                  "local",
+                                                                  "storageos"};
 
-void PrepareForCreate(Value& object) {
+void PreparePersistentVolumeForCreate(Value& object) {
   Value status = json::Object{{"phase", "Pending"}};
   const Value created = Get(object["metadata"], "creationTimestamp");
   if (!created.is_null()) status["lastPhaseTransitionTime"] = created;
@@ -76,7 +77,8 @@ void ValidateLocal(const Value& spec, const FieldPath& path, FieldErrors& errors
   }
 }
 
-void ValidateSource(std::string_view name, const Value& object, const FieldPath& path, FieldErrors& errors) {
+void ValidatePersistentVolumeSource(std::string_view name, const Value& object, const FieldPath& path,
+                                    FieldErrors& errors) {
   const Value& spec = object["spec"];
   const Value& source = spec[name];
   const FieldPath here = path.Child(name);
@@ -89,7 +91,7 @@ void ValidateSource(std::string_view name, const Value& object, const FieldPath&
   if (secret_namespace) RequireMembers(source["secretRef"], {"namespace"}, here.Child("secretRef"), errors);
 }
 
-void ValidateSources(const Value& object, const FieldPath& path, FieldErrors& errors) {
+void ValidatePersistentVolumeSources(const Value& object, const FieldPath& path, FieldErrors& errors) {
   bool found = false;
   const auto visit = [&](std::string_view name) {
     if (!Has(object["spec"], name)) return;
@@ -97,16 +99,16 @@ void ValidateSources(const Value& object, const FieldPath& path, FieldErrors& er
       errors.Forbidden(path.Child(name == "cephfs" ? "cephFS" : name),
                        "may not specify more than 1 volume type");
     } else {
-      ValidateSource(name, object, path, errors);
+      ValidatePersistentVolumeSource(name, object, path, errors);
     }
     found = true;
   };
-  for (const char* name : kSources) visit(name);
+  for (const char* name : kPersistentVolumeSources) visit(name);
   visit("csi");
   if (!found) errors.Required(path, "must specify a volume type");
 }
 
-void ValidateCapacity(const Value& capacity, const FieldPath& path, FieldErrors& errors) {
+void ValidatePersistentVolumeCapacity(const Value& capacity, const FieldPath& path, FieldErrors& errors) {
   if (capacity.size() == 0) errors.Required(path);
   if (!Has(capacity, "storage") || capacity.size() > 1) {
     errors.NotSupported(path, capacity.is_null() ? Value(json::Object{}) : capacity, {"storage"});
@@ -118,7 +120,7 @@ void ValidateCapacity(const Value& capacity, const FieldPath& path, FieldErrors&
   }
 }
 
-void ValidateAccessModes(const Value& modes, const FieldPath& path, FieldErrors& errors) {
+void ValidatePersistentVolumeAccessModes(const Value& modes, const FieldPath& path, FieldErrors& errors) {
   if (modes.size() == 0) errors.Required(path);
   bool exclusive = false, shared = false;
   for (const Value& mode : Items(modes)) {
@@ -132,7 +134,7 @@ void ValidateAccessModes(const Value& modes, const FieldPath& path, FieldErrors&
   if (exclusive && shared) errors.Forbidden(path, "may not use ReadWriteOncePod with other access modes");
 }
 
-void ValidateNodeAffinity(const Value& affinity, const FieldPath& path, FieldErrors& errors) {
+void ValidatePersistentVolumeNodeAffinity(const Value& affinity, const FieldPath& path, FieldErrors& errors) {
   if (affinity.is_null()) return;
   if (!Has(affinity, "required")) {
     return errors.Required(path.Child("required"), "must specify required node constraints");
@@ -140,7 +142,7 @@ void ValidateNodeAffinity(const Value& affinity, const FieldPath& path, FieldErr
   ValidateNodeSelector(affinity["required"], path.Child("required"), errors);
 }
 
-void ValidateAttributesClass(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+void ValidatePersistentVolumeAttributesClass(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   if (!Has(spec, "volumeAttributesClassName")) return;
   const std::string_view name = Text(spec, "volumeAttributesClassName");
   const FieldPath here = path.Child("volumeAttributesClassName");
@@ -153,16 +155,16 @@ void ValidateAttributesClass(const Value& spec, const FieldPath& path, FieldErro
     errors.Required(path.Child("csi"), "has to be specified when using volumeAttributesClassName");
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidatePersistentVolume(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
-  ValidateAccessModes(spec["accessModes"], path.Child("accessModes"), errors);
-  ValidateCapacity(spec["capacity"], path.Child("capacity"), errors);
+  ValidatePersistentVolumeAccessModes(spec["accessModes"], path.Child("accessModes"), errors);
+  ValidatePersistentVolumeCapacity(spec["capacity"], path.Child("capacity"), errors);
   const std::string_view reclaim = Text(spec, "persistentVolumeReclaimPolicy");
   const FieldPath reclaim_path = path.Child("persistentVolumeReclaimPolicy");
   if (!reclaim.empty()) CheckOneOf(reclaim, {"Delete", "Recycle", "Retain"}, reclaim_path, errors);
-  ValidateNodeAffinity(spec["nodeAffinity"], path.Child("nodeAffinity"), errors);
-  ValidateSources(object, path, errors);
+  ValidatePersistentVolumeNodeAffinity(spec["nodeAffinity"], path.Child("nodeAffinity"), errors);
+  ValidatePersistentVolumeSources(object, path, errors);
   if (Text(spec["hostPath"], "path") == "/" && reclaim == "Recycle") {
     errors.Forbidden(reclaim_path, "may not be 'recycle' for a hostPath mount of '/'");
   }
@@ -172,19 +174,19 @@ void Validate(const Value& object, FieldErrors& errors) {
   if (Has(spec, "volumeMode")) {
     CheckOneOf(Text(spec, "volumeMode"), {"Block", "Filesystem"}, path.Child("volumeMode"), errors);
   }
-  ValidateAttributesClass(spec, path, errors);
+  ValidatePersistentVolumeAttributesClass(spec, path, errors);
 }
 
 Value SourcesOf(const Value& spec) {
   Value sources = json::Object{};
-  for (const char* name : kSources) {
+  for (const char* name : kPersistentVolumeSources) {
     if (Has(spec, name)) sources[name] = spec[name];
   }
   if (Has(spec, "csi")) sources["csi"] = spec["csi"];
   return sources;
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidatePersistentVolumeUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   const Value& spec = object["spec"];
   const Value& before = old["spec"];
   Value sources = SourcesOf(spec);
@@ -212,9 +214,9 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
 const KindHooks kPersistentVolumeHooks = {
     .group = "",
     .kind = "PersistentVolume",
-    .prepare_for_create = PrepareForCreate,
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
+    .prepare_for_create = PreparePersistentVolumeForCreate,
+    .validate = ValidatePersistentVolume,
+    .validate_update = ValidatePersistentVolumeUpdate,
     .return_deleted_object = true,
 };
 

@@ -14,10 +14,10 @@ namespace {
 
 using json::Value;
 
-constexpr const char* kClassAnnotation = "volume.beta.kubernetes.io/storage-class";
+constexpr const char* kPersistentVolumeClaimClassAnnotation = "volume.beta.kubernetes.io/storage-class";
 
 // dataSource is the old name of dataSourceRef, for claims and snapshots in the same namespace.
-void SetDefaults(Value& object) {
+void SetPersistentVolumeClaimDefaults(Value& object) {
   Value* found = object.Find("spec");
   if (found == nullptr || !found->is_object()) return;
   Value& spec = *found;
@@ -31,11 +31,11 @@ void SetDefaults(Value& object) {
   }
 }
 
-void PrepareForCreate(Value& object) {
+void PreparePersistentVolumeClaimForCreate(Value& object) {
   object["status"] = json::Object{{"phase", "Pending"}};
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidatePersistentVolumeClaim(const Value& object, FieldErrors& errors) {
   ValidateClaimSpec(object["spec"], FieldPath("spec"), errors);
 }
 
@@ -48,7 +48,7 @@ void Restore(Value& spec, const Value& old, const char* field) {
 }
 
 // The new spec with what a claim may change put back as it was.
-Value WithoutAllowedChanges(const Value& object, const Value& old) {
+Value ClaimWithoutAllowedChanges(const Value& object, const Value& old) {
   Value spec = object["spec"];
   const Value& before = old["spec"];
   if (Text(before, "volumeName").empty()) Restore(spec, before, "volumeName");
@@ -74,15 +74,16 @@ void CheckAttributesClass(const Value& spec, const Value& old, FieldErrors& erro
   }
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidatePersistentVolumeClaimUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   const Value& spec = object["spec"];
   const Value& before = old["spec"];
   const Value& annotations = object["metadata"]["annotations"];
-  if (Text(annotations, kClassAnnotation) != Text(old["metadata"]["annotations"], kClassAnnotation)) {
-    errors.Invalid(FieldPath("metadata.annotations").Child(kClassAnnotation),
-                   Text(annotations, kClassAnnotation), kImmutableText);
+  if (Text(annotations, kPersistentVolumeClaimClassAnnotation) !=
+      Text(old["metadata"]["annotations"], kPersistentVolumeClaimClassAnnotation)) {
+    errors.Invalid(FieldPath("metadata.annotations").Child(kPersistentVolumeClaimClassAnnotation),
+                   Text(annotations, kPersistentVolumeClaimClassAnnotation), kImmutableText);
   }
-  const Value munged = WithoutAllowedChanges(object, old);
+  const Value munged = ClaimWithoutAllowedChanges(object, old);
   if (munged != before) {
     errors.Forbidden(
         FieldPath("spec"),
@@ -100,7 +101,7 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
   CheckAttributesClass(spec, before, errors);
 }
 
-void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+void ValidatePersistentVolumeClaimStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
   for (const auto& [name, quantity] : Entries(object["status"]["capacity"])) {
     const std::int64_t value = QuantityOf(quantity).Value();
     if (value < 0)
@@ -113,11 +114,11 @@ void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors
 const KindHooks kPersistentVolumeClaimHooks = {
     .group = "",
     .kind = "PersistentVolumeClaim",
-    .set_defaults = SetDefaults,
-    .prepare_for_create = PrepareForCreate,
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
-    .validate_status_update = ValidateStatusUpdate,
+    .set_defaults = SetPersistentVolumeClaimDefaults,
+    .prepare_for_create = PreparePersistentVolumeClaimForCreate,
+    .validate = ValidatePersistentVolumeClaim,
+    .validate_update = ValidatePersistentVolumeClaimUpdate,
+    .validate_status_update = ValidatePersistentVolumeClaimStatusUpdate,
     .return_deleted_object = true,
 };
 

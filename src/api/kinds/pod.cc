@@ -13,7 +13,7 @@ using json::Value;
 
 constexpr std::int64_t kDefaultGraceSeconds = 30;
 
-void PrepareForCreate(Value& pod) {
+void PreparePodForCreate(Value& pod) {
   Value& spec = pod["spec"];
   if (Number(spec, "terminationGracePeriodSeconds") < 0) spec["terminationGracePeriodSeconds"] = 1;
   Value status = json::Object{{"phase", "Pending"}};
@@ -30,7 +30,7 @@ void PrepareForCreate(Value& pod) {
   pod["status"] = std::move(status);
 }
 
-void PrepareForUpdate(Value& pod, const Value& old) {
+void PreparePodForUpdate(Value& pod, const Value& old) {
   if (Has(old, "status")) pod["status"] = old["status"];
   Value& spec = pod["spec"];
   if (Number(spec, "terminationGracePeriodSeconds") < 0) spec["terminationGracePeriodSeconds"] = 1;
@@ -69,7 +69,7 @@ void ValidateTokens(const Value& spec, const FieldPath& path, FieldErrors& error
   }
 }
 
-void Validate(const Value& pod, FieldErrors& errors) {
+void ValidatePod(const Value& pod, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = pod["spec"];
   const Value& metadata = pod["metadata"];
@@ -105,9 +105,9 @@ const KindHooks kPodHooks = {
     .group = "",
     .kind = "Pod",
     .set_defaults = SetPodDefaults,
-    .prepare_for_create = PrepareForCreate,
-    .prepare_for_update = PrepareForUpdate,
-    .validate = Validate,
+    .prepare_for_create = PreparePodForCreate,
+    .prepare_for_update = PreparePodForUpdate,
+    .validate = ValidatePod,
     .validate_update = ValidatePodUpdate,
     .validate_status_update = ValidatePodStatusUpdate,
     .generation = true,

@@ -12,8 +12,8 @@ namespace {
 
 using json::Value;
 
-void ValidateExpression(const Value& expression, bool check_values, const FieldPath& path,
-                        FieldErrors& errors) {
+void ValidatePodAffinityExpression(const Value& expression, bool check_values, const FieldPath& path,
+                                   FieldErrors& errors) {
   const std::string_view op = Text(expression, "operator");
   const Value& values = expression["values"];
   if (op == "In" || op == "NotIn") {
@@ -57,8 +57,8 @@ void ValidateField(const Value& field, const FieldPath& path, FieldErrors& error
 void ValidateTerm(const Value& term, bool check_values, const FieldPath& path, FieldErrors& errors) {
   const Value& expressions = term["matchExpressions"];
   for (std::size_t i = 0; i < expressions.size(); ++i) {
-    ValidateExpression(expressions.as_array()[i], check_values, path.Child("matchExpressions").Index(i),
-                       errors);
+    ValidatePodAffinityExpression(expressions.as_array()[i], check_values,
+                                  path.Child("matchExpressions").Index(i), errors);
   }
   const Value& fields = term["matchFields"];
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -71,7 +71,7 @@ void CheckWeight(const Value& term, const FieldPath& path, FieldErrors& errors) 
   if (weight < 1 || weight > 100) errors.Invalid(path.Child("weight"), weight, "must be in the range 1-100");
 }
 
-void ValidateNodeAffinity(const Value& affinity, const FieldPath& path, FieldErrors& errors) {
+void ValidatePodAffinityNodeAffinity(const Value& affinity, const FieldPath& path, FieldErrors& errors) {
   constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
   constexpr const char* kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
   if (Has(affinity, kRequired)) ValidateNodeSelector(affinity[kRequired], path.Child(kRequired), errors);
@@ -122,7 +122,7 @@ void ValidateNodeSelector(const Value& selector, const FieldPath& path, FieldErr
 
 void ValidateAffinity(const Value& affinity, const FieldPath& path, FieldErrors& errors) {
   if (Has(affinity, "nodeAffinity")) {
-    ValidateNodeAffinity(affinity["nodeAffinity"], path.Child("nodeAffinity"), errors);
+    ValidatePodAffinityNodeAffinity(affinity["nodeAffinity"], path.Child("nodeAffinity"), errors);
   }
   for (const char* name : {"podAffinity", "podAntiAffinity"}) {
     if (Has(affinity, name)) ValidatePodAffinity(affinity[name], path.Child(name), errors);

@@ -12,7 +12,7 @@ namespace {
 using json::Value;
 using Names = std::set<std::string_view>;
 
-void ValidatePorts(const Value& ports, const FieldPath& list, FieldErrors& errors) {
+void ValidatePodContainersPorts(const Value& ports, const FieldPath& list, FieldErrors& errors) {
   Names names;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const Value& port = ports.as_array()[i];
@@ -62,7 +62,7 @@ void ValidateCommon(const Value& container, const PodContext& context, const Fie
   RequireMembers(container, {"image"}, path, errors);
   RequireOneOf(Text(container, "terminationMessagePolicy"), {"File", "FallbackToLogsOnError"},
                path.Child("terminationMessagePolicy"), errors);
-  ValidatePorts(container["ports"], path.Child("ports"), errors);
+  ValidatePodContainersPorts(container["ports"], path.Child("ports"), errors);
   ValidateEnv(container["env"], path.Child("env"), errors);
   ValidateEnvFrom(container["envFrom"], path.Child("envFrom"), errors);
   ValidateMounts(container, context, path, errors);

@@ -8,7 +8,7 @@ namespace {
 
 using json::Value;
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidatePodDisruptionBudget(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   if (Has(spec, "minAvailable") && Has(spec, "maxUnavailable")) {
@@ -30,7 +30,7 @@ void Validate(const Value& object, FieldErrors& errors) {
   }
 }
 
-void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+void ValidatePodDisruptionBudgetStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
   CheckNotNegative(object["status"],
                    {"disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"},
                    FieldPath("status"), errors);
@@ -41,8 +41,8 @@ void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors
 const KindHooks kPodDisruptionBudgetHooks = {
     .group = "policy",
     .kind = "PodDisruptionBudget",
-    .validate = Validate,
-    .validate_status_update = ValidateStatusUpdate,
+    .validate = ValidatePodDisruptionBudget,
+    .validate_status_update = ValidatePodDisruptionBudgetStatusUpdate,
     .generation = true,
     .allow_unconditional_update = false,
 };

@@ -49,7 +49,7 @@ bool SplitSubscript(std::string_view text, std::string_view& path, std::string_v
   return true;
 }
 
-std::string Lowered(std::string_view s) {
+std::string LowerEnv(std::string_view s) {
   std::string out(s);
   std::transform(out.begin(), out.end(), out.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
@@ -141,7 +141,7 @@ void ValidateObjectFieldRef(const Value& ref, bool in_volume, const FieldPath& p
   }
   std::string_view field, key;
   if (SplitSubscript(label, field, key)) {
-    const std::string name = field == "metadata.annotations" ? Lowered(key) : std::string(key);
+    const std::string name = field == "metadata.annotations" ? LowerEnv(key) : std::string(key);
     return CheckFormat("qualified-name", name, path, errors);
   }
   const std::vector<std::string> supported = in_volume ? Strings(kVolumeFields) : Strings(kEnvFields);

@@ -71,8 +71,8 @@ void ValidateTrustBundle(const Value& bundle, const FieldPath& path, const Field
   CheckUnique(Text(bundle, "path"), bundle["path"], seen, volume, errors);
 }
 
-void ValidateSource(const Value& source, const FieldPath& path, const FieldPath& volume, Paths& seen,
-                    FieldErrors& errors) {
+void ValidatePodProjectedSource(const Value& source, const FieldPath& path, const FieldPath& volume,
+                                Paths& seen, FieldErrors& errors) {
   int sources = 0;
   for (const char* name : {"secret", "configMap"}) {
     if (!Has(source, name)) continue;
@@ -132,7 +132,7 @@ void ValidateProjectedVolume(const Value& projected, const FieldPath& path, Fiel
   Paths seen;
   const Value& sources = projected["sources"];
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    ValidateSource(sources.as_array()[i], path.Child("sources").Index(i), path, seen, errors);
+    ValidatePodProjectedSource(sources.as_array()[i], path.Child("sources").Index(i), path, seen, errors);
   }
 }
 

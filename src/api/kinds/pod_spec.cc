@@ -141,8 +141,8 @@ struct NameField {
   std::string_view format;
 };
 
-void ValidateNames(const Value& spec, std::initializer_list<NameField> fields, const FieldPath& path,
-                   FieldErrors& errors) {
+void ValidatePodSpecNames(const Value& spec, std::initializer_list<NameField> fields, const FieldPath& path,
+                          FieldErrors& errors) {
   for (const NameField& name : fields) {
     if (const std::string_view text = Text(spec, name.field); !text.empty()) {
       CheckFormat(name.format, text, path.Child(name.field), errors);
@@ -150,7 +150,7 @@ void ValidateNames(const Value& spec, std::initializer_list<NameField> fields, c
   }
 }
 
-void ValidateDeadline(const Value& deadline, const FieldPath& path, FieldErrors& errors) {
+void ValidatePodSpecDeadline(const Value& deadline, const FieldPath& path, FieldErrors& errors) {
   if (deadline.is_null()) return;
   AddProblems(RangeProblems(deadline.int_or(0), 1, std::numeric_limits<std::int32_t>::max()), path, deadline,
               errors);
@@ -158,12 +158,13 @@ void ValidateDeadline(const Value& deadline, const FieldPath& path, FieldErrors&
 
 // The scalar fields behind everything else.
 void ValidateRest(const Value& spec, const PodContext& context, const FieldPath& path, FieldErrors& errors) {
-  ValidateNames(spec, {{"serviceAccountName", "dns-subdomain"}, {"nodeName", "dns-subdomain"}}, path, errors);
-  ValidateDeadline(spec["activeDeadlineSeconds"], path.Child("activeDeadlineSeconds"), errors);
-  ValidateNames(spec, {{"hostname", "dns-label"}, {"subdomain", "dns-label"}}, path, errors);
+  ValidatePodSpecNames(spec, {{"serviceAccountName", "dns-subdomain"}, {"nodeName", "dns-subdomain"}}, path,
+                       errors);
+  ValidatePodSpecDeadline(spec["activeDeadlineSeconds"], path.Child("activeDeadlineSeconds"), errors);
+  ValidatePodSpecNames(spec, {{"hostname", "dns-label"}, {"subdomain", "dns-label"}}, path, errors);
   ValidateTolerations(spec["tolerations"], path.Child("tolerations"), errors);
   ValidateHostAliases(spec["hostAliases"], path.Child("hostAliases"), errors);
-  ValidateNames(spec, {{"priorityClassName", "dns-subdomain"}}, path, errors);
+  ValidatePodSpecNames(spec, {{"priorityClassName", "dns-subdomain"}}, path, errors);
   if (Has(spec, "runtimeClassName")) {
     CheckFormat("dns-subdomain", Text(spec, "runtimeClassName"), path.Child("runtimeClassName"), errors);
   }

@@ -8,15 +8,15 @@ namespace {
 
 using json::Value;
 
-void SetDefaults(Value& object) {
+void SetPodTemplateDefaults(Value& object) {
   if (Value* spec = object.FindPath({"template", "spec"})) SetPodSpecDefaults(*spec);
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidatePodTemplate(const Value& object, FieldErrors& errors) {
   ValidatePodTemplateSpec(object["template"], FieldPath("template"), errors);
 }
 
-void Warn(const Value& object, std::vector<std::string>& out) {
+void WarnPodTemplate(const Value& object, std::vector<std::string>& out) {
   WarnOfPodSpec(object["template"], "template.", out);
 }
 
@@ -25,12 +25,12 @@ void Warn(const Value& object, std::vector<std::string>& out) {
 const KindHooks kPodTemplateHooks = {
     .group = "",
     .kind = "PodTemplate",
-    .set_defaults = SetDefaults,
-    .validate = Validate,
+    .set_defaults = SetPodTemplateDefaults,
+    .validate = ValidatePodTemplate,
     .generation = true,
     .allow_create_on_update = true,
     .return_deleted_object = true,
-    .warnings = Warn,
+    .warnings = WarnPodTemplate,
 };
 
 }  // namespace flyball::api

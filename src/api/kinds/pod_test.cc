@@ -9,13 +9,13 @@ namespace {
 using json::Value;
 
 // A pod with one container, and whatever else the spec has.
-std::string Pod(const std::string& container, const std::string& rest = "") {
+std::string PodJson(const std::string& container, const std::string& rest = "") {
   return R"({"metadata":{"name":"p","resourceVersion":"1"},"spec":{"containers":[{"name":"c","image":"i")" +
          (container.empty() ? "" : "," + container) + "}]" + (rest.empty() ? "" : "," + rest) + "}}";
 }
 
 Lines WrongPod(const std::string& container, const std::string& rest = "") {
-  return Wrong("", "Pod", Pod(container, rest));
+  return Wrong("", "Pod", PodJson(container, rest));
 }
 
 TEST(PodTest, APlainPodIsFine) {
@@ -140,7 +140,8 @@ TEST(PodTest, Warnings) {
   HooksFor("", "Pod").warnings(
       Prepared(
           "", "Pod",
-          Pod(R"("env":[{"name":"A"},{"name":"A"}],"resources":{"limits":{"memory":"100m"}},
+          PodJson(
+              R"("env":[{"name":"A"},{"name":"A"}],"resources":{"limits":{"memory":"100m"}},
           "ports":[{"containerPort":80},{"containerPort":80}])",
               R"("nodeSelector":{"beta.kubernetes.io/os":"linux"},"volumes":[{"name":"g","gitRepo":{"repository":"r"}}])")),
       warnings);
@@ -170,40 +171,41 @@ TEST(PodTest, QosClasses) {
 }
 
 TEST(PodTest, ImagesAndDeadlinesMayChange) {
-  EXPECT_EQ(WrongChange("", "Pod", Pod(""), R"({"metadata":{"name":"p"},"spec":{"activeDeadlineSeconds":5,
+  EXPECT_EQ(WrongChange("", "Pod", PodJson(""), R"({"metadata":{"name":"p"},"spec":{"activeDeadlineSeconds":5,
       "containers":[{"name":"c","image":"j","imagePullPolicy":"Always"}]}})"),
             Lines{});
   EXPECT_EQ(
-      WrongChange("", "Pod", Pod("", R"("activeDeadlineSeconds":5)"),
-                  Pod("", R"("activeDeadlineSeconds":6)")),
+      WrongChange("", "Pod", PodJson("", R"("activeDeadlineSeconds":5)"),
+                  PodJson("", R"("activeDeadlineSeconds":6)")),
       Lines{"spec.activeDeadlineSeconds: Invalid value: 6: must be less than or equal to previous value"});
 }
 
 TEST(PodTest, TolerationsMayOnlyBeAdded) {
   const std::string a = R"({"key":"a","operator":"Exists"})", b = R"({"key":"b","operator":"Exists"})";
-  EXPECT_EQ(WrongChange("", "Pod", Pod("", "\"tolerations\":[" + a + "]"),
-                        Pod("", "\"tolerations\":[" + a + "," + b + "]")),
+  EXPECT_EQ(WrongChange("", "Pod", PodJson("", "\"tolerations\":[" + a + "]"),
+                        PodJson("", "\"tolerations\":[" + a + "," + b + "]")),
             Lines{});
-  EXPECT_EQ(
-      WrongChange("", "Pod", Pod("", "\"tolerations\":[" + a + "]"), Pod("", "\"tolerations\":[" + b + "]")),
-      Lines{"spec.tolerations: Forbidden: existing toleration can not be modified except its "
-            "tolerationSeconds"});
+  EXPECT_EQ(WrongChange("", "Pod", PodJson("", "\"tolerations\":[" + a + "]"),
+                        PodJson("", "\"tolerations\":[" + b + "]")),
+            Lines{"spec.tolerations: Forbidden: existing toleration can not be modified except its "
+                  "tolerationSeconds"});
 }
 
 TEST(PodTest, TheRestMayNotChange) {
-  const Lines wrong = WrongChange("", "Pod", Pod(""), Pod("", R"("nodeName":"n")"));
+  const Lines wrong = WrongChange("", "Pod", PodJson(""), PodJson("", R"("nodeName":"n")"));
   ASSERT_EQ(wrong.size(), 1u);
   EXPECT_TRUE(wrong[0].starts_with("spec: Forbidden: pod updates may not change fields other than "))
       << wrong[0];
-  EXPECT_EQ(WrongChange("", "Pod", Pod(""),
+  EXPECT_EQ(WrongChange("", "Pod", PodJson(""),
                         R"({"spec":{"containers":[{"name":"c","image":"i"},{"name":"d","image":"i"}]}})"),
             Lines{"spec.containers: Forbidden: pod updates may not add or remove containers"});
 }
 
 TEST(PodTest, GatedPodsMayBecomePickier) {
   const std::string gate = R"("schedulingGates":[{"name":"g"}])";
-  EXPECT_EQ(WrongChange("", "Pod", Pod("", gate), Pod("", gate + R"(,"nodeSelector":{"a":"b"})")), Lines{});
-  EXPECT_EQ(WrongChange("", "Pod", Pod("", gate), Pod("", R"("schedulingGates":[{"name":"h"}])")),
+  EXPECT_EQ(WrongChange("", "Pod", PodJson("", gate), PodJson("", gate + R"(,"nodeSelector":{"a":"b"})")),
+            Lines{});
+  EXPECT_EQ(WrongChange("", "Pod", PodJson("", gate), PodJson("", R"("schedulingGates":[{"name":"h"}])")),
             Lines{"spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new "
                   "scheduling gate 'h'"});
 }

@@ -24,7 +24,7 @@ constexpr std::string_view kMayNotChange =
     "was "
     "previously negative)";
 
-std::string_view Trimmed(std::string_view s) {
+std::string_view TrimmedImage(std::string_view s) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   const std::size_t begin = s.find_first_not_of(kSpace);
   return begin == std::string_view::npos ? std::string_view()
@@ -58,7 +58,7 @@ bool ValidateContainerUpdates(const Value& containers, const Value& old, const F
   for (std::size_t i = 0; i < containers.size(); ++i) {
     const std::string_view image = Text(containers.as_array()[i], "image");
     if (image.empty()) errors.Required(path.Index(i).Child("image"));
-    if (Trimmed(image).size() != image.size()) {
+    if (TrimmedImage(image).size() != image.size()) {
       errors.Invalid(path.Index(i).Child("image"), image, "must not have leading or trailing whitespace");
     }
   }

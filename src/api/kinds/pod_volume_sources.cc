@@ -13,7 +13,7 @@ namespace flyball::api {
 namespace {
 
 using json::Value;
-using Check = void (*)(const Value& source, const FieldPath& path, FieldErrors& errors);
+using CheckPodVolumeSources = void (*)(const Value& source, const FieldPath& path, FieldErrors& errors);
 
 void CheckPartition(const Value& source, const FieldPath& path, FieldErrors& errors) {
   const std::int64_t partition = Number(source, "partition");
@@ -213,10 +213,10 @@ void Image(const Value& source, const FieldPath& path, FieldErrors& errors) {
 
 struct Source {
   std::string_view name;
-  Check check;
+  CheckPodVolumeSources check;
   std::string_view path = {};  // where upstream's errors say it is, if not at its own name
 };
-constexpr Source kSources[] = {
+constexpr Source kPodVolumeSourcesSources[] = {
     {"hostPath", HostPath},
     {"gitRepo", GitRepo},
     {"gcePersistentDisk", GcePersistentDisk, "persistentDisk"},
@@ -252,9 +252,9 @@ constexpr Source kSources[] = {
 
 void ValidateVolumeSource(std::string_view name, const Value& source, const FieldPath& path,
                           FieldErrors& errors) {
-  const auto* found =
-      std::find_if(std::begin(kSources), std::end(kSources), [&](const Source& s) { return s.name == name; });
-  if (found == std::end(kSources)) return;
+  const auto* found = std::find_if(std::begin(kPodVolumeSourcesSources), std::end(kPodVolumeSourcesSources),
+                                   [&](const Source& s) { return s.name == name; });
+  if (found == std::end(kPodVolumeSourcesSources)) return;
   found->check(source, path.Child(found->path.empty() ? name : found->path), errors);
 }
 

@@ -20,7 +20,7 @@ struct SourceName {
 };
 
 // In upstream's order: the first one found is checked, the others are one too many.
-constexpr std::array kSources = {
+constexpr std::array kPodVolumesSources = {
     SourceName{"hostPath", "hostPath"},
     SourceName{"gitRepo", "gitRepo"},
     SourceName{"gcePersistentDisk", "gcePersistentDisk"},
@@ -67,12 +67,12 @@ void CheckClaimName(std::string_view pod_name, std::string_view volume_name, con
   }
 }
 
-void ValidateSources(const Value& volume, const PodContext& context, const FieldPath& path,
-                     FieldErrors& errors) {
+void ValidatePodVolumesSources(const Value& volume, const PodContext& context, const FieldPath& path,
+                               FieldErrors& errors) {
   constexpr std::string_view kTooMany = "may not specify more than 1 volume type";
   bool found = Has(volume, "emptyDir");
   if (found) ValidateEmptyDir(volume["emptyDir"], path.Child("emptyDir"), errors);
-  for (const SourceName& name : kSources) {
+  for (const SourceName& name : kPodVolumesSources) {
     const Value& source = volume[name.json];
     if (source.is_null()) continue;
     if (found) {
@@ -107,7 +107,7 @@ void ValidateVolumes(const Value& volumes, PodContext& context, const FieldPath&
     const FieldPath path = list.Index(i);
     const std::string_view name = Text(volume, "name");
     FieldErrors found;
-    ValidateSources(volume, context, path, found);
+    ValidatePodVolumesSources(volume, context, path, found);
     if (name.empty()) {
       found.Required(path.Child("name"));
     } else {

@@ -56,13 +56,13 @@ constexpr std::array kOldVolumes = {
     Replaced{"vsphereVolume", "deprecated in v1.19, non-functional in v1.27+"},
 };
 
-void Warn(const FieldPath& path, const std::string& text, Out& out) {
+void WarnPodWarnings(const FieldPath& path, const std::string& text, Out& out) {
   out.push_back(path.text() + ": " + text);
 }
 
 void WarnOfLabel(std::string_view label, const FieldPath& path, Out& out) {
   for (const Replaced& old : kOldLabels) {
-    if (old.name == label) Warn(path, std::string(old.text), out);
+    if (old.name == label) WarnPodWarnings(path, std::string(old.text), out);
   }
 }
 
@@ -85,7 +85,7 @@ void WarnOfNodeLabels(const Value& spec, const FieldPath& path, Out& out) {
     const FieldPath here = path.Child("topologySpreadConstraints").Index(i);
     WarnOfLabel(Text(spread.as_array()[i], "topologyKey"), here.Child("topologyKey"), out);
     if (!Has(spread.as_array()[i], "labelSelector")) {
-      Warn(here.Child("labelSelector"), "a null labelSelector results in matching no pod", out);
+      WarnPodWarnings(here.Child("labelSelector"), "a null labelSelector results in matching no pod", out);
     }
   }
 }
@@ -94,7 +94,7 @@ void WarnOfVolumes(const Value& volumes, const FieldPath& path, Out& out) {
   for (std::size_t i = 0; i < volumes.size(); ++i) {
     for (const Replaced& old : kOldVolumes) {
       if (Has(volumes.as_array()[i], old.name))
-        Warn(path.Index(i).Child(old.name), std::string(old.text), out);
+        WarnPodWarnings(path.Index(i).Child(old.name), std::string(old.text), out);
     }
   }
 }
@@ -104,9 +104,10 @@ void WarnOfFractions(const Value& resources, const FieldPath& path, Out& out) {
     for (const char* name : {"memory", "ephemeral-storage"}) {
       const Value* quantity = resources[list].Find(name);
       if (quantity == nullptr || QuantityOf(*quantity).MilliValue() % 1000 == 0) continue;
-      Warn(path.Child(list).Key(name),
-           "fractional byte value " + GoQuote(quantity->string_or({})) + " is invalid, must be an integer",
-           out);
+      WarnPodWarnings(
+          path.Child(list).Key(name),
+          "fractional byte value " + GoQuote(quantity->string_or({})) + " is invalid, must be an integer",
+          out);
     }
   }
 }
@@ -116,8 +117,9 @@ void WarnOfHiddenVariables(const Value& env, const FieldPath& path, Out& out) {
   for (std::size_t i = 0; i < env.size(); ++i) {
     const std::string_view name = Text(env.as_array()[i], "name");
     if (seen.insert(name).second) continue;
-    Warn(path.Index(i),
-         "hides previous definition of " + GoQuote(name) + ", which may be dropped when using apply", out);
+    WarnPodWarnings(
+        path.Index(i),
+        "hides previous definition of " + GoQuote(name) + ", which may be dropped when using apply", out);
   }
 }
 
@@ -132,7 +134,7 @@ void WarnOfDuplicatePorts(const Value& containers, const FieldPath& list, Out& o
           std::to_string(Number(port, "containerPort")) + "/" + std::string(Text(port, "protocol")) + "/" +
           std::to_string(Number(port, "hostPort")) + "/" + std::string(Text(port, "hostIP"));
       const auto [first, added] = seen.emplace(key, path.text());
-      if (!added) Warn(path, "duplicate port definition with " + first->second, out);
+      if (!added) WarnPodWarnings(path, "duplicate port definition with " + first->second, out);
     }
   }
 }
@@ -141,7 +143,8 @@ void WarnOfHostAliases(const Value& aliases, const FieldPath& path, Out& out) {
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < aliases.size(); ++i) {
     const std::string_view ip = Text(aliases.as_array()[i], "ip");
-    if (!seen.insert(ip).second) Warn(path.Index(i).Child("ip"), "duplicate ip " + GoQuote(ip), out);
+    if (!seen.insert(ip).second)
+      WarnPodWarnings(path.Index(i).Child("ip"), "duplicate ip " + GoQuote(ip), out);
   }
 }
 
@@ -154,7 +157,7 @@ void WarnOfPodSpec(const Value& pod, const std::string& prefix, Out& out) {
   for (const auto& [key, value] : Entries(pod["metadata"]["annotations"])) {
     for (const Replaced& old : kOldAnnotations) {
       if (old.name == key)
-        Warn(FieldPath(prefix + "metadata.annotations").Key(key), std::string(old.text), out);
+        WarnPodWarnings(FieldPath(prefix + "metadata.annotations").Key(key), std::string(old.text), out);
     }
   }
   WarnOfVolumes(spec["volumes"], path.Child("volumes"), out);
@@ -162,7 +165,7 @@ void WarnOfPodSpec(const Value& pod, const std::string& prefix, Out& out) {
   const Value& secrets = spec["imagePullSecrets"];
   for (std::size_t i = 0; i < secrets.size(); ++i) {
     if (Text(secrets.as_array()[i], "name").empty()) {
-      Warn(path.Child("imagePullSecrets").Index(i).Child("name"), "invalid empty name \"\"", out);
+      WarnPodWarnings(path.Child("imagePullSecrets").Index(i).Child("name"), "invalid empty name \"\"", out);
     }
   }
   ForEachContainer(spec, path, [&](const Value& container, const FieldPath& here) {
@@ -172,8 +175,8 @@ void WarnOfPodSpec(const Value& pod, const std::string& prefix, Out& out) {
   WarnOfDuplicatePorts(spec["containers"], path.Child("containers"), out);
   const Value& grace = spec["terminationGracePeriodSeconds"];
   if (grace.int_or(0) < 0) {
-    Warn(path.Child("terminationGracePeriodSeconds"),
-         "must be >= 0; negative values are invalid and will be treated as 1", out);
+    WarnPodWarnings(path.Child("terminationGracePeriodSeconds"),
+                    "must be >= 0; negative values are invalid and will be treated as 1", out);
   }
 }
 

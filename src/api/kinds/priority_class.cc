@@ -19,7 +19,7 @@ bool IsSystemClass(std::string_view name, std::int64_t value) {
          (name == "system-node-critical" && value == kNodeCritical);
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidatePriorityClass(const Value& object, FieldErrors& errors) {
   const std::string_view name = Text(object["metadata"], "name");
   const std::int64_t value = Number(object, "value");
   if (name.starts_with("system-")) {
@@ -38,7 +38,7 @@ void Validate(const Value& object, FieldErrors& errors) {
   }
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidatePriorityClassUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   if (object["value"] != old["value"])
     errors.Forbidden(FieldPath("Value"), "may not be changed in an update.");
   ValidateUnchanged(object["preemptionPolicy"], old["preemptionPolicy"], FieldPath("preemptionPolicy"),
@@ -50,8 +50,8 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
 const KindHooks kPriorityClassHooks = {
     .group = "scheduling.k8s.io",
     .kind = "PriorityClass",
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
+    .validate = ValidatePriorityClass,
+    .validate_update = ValidatePriorityClassUpdate,
     .generation = true,
 };
 

@@ -10,9 +10,9 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
+constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
 
-void ValidateRule(const Value& rule, bool namespaced, const FieldPath& path, FieldErrors& errors) {
+void ValidateRbacRule(const Value& rule, bool namespaced, const FieldPath& path, FieldErrors& errors) {
   if (rule["verbs"].size() == 0)
     errors.Required(path.Child("verbs"), "verbs must contain at least one value");
   const Value& urls = rule["nonResourceURLs"];
@@ -32,18 +32,18 @@ void ValidateRule(const Value& rule, bool namespaced, const FieldPath& path, Fie
   }
 }
 
-void ValidateRules(const Value& rules, bool namespaced, FieldErrors& errors) {
+void ValidateRbacRules(const Value& rules, bool namespaced, FieldErrors& errors) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    ValidateRule(rules.as_array()[i], namespaced, FieldPath("rules").Index(i), errors);
+    ValidateRbacRule(rules.as_array()[i], namespaced, FieldPath("rules").Index(i), errors);
   }
 }
 
 void ValidateRole(const Value& object, FieldErrors& errors) {
-  ValidateRules(object["rules"], true, errors);
+  ValidateRbacRules(object["rules"], true, errors);
 }
 
 void ValidateClusterRole(const Value& object, FieldErrors& errors) {
-  ValidateRules(object["rules"], false, errors);
+  ValidateRbacRules(object["rules"], false, errors);
   const Value& aggregation = object["aggregationRule"];
   if (aggregation.is_null()) return;
   const FieldPath path("aggregationRule.clusterRoleSelectors");
@@ -60,12 +60,12 @@ void ValidateClusterRole(const Value& object, FieldErrors& errors) {
 
 void SetBindingDefaults(Value& object) {
   if (Value* ref = object.Find("roleRef"); ref != nullptr && ref->is_object())
-    SetIfZero(*ref, "apiGroup", kGroup);
+    SetIfZero(*ref, "apiGroup", kRbacGroup);
   Value* subjects = object.Find("subjects");
   if (subjects == nullptr || !subjects->is_array()) return;
   for (Value& subject : subjects->as_array()) {
     const std::string_view kind = Text(subject, "kind");
-    if (kind == "User" || kind == "Group") SetIfZero(subject, "apiGroup", kGroup);
+    if (kind == "User" || kind == "Group") SetIfZero(subject, "apiGroup", kRbacGroup);
   }
 }
 
@@ -78,16 +78,16 @@ void ValidateSubject(const Value& subject, bool namespaced, const FieldPath& pat
     CheckOneOf(Text(subject, "apiGroup"), {""}, path.Child("apiGroup"), errors);
     if (!namespaced && Text(subject, "namespace").empty()) errors.Required(path.Child("namespace"));
   } else if (kind == "User" || kind == "Group") {
-    CheckOneOf(Text(subject, "apiGroup"), {kGroup}, path.Child("apiGroup"), errors);
+    CheckOneOf(Text(subject, "apiGroup"), {kRbacGroup}, path.Child("apiGroup"), errors);
   } else {
     errors.NotSupported(path.Child("kind"), kind, {"ServiceAccount", "User", "Group"});
   }
 }
 
-void ValidateBinding(const Value& object, bool namespaced, FieldErrors& errors) {
+void ValidateRbacBinding(const Value& object, bool namespaced, FieldErrors& errors) {
   const FieldPath path("roleRef");
   const Value& ref = object["roleRef"];
-  CheckOneOf(Text(ref, "apiGroup"), {kGroup}, path.Child("apiGroup"), errors);
+  CheckOneOf(Text(ref, "apiGroup"), {kRbacGroup}, path.Child("apiGroup"), errors);
   if (namespaced) {
     CheckOneOf(Text(ref, "kind"), {"Role", "ClusterRole"}, path.Child("kind"), errors);
   } else {
@@ -106,11 +106,11 @@ void ValidateBinding(const Value& object, bool namespaced, FieldErrors& errors) 
 }
 
 void ValidateRoleBinding(const Value& object, FieldErrors& errors) {
-  ValidateBinding(object, true, errors);
+  ValidateRbacBinding(object, true, errors);
 }
 
 void ValidateClusterRoleBinding(const Value& object, FieldErrors& errors) {
-  ValidateBinding(object, false, errors);
+  ValidateRbacBinding(object, false, errors);
 }
 
 void ValidateBindingUpdate(const Value& object, const Value& old, FieldErrors& errors) {
@@ -124,21 +124,21 @@ void ValidateBindingUpdate(const Value& object, const Value& old, FieldErrors& e
 }  // namespace
 
 const KindHooks kRoleHooks = {
-    .group = kGroup,
+    .group = kRbacGroup,
     .kind = "Role",
     .validate = ValidateRole,
     .name_format = "path-segment",
     .allow_create_on_update = true,
 };
 const KindHooks kClusterRoleHooks = {
-    .group = kGroup,
+    .group = kRbacGroup,
     .kind = "ClusterRole",
     .validate = ValidateClusterRole,
     .name_format = "path-segment",
     .allow_create_on_update = true,
 };
 const KindHooks kRoleBindingHooks = {
-    .group = kGroup,
+    .group = kRbacGroup,
     .kind = "RoleBinding",
     .set_defaults = SetBindingDefaults,
     .validate = ValidateRoleBinding,
@@ -147,7 +147,7 @@ const KindHooks kRoleBindingHooks = {
     .allow_create_on_update = true,
 };
 const KindHooks kClusterRoleBindingHooks = {
-    .group = kGroup,
+    .group = kRbacGroup,
     .kind = "ClusterRoleBinding",
     .set_defaults = SetBindingDefaults,
     .validate = ValidateClusterRoleBinding,

@@ -11,7 +11,7 @@ namespace {
 
 using json::Value;
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateReplicaSet(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   const Value& selector = spec["selector"];
@@ -26,11 +26,11 @@ void Validate(const Value& object, FieldErrors& errors) {
   ValidateLongRunningTemplate(spec["template"], "ReplicaSet", here, errors);
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateReplicaSetUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   ValidateUnchanged(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec.selector"), errors);
 }
 
-void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+void ValidateReplicaSetStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
   ValidateReplicaStatus(object["status"],
                         {"fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"},
                         FieldPath("status"), errors);
@@ -42,9 +42,9 @@ const KindHooks kReplicaSetHooks = {
     .group = "apps",
     .kind = "ReplicaSet",
     .set_defaults = SetTemplateDefaults,
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
-    .validate_status_update = ValidateStatusUpdate,
+    .validate = ValidateReplicaSet,
+    .validate_update = ValidateReplicaSetUpdate,
+    .validate_status_update = ValidateReplicaSetStatusUpdate,
     .generation = true,
     .warnings = WarnOfTemplate,
 };

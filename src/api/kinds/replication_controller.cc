@@ -12,7 +12,7 @@ namespace {
 using json::Value;
 
 // Without a selector or labels of its own, a controller takes its template's.
-void SetDefaults(Value& object) {
+void SetReplicationControllerDefaults(Value& object) {
   SetTemplateDefaults(object);
   const Value* template_labels = object.FindPath({"spec", "template", "metadata", "labels"});
   if (template_labels == nullptr || template_labels->size() == 0) return;
@@ -21,7 +21,7 @@ void SetDefaults(Value& object) {
   SetIfZero(object["metadata"], "labels", labels);
 }
 
-void ValidateTemplate(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+void ValidateReplicationControllerTemplate(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   const Value& pod_template = spec["template"];
   if (pod_template.is_null()) return errors.Required(path);
   if (spec["selector"].size() > 0) {
@@ -31,16 +31,16 @@ void ValidateTemplate(const Value& spec, const FieldPath& path, FieldErrors& err
   ValidateLongRunningTemplate(pod_template, "ReplicationController", path, errors);
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateReplicationController(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   CheckNotNegative(spec, {"minReadySeconds"}, path, errors);
   if (spec["selector"].size() == 0) errors.Required(path.Child("selector"));
   CheckNotNegative(spec, {"replicas"}, path, errors);
-  ValidateTemplate(spec, path.Child("template"), errors);
+  ValidateReplicationControllerTemplate(spec, path.Child("template"), errors);
 }
 
-void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+void ValidateReplicationControllerStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
   ValidateReplicaStatus(object["status"],
                         {"fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"},
                         FieldPath("status"), errors);
@@ -51,9 +51,9 @@ void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors
 const KindHooks kReplicationControllerHooks = {
     .group = "",
     .kind = "ReplicationController",
-    .set_defaults = SetDefaults,
-    .validate = Validate,
-    .validate_status_update = ValidateStatusUpdate,
+    .set_defaults = SetReplicationControllerDefaults,
+    .validate = ValidateReplicationController,
+    .validate_status_update = ValidateReplicationControllerStatusUpdate,
     .generation = true,
     .orphan_dependents = true,
     .warnings = WarnOfTemplate,

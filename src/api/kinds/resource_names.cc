@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 7> kRequestsAndLimits = {
     "requests.storage"};
 
 template <typename List>
-bool In(const List& list, std::string_view name) {
+bool IsOneOf(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
@@ -56,7 +56,8 @@ bool IsExtendedResource(std::string_view name) {
 }
 
 bool IsStandardQuotaResource(std::string_view name) {
-  return In(kContainer, name) || In(kCounts, name) || In(kRequestsAndLimits, name) || IsQuotaHugePage(name);
+  return IsOneOf(kContainer, name) || IsOneOf(kCounts, name) || IsOneOf(kRequestsAndLimits, name) ||
+         IsQuotaHugePage(name);
 }
 
 bool IsOvercommitAllowed(std::string_view name) {
@@ -74,7 +75,7 @@ void CheckResourceName(std::string_view name, const FieldPath& path, FieldErrors
 void CheckContainerResourceName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
   CheckResourceName(name, path, errors);
   if (IsUnqualified(name)) {
-    if (!In(kContainer, name) && !IsHugePageResource(name)) {
+    if (!IsOneOf(kContainer, name) && !IsHugePageResource(name)) {
       errors.Invalid(path, name, "must be a standard resource for containers");
     }
   } else if (!IsNativeResource(name) && !IsExtendedResource(name)) {
@@ -93,7 +94,7 @@ void CheckResourceQuantity(std::string_view name, const json::Value& value, cons
                            FieldErrors& errors) {
   const Quantity quantity = QuantityOf(value);
   if (quantity.Sign() < 0) errors.Invalid(path, quantity.ToString(), kNotNegativeText);
-  if ((In(kCounts, name) || IsExtendedResource(name)) && quantity.MilliValue() % 1000 != 0) {
+  if ((IsOneOf(kCounts, name) || IsExtendedResource(name)) && quantity.MilliValue() % 1000 != 0) {
     errors.Invalid(path, value, "must be an integer");
   }
 }

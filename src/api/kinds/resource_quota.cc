@@ -64,7 +64,7 @@ void ValidateScopes(const Value& spec, const FieldPath& path, FieldErrors& error
   CheckConflicts(seen, scopes, path, errors);
 }
 
-void ValidateExpression(const Value& expression, const FieldPath& path, FieldErrors& errors) {
+void ValidateResourceQuotaExpression(const Value& expression, const FieldPath& path, FieldErrors& errors) {
   const std::string_view scope = Text(expression, "scopeName");
   const std::string_view op = Text(expression, "operator");
   const Value& values = expression["values"];
@@ -97,37 +97,37 @@ void ValidateScopeSelector(const Value& spec, const FieldPath& path, FieldErrors
     const std::string_view scope = Text(expression, "scopeName");
     if (!IsScope(scope)) errors.Invalid(path.Child("scopeName"), scope, "unsupported scope");
     CheckHard(spec["hard"], scope, spec["scopeSelector"], path, errors);
-    ValidateExpression(expression, path, errors);
+    ValidateResourceQuotaExpression(expression, path, errors);
     seen.insert(scope);
   }
   CheckConflicts(seen, spec["scopes"], path, errors);
 }
 
-void CheckList(const Value& list, const FieldPath& path, FieldErrors& errors) {
+void CheckResourceQuotaList(const Value& list, const FieldPath& path, FieldErrors& errors) {
   for (const auto& [name, quantity] : Entries(list)) {
     CheckQuotaResourceName(name, path.Key(name), errors);
     CheckResourceQuantity(name, quantity, path.Key(name), errors);
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateResourceQuota(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
-  CheckList(spec["hard"], path.Child("hard"), errors);
+  CheckResourceQuotaList(spec["hard"], path.Child("hard"), errors);
   ValidateScopes(spec, path.Child("scopes"), errors);
   ValidateScopeSelector(spec, path.Child("scopeSelector").Child("matchExpressions"), errors);
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateResourceQuotaUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   std::set<std::string_view> now, before;
   for (const Value& scope : Items(object["spec"]["scopes"])) now.insert(scope.string_or({}));
   for (const Value& scope : Items(old["spec"]["scopes"])) before.insert(scope.string_or({}));
   if (now != before) errors.Invalid(FieldPath("spec.scopes"), object["spec"]["scopes"], kImmutableText);
 }
 
-void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+void ValidateResourceQuotaStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
   for (const char* list : {"hard", "used"})
-    CheckList(object["status"][list], FieldPath("status").Child(list), errors);
+    CheckResourceQuotaList(object["status"][list], FieldPath("status").Child(list), errors);
 }
 
 }  // namespace
@@ -135,9 +135,9 @@ void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors
 const KindHooks kResourceQuotaHooks = {
     .group = "",
     .kind = "ResourceQuota",
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
-    .validate_status_update = ValidateStatusUpdate,
+    .validate = ValidateResourceQuota,
+    .validate_update = ValidateResourceQuotaUpdate,
+    .validate_status_update = ValidateResourceQuotaStatusUpdate,
     .return_deleted_object = true,
 };
 

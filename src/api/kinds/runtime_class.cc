@@ -9,7 +9,7 @@ namespace {
 
 using json::Value;
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateRuntimeClass(const Value& object, FieldErrors& errors) {
   CheckFormat("dns-label", Text(object, "handler"), FieldPath("handler"), errors);
   if (Has(object["overhead"], "podFixed")) {
     const Value overhead = json::Object{{"limits", object["overhead"]["podFixed"]}};
@@ -22,7 +22,7 @@ void Validate(const Value& object, FieldErrors& errors) {
   ValidateTolerations(scheduling["tolerations"], path.Child("tolerations"), errors);
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateRuntimeClassUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   ValidateUnchanged(object["handler"], old["handler"], FieldPath("handler"), errors);
 }
 
@@ -31,8 +31,8 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
 const KindHooks kRuntimeClassHooks = {
     .group = "node.k8s.io",
     .kind = "RuntimeClass",
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
+    .validate = ValidateRuntimeClass,
+    .validate_update = ValidateRuntimeClassUpdate,
     .allow_unconditional_update = false,
 };
 

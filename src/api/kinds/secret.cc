@@ -14,7 +14,7 @@ namespace {
 using json::Value;
 
 // stringData is for writing only: it ends up in data.
-void SetDefaults(Value& object) {
+void SetSecretDefaults(Value& object) {
   Value* strings = object.Find("stringData");
   if (strings == nullptr) return;
   const Value given = *strings;
@@ -41,7 +41,7 @@ void CheckDockerConfig(const Value& data, const char* key, FieldErrors& errors) 
                         : parsed.error().message());
 }
 
-void ValidateType(const Value& object, FieldErrors& errors) {
+void ValidateSecretType(const Value& object, FieldErrors& errors) {
   const std::string_view type = Text(object, "type");
   const Value& data = object["data"];
   if (type == "kubernetes.io/service-account-token") {
@@ -62,22 +62,22 @@ void ValidateType(const Value& object, FieldErrors& errors) {
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateSecret(const Value& object, FieldErrors& errors) {
   std::size_t bytes = 0;
   for (const auto& [key, value] : Entries(object["data"])) {
     CheckFormat("config-map-key", key, FieldPath("data").Key(key), errors);
     bytes += DecodedSize(value.string_or({}));
   }
   if (bytes > kMaxDataBytes) errors.TooLong(FieldPath("data"), kMaxDataBytes);
-  ValidateType(object, errors);
+  ValidateSecretType(object, errors);
 }
 
 // A write without a type keeps the type there is.
-void PrepareForUpdate(Value& object, const Value& old) {
+void PrepareSecretForUpdate(Value& object, const Value& old) {
   if (IsZero(Get(object, "type")) && Has(old, "type")) object["type"] = old["type"];
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateSecretUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   ValidateUnchanged(object["type"], old["type"], FieldPath("type"), errors);
   CheckImmutableData(object, old, {"data"}, errors);
 }
@@ -87,10 +87,10 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
 const KindHooks kSecretHooks = {
     .group = "",
     .kind = "Secret",
-    .set_defaults = SetDefaults,
-    .prepare_for_update = PrepareForUpdate,
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
+    .set_defaults = SetSecretDefaults,
+    .prepare_for_update = PrepareSecretForUpdate,
+    .validate = ValidateSecret,
+    .validate_update = ValidateSecretUpdate,
 };
 
 }  // namespace flyball::api

@@ -18,8 +18,8 @@ using json::Value;
 constexpr std::int64_t kMaxAffinitySeconds = 86400;
 constexpr std::string_view kOnlyBalanced = "may only be used when `type` is 'LoadBalancer'";
 
-void ValidatePort(const Value& port, bool needs_name, std::set<std::string_view>& names,
-                  const FieldPath& path, FieldErrors& errors) {
+void ValidateServicePort(const Value& port, bool needs_name, std::set<std::string_view>& names,
+                         const FieldPath& path, FieldErrors& errors) {
   const std::string_view name = Text(port, "name");
   if (needs_name && name.empty()) {
     errors.Required(path.Child("name"));
@@ -36,7 +36,7 @@ void ValidatePort(const Value& port, bool needs_name, std::set<std::string_view>
   }
 }
 
-void ValidateType(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+void ValidateServiceType(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   const std::string_view type = Text(spec, "type");
   if ((type == "LoadBalancer" || type == "NodePort") && IsHeadless(spec)) {
     errors.Invalid(path.Child("clusterIPs").Index(0), "None",
@@ -54,7 +54,7 @@ void ValidateType(const Value& spec, const FieldPath& path, FieldErrors& errors)
   CheckFormat("dns-subdomain", name, path.Child("externalName"), errors);
 }
 
-void ValidateAffinity(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+void ValidateSessionAffinity(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   const std::string_view affinity = Text(spec, "sessionAffinity");
   RequireOneOf(affinity, {"ClientIP", "None"}, path.Child("sessionAffinity"), errors);
   const FieldPath config = path.Child("sessionAffinityConfig");
@@ -150,19 +150,19 @@ void ValidateExternalIps(const Value& ips, const FieldPath& path, FieldErrors& e
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateService(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   const Value& ports = spec["ports"];
   const std::string_view type = Text(spec, "type");
   if (ports.size() == 0 && !IsHeadless(spec) && type != "ExternalName") errors.Required(path.Child("ports"));
-  ValidateType(spec, path, errors);
+  ValidateServiceType(spec, path, errors);
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    ValidatePort(ports.as_array()[i], ports.size() > 1, names, path.Child("ports").Index(i), errors);
+    ValidateServicePort(ports.as_array()[i], ports.size() > 1, names, path.Child("ports").Index(i), errors);
   }
   ValidateLabels(spec["selector"], path.Child("selector"), errors);
-  ValidateAffinity(spec, path, errors);
+  ValidateSessionAffinity(spec, path, errors);
   ValidateClusterIps(spec, path, errors);
   ValidateExternalIps(spec["externalIPs"], path.Child("externalIPs"), errors);
   RequireOneOf(type, {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"}, path.Child("type"), errors);
@@ -177,7 +177,7 @@ void Validate(const Value& object, FieldErrors& errors) {
   ValidateTrafficPolicies(spec, path, errors);
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateServiceUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   const Value& spec = object["spec"];
   const Value& before = old["spec"];
   ValidateClusterIpsUpdate(spec, before, errors);
@@ -191,7 +191,7 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
   }
 }
 
-void ValidateStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
+void ValidateServiceStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
   const FieldPath list("status.loadBalancer.ingress");
   const Value& points = object["status"]["loadBalancer"]["ingress"];
   if (Text(object["spec"], "type") != "LoadBalancer" && points.size() > 0) {
@@ -225,9 +225,9 @@ const KindHooks kServiceHooks = {
     .set_defaults = SetServiceDefaults,
     .prepare_for_create = PrepareServiceForCreate,
     .prepare_for_update = PrepareServiceForUpdate,
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
-    .validate_status_update = ValidateStatusUpdate,
+    .validate = ValidateService,
+    .validate_update = ValidateServiceUpdate,
+    .validate_status_update = ValidateServiceStatusUpdate,
     .name_format = "dns-1035-label",
     .allow_create_on_update = true,
     .return_deleted_object = true,

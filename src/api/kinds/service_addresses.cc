@@ -45,7 +45,7 @@ void CheckFamilies(const Value& spec, const FieldPath& path, FieldErrors& errors
 }
 
 // False if some address is no address, so that comparing further would only confuse.
-bool CheckAddresses(const Value& ips, const FieldPath& path, FieldErrors& errors) {
+bool CheckServiceAddressesAddresses(const Value& ips, const FieldPath& path, FieldErrors& errors) {
   bool valid = true;
   for (std::size_t i = 0; i < ips.size(); ++i) {
     const std::string_view ip = At(ips, i);
@@ -108,7 +108,7 @@ void ValidateClusterIps(const Value& spec, const FieldPath& path, FieldErrors& e
   const Value& ips = spec["clusterIPs"];
   CheckFirstMatches(spec, list, errors);
   CheckFamilies(spec, path, errors);
-  if (!CheckAddresses(ips, list, errors)) return;
+  if (!CheckServiceAddressesAddresses(ips, list, errors)) return;
   if (ips.size() > 1 && IsIpv4(At(ips, 0)) == IsIpv4(At(ips, 1))) {
     errors.Invalid(list, ips, "may specify no more than one IP for each IP family");
   }

@@ -23,7 +23,7 @@ void SetClaimTypes(Value& spec) {
   }
 }
 
-void SetDefaults(Value& object) {
+void SetStatefulSetDefaults(Value& object) {
   SetTemplateDefaults(object);
   Value* spec = object.Find("spec");
   if (spec == nullptr || !spec->is_object()) return;
@@ -34,7 +34,7 @@ void SetDefaults(Value& object) {
   SetIfAbsent((*strategy)["rollingUpdate"], "partition", 0);
 }
 
-void ValidateStrategy(const Value& strategy, const FieldPath& path, FieldErrors& errors) {
+void ValidateStatefulSetStrategy(const Value& strategy, const FieldPath& path, FieldErrors& errors) {
   const std::string_view type = Text(strategy, "type");
   const Value& rolling = strategy["rollingUpdate"];
   if (type.empty()) return errors.Required(path);
@@ -64,7 +64,7 @@ void ValidateRetention(const Value& policy, const FieldPath& path, FieldErrors& 
 }
 
 // The pod's spec is not checked: its volumes come from the claim templates.
-void ValidateTemplate(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+void ValidateStatefulSetTemplate(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   const Value& pod_template = spec["template"];
   const Value& metadata = pod_template["metadata"];
   CheckTemplateLabels(spec["selector"], pod_template, path, errors);
@@ -73,7 +73,7 @@ void ValidateTemplate(const Value& spec, const FieldPath& path, FieldErrors& err
   ValidatePodAnnotations(metadata["annotations"], pod_template["spec"], path.Child("annotations"), errors);
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateStatefulSet(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   const std::string_view management = Text(spec, "podManagementPolicy");
@@ -82,7 +82,7 @@ void Validate(const Value& object, FieldErrors& errors) {
   } else if (management != "OrderedReady" && management != "Parallel") {
     errors.Invalid(path.Child("podManagementPolicy"), management, "must be 'OrderedReady' or 'Parallel'");
   }
-  ValidateStrategy(spec["updateStrategy"], path.Child("updateStrategy"), errors);
+  ValidateStatefulSetStrategy(spec["updateStrategy"], path.Child("updateStrategy"), errors);
   ValidateRetention(spec["persistentVolumeClaimRetentionPolicy"],
                     path.Child("persistentVolumeClaimRetentionPolicy"), errors);
   CheckNotNegative(spec, {"replicas", "minReadySeconds"}, path, errors);
@@ -90,13 +90,13 @@ void Validate(const Value& object, FieldErrors& errors) {
   if (!ValidateSelector(spec["selector"], "statefulset", path.Child("selector"), errors)) {
     errors.Invalid(path.Child("selector"), spec["selector"], "");
   } else {
-    ValidateTemplate(spec, path.Child("template"), errors);
+    ValidateStatefulSetTemplate(spec, path.Child("template"), errors);
   }
   ValidateLongRunningTemplate(spec["template"], "StatefulSet", path.Child("template"), errors);
   CheckNotNegative(spec, {"revisionHistoryLimit"}, path, errors);
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateStatefulSetUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   Value spec = object["spec"];
   const Value& before = old["spec"];
   for (const char* field : {"replicas", "template", "updateStrategy", "minReadySeconds", "ordinals",
@@ -114,7 +114,7 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
                    "'minReadySeconds' are forbidden");
 }
 
-void ValidateStatusUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateStatefulSetStatusUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   const FieldPath path("status");
   ValidateReplicaStatus(object["status"],
                         {"readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas",
@@ -128,10 +128,10 @@ void ValidateStatusUpdate(const Value& object, const Value& old, FieldErrors& er
 const KindHooks kStatefulSetHooks = {
     .group = "apps",
     .kind = "StatefulSet",
-    .set_defaults = SetDefaults,
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
-    .validate_status_update = ValidateStatusUpdate,
+    .set_defaults = SetStatefulSetDefaults,
+    .validate = ValidateStatefulSet,
+    .validate_update = ValidateStatefulSetUpdate,
+    .validate_status_update = ValidateStatefulSetStatusUpdate,
     .generation = true,
     .warnings = WarnOfTemplate,
 };

@@ -58,7 +58,7 @@ void ValidateTopologies(const Value& terms, const FieldPath& list, FieldErrors& 
   }
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateStorageClass(const Value& object, FieldErrors& errors) {
   ValidateProvisioner(Text(object, "provisioner"), FieldPath("provisioner"), errors);
   ValidateParameters(object["parameters"], FieldPath("parameters"), errors);
   if (const std::string_view policy = Text(object, "reclaimPolicy"); !policy.empty()) {
@@ -73,7 +73,7 @@ void Validate(const Value& object, FieldErrors& errors) {
   ValidateTopologies(object["allowedTopologies"], FieldPath("allowedTopologies"), errors);
 }
 
-void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateStorageClassUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   constexpr std::string_view kForbidden = "updates to parameters are forbidden.";
   const bool same = object["parameters"] == old["parameters"] ||
                     (IsZero(object["parameters"]) && IsZero(old["parameters"]));
@@ -93,8 +93,8 @@ void ValidateUpdate(const Value& object, const Value& old, FieldErrors& errors) 
 const KindHooks kStorageClassHooks = {
     .group = "storage.k8s.io",
     .kind = "StorageClass",
-    .validate = Validate,
-    .validate_update = ValidateUpdate,
+    .validate = ValidateStorageClass,
+    .validate_update = ValidateStorageClassUpdate,
     .return_deleted_object = true,
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kGroup = "storage.k8s.io";
+constexpr std::string_view kStorageKindsGroup = "storage.k8s.io";
 
 void ValidateDriver(const Value& object, FieldErrors& errors) {
   ValidateCsiDriverName(Text(object["metadata"], "name"), FieldPath("name"), errors);
@@ -75,7 +75,7 @@ void ValidateAttachmentUpdate(const Value& object, const Value& old, FieldErrors
   }
 }
 
-void ValidateAttributesClass(const Value& object, FieldErrors& errors) {
+void ValidateStorageKindsAttributesClass(const Value& object, FieldErrors& errors) {
   ValidateCsiDriverName(Text(object, "driverName"), FieldPath("driverName"), errors);
   if (object["parameters"].size() == 0)
     errors.Required(FieldPath("parameters"), "must contain at least one key/value pair");
@@ -90,7 +90,7 @@ void ValidateAttributesClassUpdate(const Value& object, const Value& old, FieldE
   }
 }
 
-void ValidateCapacity(const Value& object, FieldErrors& errors) {
+void ValidateStorageKindsCapacity(const Value& object, FieldErrors& errors) {
   ValidateLabelSelector(object["nodeTopology"], FieldPath("nodeTopology"), errors);
   CheckFormat("dns-subdomain", Text(object, "storageClassName"), FieldPath("storageClassName"), errors);
   for (const char* field : {"capacity", "maximumVolumeSize"}) {
@@ -109,24 +109,26 @@ void ValidateCapacityUpdate(const Value& object, const Value& old, FieldErrors& 
 }  // namespace
 
 const KindHooks kCsiDriverHooks = {
-    .group = kGroup,
+    .group = kStorageKindsGroup,
     .kind = "CSIDriver",
     .validate = ValidateDriver,
     .validate_update = ValidateDriverUpdate,
     .allow_unconditional_update = false,
     .return_deleted_object = true,
 };
-const KindHooks kCsiNodeHooks = {
-    .group = kGroup, .kind = "CSINode", .allow_unconditional_update = false, .return_deleted_object = true};
+const KindHooks kCsiNodeHooks = {.group = kStorageKindsGroup,
+                                 .kind = "CSINode",
+                                 .allow_unconditional_update = false,
+                                 .return_deleted_object = true};
 const KindHooks kCsiStorageCapacityHooks = {
-    .group = kGroup,
+    .group = kStorageKindsGroup,
     .kind = "CSIStorageCapacity",
-    .validate = ValidateCapacity,
+    .validate = ValidateStorageKindsCapacity,
     .validate_update = ValidateCapacityUpdate,
     .allow_unconditional_update = false,
 };
 const KindHooks kVolumeAttachmentHooks = {
-    .group = kGroup,
+    .group = kStorageKindsGroup,
     .kind = "VolumeAttachment",
     .validate = ValidateAttachment,
     .validate_update = ValidateAttachmentUpdate,
@@ -134,9 +136,9 @@ const KindHooks kVolumeAttachmentHooks = {
     .return_deleted_object = true,
 };
 const KindHooks kVolumeAttributesClassHooks = {
-    .group = kGroup,
+    .group = kStorageKindsGroup,
     .kind = "VolumeAttributesClass",
-    .validate = ValidateAttributesClass,
+    .validate = ValidateStorageKindsAttributesClass,
     .validate_update = ValidateAttributesClassUpdate,
     .return_deleted_object = true,
 };

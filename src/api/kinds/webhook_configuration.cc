@@ -12,7 +12,7 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kGroup = "admissionregistration.k8s.io";
+constexpr std::string_view kWebhookConfigurationGroup = "admissionregistration.k8s.io";
 constexpr std::int64_t kMaxTimeoutSeconds = 30;
 
 void ValidateReviewVersions(const Value& versions, const FieldPath& path, FieldErrors& errors) {
@@ -62,7 +62,7 @@ void ValidateHook(const Value& hook, const FieldPath& path, FieldErrors& errors)
   ValidateMatchConditions(hook["matchConditions"], path.Child("matchConditions"), errors);
 }
 
-void Validate(const Value& object, FieldErrors& errors) {
+void ValidateWebhookConfiguration(const Value& object, FieldErrors& errors) {
   std::set<std::string_view> names;
   const Value& hooks = object["webhooks"];
   for (std::size_t i = 0; i < hooks.size(); ++i) {
@@ -78,16 +78,16 @@ void Validate(const Value& object, FieldErrors& errors) {
 }  // namespace
 
 const KindHooks kMutatingWebhookConfigurationHooks = {
-    .group = kGroup,
+    .group = kWebhookConfigurationGroup,
     .kind = "MutatingWebhookConfiguration",
-    .validate = Validate,
+    .validate = ValidateWebhookConfiguration,
     .generation = true,
     .allow_unconditional_update = false,
 };
 const KindHooks kValidatingWebhookConfigurationHooks = {
-    .group = kGroup,
+    .group = kWebhookConfigurationGroup,
     .kind = "ValidatingWebhookConfiguration",
-    .validate = Validate,
+    .validate = ValidateWebhookConfiguration,
     .generation = true,
     .allow_unconditional_update = false,
 };

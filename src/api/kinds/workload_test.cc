@@ -73,13 +73,13 @@ TEST(WorkloadTest, StatefulSetsKeepMostOfTheirSpec) {
       1u);
 }
 
-std::string Job(const std::string& spec) {
+std::string JobJson(const std::string& spec) {
   return R"({"metadata":{"name":"j","uid":"u"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}})" +
          (spec.empty() ? "" : "," + spec) + "}}";
 }
 
 TEST(JobTest, SelectorsAreGenerated) {
-  Value job = Prepared("batch", "Job", Job(""));
+  Value job = Prepared("batch", "Job", JobJson(""));
   HooksFor("batch", "Job").prepare_for_create(job);
   EXPECT_EQ(json::Write(job["spec"]["selector"]),
             R"({"matchLabels":{"batch.kubernetes.io/controller-uid":"u"}})");
@@ -90,15 +90,15 @@ TEST(JobTest, SelectorsAreGenerated) {
 }
 
 TEST(JobTest, CompletionsAreFixedUnlessIndexedInTandem) {
-  EXPECT_EQ(WrongChange("batch", "Job", Job(R"("completions":2)"), Job(R"("completions":3)")),
+  EXPECT_EQ(WrongChange("batch", "Job", JobJson(R"("completions":2)"), JobJson(R"("completions":3)")),
             Lines{"spec.completions: Invalid value: 3: field is immutable"});
   const std::string indexed = R"("completionMode":"Indexed",)";
-  EXPECT_EQ(WrongChange("batch", "Job", Job(indexed + R"("completions":2,"parallelism":2)"),
-                        Job(indexed + R"("completions":3,"parallelism":3)")),
+  EXPECT_EQ(WrongChange("batch", "Job", JobJson(indexed + R"("completions":2,"parallelism":2)"),
+                        JobJson(indexed + R"("completions":3,"parallelism":3)")),
             Lines{});
   EXPECT_EQ(
-      WrongChange("batch", "Job", Job(indexed + R"("completions":2,"parallelism":2)"),
-                  Job(indexed + R"("completions":3,"parallelism":2)")),
+      WrongChange("batch", "Job", JobJson(indexed + R"("completions":2,"parallelism":2)"),
+                  JobJson(indexed + R"("completions":3,"parallelism":2)")),
       Lines{"spec.completions: Invalid value: 3: can only be modified in tandem with spec.parallelism"});
 }
 

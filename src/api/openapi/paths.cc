@@ -21,10 +21,10 @@ constexpr Parameter kFieldValidation = {
 constexpr Parameter kPretty = {"pretty", "string", "If 'true', then the output is pretty printed."};
 
 constexpr Parameter kWrite[] = {kDryRun, kFieldManager, kFieldValidation};
-constexpr Parameter kPatch[] = {kDryRun,
-                                kFieldManager,
-                                kFieldValidation,
-                                {"force", "boolean", "Apply: take over fields that others own."}};
+constexpr Parameter kPatchBody[] = {kDryRun,
+                                    kFieldManager,
+                                    kFieldValidation,
+                                    {"force", "boolean", "Apply: take over fields that others own."}};
 constexpr Parameter kList[] = {
     {"allowWatchBookmarks", "boolean", "Watch: send bookmarks that only carry a resourceVersion."},
     {"continue", "string", "The token of the page before."},
@@ -43,7 +43,7 @@ constexpr Parameter kDelete[] = {
     {"orphanDependents", "boolean", "Old form of propagationPolicy."},
     {"propagationPolicy", "string", "What happens to dependents: Orphan, Background or Foreground."}};
 
-struct Operation {
+struct OpenApiOperation {
   std::string_view method;  // "get"
   std::string_view action;  // x-kubernetes-action
   std::string id, description;
@@ -173,7 +173,7 @@ class PathWriter {
     });
   }
 
-  Operation ListOperation() const {
+  OpenApiOperation ListOperation() const {
     return {.method = "get",
             .action = "list",
             .id = Id("list", "", ""),
@@ -261,7 +261,7 @@ class PathWriter {
                       .action = "patch",
                       .id = Id("patch", "", suffix),
                       .description = "partially update " + what,
-                      .parameters = kPatch,
+                      .parameters = kPatchBody,
                       .body = Meta("Patch"),
                       .response = schema,
                       .gvk = gvk,
@@ -346,7 +346,7 @@ class PathWriter {
     }
   }
 
-  void WriteOperation(const Operation& op) {
+  void WriteOperation(const OpenApiOperation& op) {
     json_.Object(op.method, [&] {
       json_.String("description", op.description);
       json_.String("operationId", op.id);
@@ -374,7 +374,7 @@ class PathWriter {
     return std::span<const std::string_view>(kTypes).first(kind_.custom ? 3 : 4);
   }
 
-  void MediaTypes(const Operation& op) {
+  void MediaTypes(const OpenApiOperation& op) {
     json_.Array("consumes", [&] {
       if (op.method == "patch" && op.action == "patch")
         for (const auto type : PatchTypes()) json_.String(type);
@@ -389,7 +389,7 @@ class PathWriter {
     json_.Raw("schemes", R"(["https"])");
   }
 
-  void BodyParameter(const Operation& op) {
+  void BodyParameter(const OpenApiOperation& op) {
     json_.Object([&] {
       json_.String("name", "body");
       json_.String("in", "body");
@@ -398,7 +398,7 @@ class PathWriter {
     });
   }
 
-  void RequestBody(const Operation& op) {
+  void RequestBody(const OpenApiOperation& op) {
     json_.Object("requestBody", [&] {
       json_.Object("content", [&] {
         const auto content = [&](std::string_view type) {
@@ -413,7 +413,7 @@ class PathWriter {
     });
   }
 
-  void Response(std::string_view code, std::string_view description, const Operation& op) {
+  void Response(std::string_view code, std::string_view description, const OpenApiOperation& op) {
     json_.Object(code, [&] {
       json_.String("description", description);
       if (dialect_ == Dialect::kV2) {
@@ -443,7 +443,7 @@ class PathWriter {
     });
   }
 
-  void Responses(const Operation& op) {
+  void Responses(const OpenApiOperation& op) {
     json_.Object("responses", [&] {
       Response("200", "OK", op);
       if (op.created) Response("201", "Created", op);

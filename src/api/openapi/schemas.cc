@@ -12,7 +12,7 @@ constexpr std::string_view kRawExtension = "io.k8s.apimachinery.pkg.runtime.RawE
 constexpr std::string_view kTime = "io.k8s.apimachinery.pkg.apis.meta.v1.Time";
 constexpr std::string_view kMicroTime = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
 constexpr std::string_view kDuration = "io.k8s.apimachinery.pkg.apis.meta.v1.Duration";
-constexpr std::string_view kPatch = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
+constexpr std::string_view kPatchSchema = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
 
 // Scalars that are schemas of their own; empty for the others.
 std::string_view WellKnownName(const TypeInfo& type) {
@@ -122,8 +122,8 @@ void SchemaSet::Write(JsonText& json) const {
     json.Key(name);
     WriteWellKnown(name, json);
   }
-  json.Key(kPatch);
-  WriteWellKnown(kPatch, json);
+  json.Key(kPatchSchema);
+  WriteWellKnown(kPatchSchema, json);
   for (const auto& [name, kind] : custom_) {
     json.Key(name);
     WriteCustom(*kind, json);
@@ -272,8 +272,9 @@ void SchemaSet::WriteWellKnown(std::string_view name, JsonText& json) const {
       json.String("description", "A span of time: 1h30m, 300ms.");
       return json.String("type", "string");
     }
-    json.String("description", name == kPatch ? "Changes to an object, in the format its Content-Type names."
-                                              : "An object of any kind, kept as it is.");
+    json.String("description", name == kPatchSchema
+                                   ? "Changes to an object, in the format its Content-Type names."
+                                   : "An object of any kind, kept as it is.");
     json.String("type", "object");
   });
 }

@@ -9,7 +9,7 @@ namespace flyball::api {
 namespace {
 
 // At most so many list elements are shown, then "+ n more...".
-constexpr std::size_t kShown = 3;
+constexpr std::size_t kShownAddresses = 3;
 
 std::string WithMore(const std::vector<std::string>& shown, std::size_t count) {
   std::string out;
@@ -79,7 +79,7 @@ std::string EndpointList(const json::Value& subsets) {
     count += addresses.size() * std::max<std::size_t>(ports.size(), 1);
     for (std::size_t p = 0; p < std::max<std::size_t>(ports.size(), 1); ++p)
       for (const auto& address : addresses) {
-        if (shown.size() == kShown) break;
+        if (shown.size() == kShownAddresses) break;
         const auto ip = address["ip"].string_or("");
         shown.push_back(ports.empty() ? std::string(ip) : HostPort(ip, ports[p]["port"]));
       }
@@ -96,7 +96,7 @@ void PrintEndpoints(const json::Value& object, RowWriter& row) {
 std::string SlicePorts(const json::Value& ports) {
   std::vector<std::string> shown;
   for (const auto& port : Elements(ports)) {
-    if (shown.size() == kShown) break;
+    if (shown.size() == kShownAddresses) break;
     shown.push_back(port["port"].is_int() ? std::to_string(port["port"].as_int())
                                           : std::string(port["name"].string_or("*")));
   }
@@ -109,7 +109,7 @@ std::string SliceAddresses(const json::Value& endpoints) {
   std::size_t count = 0;
   for (const auto& endpoint : Elements(endpoints)) {
     for (const auto& address : Elements(endpoint["addresses"]))
-      if (++count <= kShown) shown.emplace_back(address.string_or(""));
+      if (++count <= kShownAddresses) shown.emplace_back(address.string_or(""));
   }
   const auto out = WithMore(shown, count);
   return out.empty() ? std::string(kUnsetText) : out;
@@ -127,7 +127,7 @@ std::string IngressHosts(const json::Value& rules) {
   std::vector<std::string> shown;
   bool more = false;
   for (const auto& rule : Elements(rules)) {
-    if (shown.size() == kShown) more = true;
+    if (shown.size() == kShownAddresses) more = true;
     const auto host = rule["host"].string_or("");
     if (!more && !host.empty()) shown.emplace_back(host);
   }

@@ -152,7 +152,7 @@ std::string OneMetric(const json::Value& spec, const json::Value& status) {
 }
 
 std::string Metrics(const json::Value& hpa) {
-  constexpr std::size_t kShown = 2;
+  constexpr std::size_t kShownMetrics = 2;
   const auto& specs = Elements(hpa["spec"]["metrics"]);
   const auto& statuses = Elements(hpa["status"]["currentMetrics"]);
   static const json::Value absent;
@@ -161,9 +161,9 @@ std::string Metrics(const json::Value& hpa) {
            Percent(cpu, "<auto>");
   if (specs.empty()) return std::string(kNoneText);
   std::string out;
-  for (std::size_t i = 0; i < std::min(specs.size(), kShown); ++i)
+  for (std::size_t i = 0; i < std::min(specs.size(), kShownMetrics); ++i)
     out += (i > 0 ? ", " : "") + OneMetric(specs[i], i < statuses.size() ? statuses[i] : absent);
-  if (specs.size() > kShown) out += " + " + std::to_string(specs.size() - kShown) + " more...";
+  if (specs.size() > kShownMetrics) out += " + " + std::to_string(specs.size() - kShownMetrics) + " more...";
   return out;
 }
 

@@ -99,18 +99,18 @@ class FakeApiServer final : public net::Transport {
   class Watch;
   class AnsweredCall;
 
-  net::Response Handle(const FakeRequest& request) REQUIRES(mu_);
-  net::Response List(const FakeRequest& request) REQUIRES(mu_);
-  net::Response Create(const FakeRequest& request) REQUIRES(mu_);
-  net::Response Update(const FakeRequest& request) REQUIRES(mu_);
-  net::Response Patch(const FakeRequest& request) REQUIRES(mu_);
-  net::Response Delete(const FakeRequest& request) REQUIRES(mu_);
-  json::Value Store(const std::string& collection, json::Value object) REQUIRES(mu_);
-  void Erase(const std::string& collection, const std::string& key) REQUIRES(mu_);
+  net::Response Handle(const FakeRequest& request) FLYBALL_REQUIRES(mu_);
+  net::Response List(const FakeRequest& request) FLYBALL_REQUIRES(mu_);
+  net::Response Create(const FakeRequest& request) FLYBALL_REQUIRES(mu_);
+  net::Response Update(const FakeRequest& request) FLYBALL_REQUIRES(mu_);
+  net::Response Patch(const FakeRequest& request) FLYBALL_REQUIRES(mu_);
+  net::Response Delete(const FakeRequest& request) FLYBALL_REQUIRES(mu_);
+  json::Value Store(const std::string& collection, json::Value object) FLYBALL_REQUIRES(mu_);
+  void Erase(const std::string& collection, const std::string& key) FLYBALL_REQUIRES(mu_);
   void Publish(const std::string& type, const std::string& collection, const json::Value& object)
-      REQUIRES(mu_);
+      FLYBALL_REQUIRES(mu_);
   std::shared_ptr<Watch> OpenWatch(const FakeRequest& request, std::shared_ptr<net::ResponseSink> sink)
-      REQUIRES(mu_);
+      FLYBALL_REQUIRES(mu_);
   static net::Response Fail(const Error& error) {
     return {error.code(), {{"content-type", "application/json"}}, json::Write(api::StatusFromError(error))};
   }
@@ -122,16 +122,16 @@ class FakeApiServer final : public net::Transport {
   Executor& executor_;
   Random& random_;
   Mutex mu_;
-  std::map<std::string, std::map<std::string, json::Value>> objects_ GUARDED_BY(mu_);
-  std::deque<Event> history_ GUARDED_BY(mu_);
-  std::uint64_t version_ GUARDED_BY(mu_) = 100;
-  std::uint64_t compacted_ GUARDED_BY(mu_) = 0;
-  bool down_ GUARDED_BY(mu_) = false;
-  bool streaming_lists_ GUARDED_BY(mu_) = true;
-  Faults faults_ GUARDED_BY(mu_);
-  std::vector<std::weak_ptr<Watch>> watches_ GUARDED_BY(mu_);
-  std::vector<net::Request> requests_ GUARDED_BY(mu_);
-  std::deque<Canned> canned_ GUARDED_BY(mu_);
+  std::map<std::string, std::map<std::string, json::Value>> objects_ FLYBALL_GUARDED_BY(mu_);
+  std::deque<Event> history_ FLYBALL_GUARDED_BY(mu_);
+  std::uint64_t version_ FLYBALL_GUARDED_BY(mu_) = 100;
+  std::uint64_t compacted_ FLYBALL_GUARDED_BY(mu_) = 0;
+  bool down_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool streaming_lists_ FLYBALL_GUARDED_BY(mu_) = true;
+  Faults faults_ FLYBALL_GUARDED_BY(mu_);
+  std::vector<std::weak_ptr<Watch>> watches_ FLYBALL_GUARDED_BY(mu_);
+  std::vector<net::Request> requests_ FLYBALL_GUARDED_BY(mu_);
+  std::deque<Canned> canned_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball::testing

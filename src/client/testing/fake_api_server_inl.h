@@ -101,9 +101,9 @@ class FakeApiServer::Watch final : public net::Call, public std::enable_shared_f
   Strand strand_;
   SteadyTime stalled_until_{};
   Mutex mu_;
-  std::deque<Planned> steps_ GUARDED_BY(mu_);
-  bool ended_ GUARDED_BY(mu_) = false;
-  bool last_ GUARDED_BY(mu_) = false;
+  std::deque<Planned> steps_ FLYBALL_GUARDED_BY(mu_);
+  bool ended_ FLYBALL_GUARDED_BY(mu_) = false;
+  bool last_ FLYBALL_GUARDED_BY(mu_) = false;
 };
 
 class FakeApiServer::AnsweredCall final : public net::Call {

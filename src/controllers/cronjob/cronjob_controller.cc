@@ -141,9 +141,9 @@ class CronJobSync {
 
   // Named by its time: the same time never makes two.
   Job NewJob(TimePoint due) const {
-    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(due.time_since_epoch()).count();
+    const auto since_epoch = std::chrono::duration_cast<std::chrono::minutes>(due.time_since_epoch()).count();
     Job job;
-    job.metadata = ChildOf(cron_, cron_.metadata.name + "-" + std::to_string(minutes));
+    job.metadata = ChildOf(cron_, cron_.metadata.name + "-" + std::to_string(since_epoch));
     job.metadata.labels = cron_.spec.job_template.metadata.labels;
     job.metadata.annotations = cron_.spec.job_template.metadata.annotations;
     job.metadata.annotations[kScheduledTimestamp] = api::FormatTime(due);

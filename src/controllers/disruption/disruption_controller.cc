@@ -67,7 +67,7 @@ void DropOldDisruptions(const std::vector<PodPtr>& pods, TimePoint now, PodDisru
   });
 }
 
-Result<Action> Reconcile(const PodDisruptionBudget& budget, Context& ctx) {
+Result<Action> ReconcileDisruption(const PodDisruptionBudget& budget, Context& ctx) {
   const std::vector<PodPtr> pods = ctx.lister<Pod>().List(budget.metadata.namespace_, [&](const Pod& pod) {
     return Selects(budget, pod) && !IsPodFinished(pod);
   });
@@ -109,7 +109,7 @@ Status AddDisruptionController(Manager& manager, int workers) {
       })
       .Uses<ReplicaSet>()
       .Workers(workers)
-      .Reconcile(&Reconcile);
+      .Reconcile(&ReconcileDisruption);
 }
 
 }  // namespace flyball::controllers

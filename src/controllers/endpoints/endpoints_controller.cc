@@ -51,7 +51,7 @@ Result<Action> Written(const Result<Endpoints>& written) {
   return Unexpected(written.error());
 }
 
-Result<Action> Reconcile(const ObjectKey& key, Context& ctx) {
+Result<Action> ReconcileEndpoints(const ObjectKey& key, Context& ctx) {
   const auto service = ctx.lister<Service>().Get(key);
   const auto known = ctx.lister<Endpoints>().Get(key);
   if (!service) {
@@ -85,7 +85,7 @@ Status AddEndpointsController(Manager& manager, int workers) {
         return std::vector{ObjectKey{endpoints.metadata.namespace_, endpoints.metadata.name}};
       })
       .Workers(workers)
-      .Reconcile(&Reconcile);
+      .Reconcile(&ReconcileEndpoints);
 }
 
 }  // namespace flyball::controllers

@@ -13,8 +13,8 @@ namespace flyball::controllers {
 namespace {
 
 constexpr char kServiceName[] = "kubernetes.io/service-name";
-constexpr char kManagedBy[] = "endpointslice.kubernetes.io/managed-by";
-constexpr char kManager[] = "endpointslice-controller.k8s.io";
+constexpr char kSliceManagedBy[] = "endpointslice.kubernetes.io/managed-by";
+constexpr char kSliceManager[] = "endpointslice-controller.k8s.io";
 constexpr char kServiceIndex[] = "service";
 constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
 
@@ -22,8 +22,8 @@ using SlicePtr = std::shared_ptr<const EndpointSlice>;
 using Ports = std::vector<EndpointSlicePort>;
 
 std::vector<ObjectKey> ServiceOf(const EndpointSlice& slice) {
-  const auto managed = slice.metadata.labels.find(kManagedBy);
-  if (managed == slice.metadata.labels.end() || managed->second != kManager) return {};
+  const auto managed = slice.metadata.labels.find(kSliceManagedBy);
+  if (managed == slice.metadata.labels.end() || managed->second != kSliceManager) return {};
   const auto service = slice.metadata.labels.find(kServiceName);
   if (service == slice.metadata.labels.end()) return {};
   return {ObjectKey{slice.metadata.namespace_, service->second}};
@@ -36,7 +36,7 @@ EndpointSlice PatternFor(const Service& service) {
   slice.metadata.generate_name = service.metadata.name + "-";
   slice.metadata.labels = service.metadata.labels;
   slice.metadata.labels[kServiceName] = service.metadata.name;
-  slice.metadata.labels[kManagedBy] = kManager;
+  slice.metadata.labels[kSliceManagedBy] = kSliceManager;
   if (IsHeadless(service)) slice.metadata.labels[kHeadlessLabel] = "";
   const bool v6 = !service.spec.ip_families.empty() && service.spec.ip_families[0] == "IPv6";
   slice.address_type = v6 ? "IPv6" : "IPv4";
@@ -125,7 +125,7 @@ Status Execute(const SlicePlan& plan, const Client& client) {
   return {};
 }
 
-Result<Action> Reconcile(const ObjectKey& key, Context& ctx) {
+Result<Action> ReconcileEndpointslice(const ObjectKey& key, Context& ctx) {
   const auto service = ctx.lister<Service>().Get(key);
   // The slices of a Service that is gone are garbage, and collected as such.
   if (!service || IsDeleting(service->metadata)) return Done();
@@ -160,7 +160,7 @@ Status AddEndpointSliceController(Manager& manager, int workers) {
       .Watches<EndpointSlice>(&ServiceOf)
       .Uses<Node>()
       .Workers(workers)
-      .Reconcile(&Reconcile);
+      .Reconcile(&ReconcileEndpointslice);
 }
 
 }  // namespace flyball::controllers

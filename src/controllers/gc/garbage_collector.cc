@@ -83,7 +83,7 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
   ObjectGraph graph_;
   std::shared_ptr<Monitors> monitors_;
   Mutex mu_;
-  std::set<std::string> waiting_ GUARDED_BY(mu_);
+  std::set<std::string> waiting_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace

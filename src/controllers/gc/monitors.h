@@ -44,7 +44,7 @@ class Monitors : public std::enable_shared_from_this<Monitors> {
   const LookAt look_at_;
   std::function<void()> synced_;
   mutable Mutex mu_;
-  std::map<std::string, Monitor> monitors_ GUARDED_BY(mu_);
+  std::map<std::string, Monitor> monitors_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball::controllers

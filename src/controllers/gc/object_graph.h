@@ -57,12 +57,12 @@ class ObjectGraph {
     GraphNode state;
     std::set<std::string> dependents;
   };
-  void Link(const Node& dependent, const OwnerReference& owner, Uids& look_at) REQUIRES(mu_);
-  void Unlink(const Node& dependent, const std::string& owner_uid, Uids& look_at) REQUIRES(mu_);
-  void ReplaceOwners(Node& node, std::vector<OwnerReference> owners, Uids& look_at) REQUIRES(mu_);
+  void Link(const Node& dependent, const OwnerReference& owner, Uids& look_at) FLYBALL_REQUIRES(mu_);
+  void Unlink(const Node& dependent, const std::string& owner_uid, Uids& look_at) FLYBALL_REQUIRES(mu_);
+  void ReplaceOwners(Node& node, std::vector<OwnerReference> owners, Uids& look_at) FLYBALL_REQUIRES(mu_);
 
   mutable Mutex mu_;
-  std::unordered_map<std::string, Node> nodes_ GUARDED_BY(mu_);
+  std::unordered_map<std::string, Node> nodes_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace flyball::controllers

@@ -28,7 +28,7 @@ std::vector<ObjectKey> JobsOf(const Lister<Job>& jobs, const Pod& pod) {
   return keys;
 }
 
-Result<Action> Reconcile(const ObjectKey& key, Context& ctx) {
+Result<Action> ReconcileJob(const ObjectKey& key, Context& ctx) {
   const auto job = ctx.lister<Job>().Get(key);
   FLYBALL_TRY(ReleaseLeftPods(key, job ? job->metadata.uid : "", ctx));
   if (!job) return Done();
@@ -73,7 +73,7 @@ Status AddJobController(Manager& manager, int workers) {
       .Named("job-controller")
       .Watches<Pod>([jobs](const Pod& pod) { return JobsOf(jobs, pod); })
       .Workers(workers)
-      .Reconcile(&Reconcile);
+      .Reconcile(&ReconcileJob);
 }
 
 Status AddTtlAfterFinishedController(Manager& manager, int workers) {

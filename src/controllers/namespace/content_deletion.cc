@@ -5,7 +5,7 @@
 namespace flyball::controllers {
 namespace {
 
-bool HasVerb(const ApiResource& kind, std::string_view verb) {
+bool Supports(const ApiResource& kind, std::string_view verb) {
   return std::find(kind.verbs.begin(), kind.verbs.end(), verb) != kind.verbs.end();
 }
 
@@ -34,7 +34,7 @@ Status DeleteAll(const Client& client, const ApiResource& kind, const std::strin
   const DynamicClient objects = client.Dynamic(kind.ref);
   FLYBALL_ASSIGN(const auto before, objects.List(ns));
   if (before.items.empty()) return {};
-  if (HasVerb(kind, "deletecollection")) {
+  if (Supports(kind, "deletecollection")) {
     DeleteParams params;
     params.propagation_policy = "Background";
     FLYBALL_TRY(objects.DeleteCollection(ns, params));

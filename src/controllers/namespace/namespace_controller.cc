@@ -76,7 +76,7 @@ Result<Namespace> Report(const Namespace& ns, const Remaining& left, Context& ct
   return WriteStatus(ctx.client(), updated);
 }
 
-Result<Action> Reconcile(const Namespace& ns, ServedKinds& kinds, Context& ctx) {
+Result<Action> ReconcileNamespace(const Namespace& ns, ServedKinds& kinds, Context& ctx) {
   if (!IsDeleting(ns.metadata)) return Done();
   const auto& finalizers = ns.spec.finalizers;
   if (std::find(finalizers.begin(), finalizers.end(), kFinalizer) == finalizers.end()) return Done();
@@ -100,7 +100,7 @@ Status AddNamespaceController(Manager& manager, int workers) {
       .Named("namespace-controller")
       .Workers(workers)
       .Reconcile([kinds](const Namespace& ns, Context& ctx) {
-        auto result = Reconcile(ns, *kinds, ctx);
+        auto result = ReconcileNamespace(ns, *kinds, ctx);
         if (!result && result.error().Is(Reason::kNotFound)) return Result<Action>(Done());
         return result;
       });

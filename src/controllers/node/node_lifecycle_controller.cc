@@ -41,7 +41,7 @@ class Heartbeats {
     TimePoint at;
   };
   Mutex mu_;
-  std::unordered_map<std::string, Entry> entries_ GUARDED_BY(mu_);
+  std::unordered_map<std::string, Entry> entries_ FLYBALL_GUARDED_BY(mu_);
 };
 
 std::string SignOf(const Node& node, const Lister<Lease>& leases) {
@@ -102,7 +102,7 @@ Status WriteTaints(const Node& node, Context& ctx) {
   return {};
 }
 
-Result<Action> Reconcile(const ObjectKey& key, Heartbeats& heartbeats, Context& ctx) {
+Result<Action> ReconcileNodeLifecycle(const ObjectKey& key, Heartbeats& heartbeats, Context& ctx) {
   const auto node = ctx.lister<Node>().Get(key);
   if (!node) {
     heartbeats.Forget(key.name);
@@ -126,8 +126,9 @@ Status AddNodeLifecycleController(Manager& manager, int workers) {
         return {ObjectKey{"", lease.metadata.name}};
       })
       .Workers(workers)
-      .Reconcile(
-          [heartbeats](const ObjectKey& key, Context& ctx) { return Reconcile(key, *heartbeats, ctx); });
+      .Reconcile([heartbeats](const ObjectKey& key, Context& ctx) {
+        return ReconcileNodeLifecycle(key, *heartbeats, ctx);
+      });
 }
 
 }  // namespace flyball::controllers

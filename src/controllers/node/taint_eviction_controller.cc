@@ -50,7 +50,7 @@ Status Evict(const Pod& pod, Context& ctx) {
   return {};
 }
 
-Result<Action> Reconcile(const Pod& pod, Context& ctx) {
+Result<Action> ReconcileTaintEviction(const Pod& pod, Context& ctx) {
   if (pod.spec.node_name.empty() || IsDeleting(pod.metadata)) return Done();
   const auto node = ctx.lister<Node>().Get(pod.spec.node_name);
   if (!node) return Done();
@@ -89,7 +89,7 @@ Status AddTaintEvictionController(Manager& manager, int workers) {
           },
           taints_changed)
       .Workers(workers)
-      .Reconcile(&Reconcile);
+      .Reconcile(&ReconcileTaintEviction);
 }
 
 }  // namespace flyball::controllers

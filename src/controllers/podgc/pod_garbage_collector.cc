@@ -7,7 +7,7 @@
 namespace flyball::controllers {
 namespace {
 
-constexpr char kNodeIndex[] = "node";
+constexpr char kPodsByNode[] = "node";
 // A node may only be late to register: so long is it waited for (upstream: quarantineTime).
 constexpr Duration kQuarantine = std::chrono::seconds(40);
 
@@ -34,7 +34,7 @@ Status MarkFailed(const Pod& pod, Context& ctx) {
   return {};
 }
 
-Result<Action> Reconcile(const Pod& pod, Context& ctx) {
+Result<Action> ReconcilePodGarbageCollector(const Pod& pod, Context& ctx) {
   if (pod.spec.node_name.empty()) {
     if (IsDeleting(pod.metadata)) return DeleteNow(pod, ctx);
     return Done();
@@ -55,7 +55,7 @@ Result<Action> Reconcile(const Pod& pod, Context& ctx) {
 
 Status AddPodGarbageCollector(Manager& manager, int workers) {
   const Status indexed =
-      manager.informers().For<Pod>().AddIndex(kNodeIndex, [](const Pod& pod) -> std::vector<std::string> {
+      manager.informers().For<Pod>().AddIndex(kPodsByNode, [](const Pod& pod) -> std::vector<std::string> {
         if (pod.spec.node_name.empty()) return {};
         return {pod.spec.node_name};
       });
@@ -69,13 +69,13 @@ Status AddPodGarbageCollector(Manager& manager, int workers) {
       .Watches<Node>(
           [pods](const Node& node) {
             std::vector<ObjectKey> keys;
-            for (const auto& pod : pods.ByIndex(kNodeIndex, node.metadata.name))
+            for (const auto& pod : pods.ByIndex(kPodsByNode, node.metadata.name))
               keys.push_back({pod->metadata.namespace_, pod->metadata.name});
             return keys;
           },
           only_deletions)
       .Workers(workers)
-      .Reconcile(&Reconcile);
+      .Reconcile(&ReconcilePodGarbageCollector);
 }
 
 }  // namespace flyball::controllers

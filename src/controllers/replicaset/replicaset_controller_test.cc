@@ -3,7 +3,7 @@
 namespace flyball::controllers {
 namespace {
 
-constexpr char kWeb[] = R"(
+constexpr char kWebSet[] = R"(
 apiVersion: apps/v1
 kind: ReplicaSet
 metadata: {name: web, namespace: default, labels: {app: web}}
@@ -20,7 +20,7 @@ class ReplicaSetTest : public ::testing::Test {
 
 TEST_F(ReplicaSetTest, MakesItsPodsAndCountsThem) {
   plane_.StartControllers();
-  plane_.Create(kWeb);
+  plane_.Create(kWebSet);
   plane_.Run(1s);
   const auto pods = plane_.List<Pod>("default", "app=web");
   ASSERT_EQ(pods.size(), 3u);
@@ -42,7 +42,7 @@ TEST_F(ReplicaSetTest, MakesItsPodsAndCountsThem) {
 
 TEST_F(ReplicaSetTest, ScalesUpAndDownAndReplacesWhatIsGone) {
   plane_.StartControllers();
-  plane_.Create(kWeb);
+  plane_.Create(kWebSet);
   plane_.Settle();
   plane_.MergePatch<ReplicaSet>("default", "web", "spec: {replicas: 5}");
   plane_.Settle();
@@ -66,7 +66,7 @@ TEST_F(ReplicaSetTest, AdoptsWhatMatchesAndReleasesWhatNoLongerDoes) {
       "{apiVersion: v1, kind: Pod, metadata: {name: other, namespace: default, labels: {app: none}},"
       " spec: {containers: [{name: c, image: i}]}}");
   plane_.StartControllers();
-  plane_.Create(kWeb);
+  plane_.Create(kWebSet);
   plane_.Settle();
   EXPECT_EQ(plane_.Get<Pod>("default", "old").metadata.owner_references.size(), 1u);
   EXPECT_TRUE(plane_.Get<Pod>("default", "other").metadata.owner_references.empty());
@@ -80,7 +80,7 @@ TEST_F(ReplicaSetTest, AdoptsWhatMatchesAndReleasesWhatNoLongerDoes) {
 
 TEST_F(ReplicaSetTest, MinReadySecondsMakesAvailableLaterThanReady) {
   plane_.StartControllers();
-  plane_.Create(kWeb);
+  plane_.Create(kWebSet);
   plane_.MergePatch<ReplicaSet>("default", "web", "spec: {minReadySeconds: 30}");
   plane_.Settle();
   EXPECT_EQ(plane_.Get<ReplicaSet>("default", "web").status.ready_replicas, 3);
@@ -91,7 +91,7 @@ TEST_F(ReplicaSetTest, MinReadySecondsMakesAvailableLaterThanReady) {
 
 TEST_F(ReplicaSetTest, BeyondOneBurst) {
   plane_.StartControllers();
-  plane_.Create(kWeb);
+  plane_.Create(kWebSet);
   plane_.MergePatch<ReplicaSet>("default", "web", "spec: {replicas: 1201}");
   plane_.Run(5s);
   EXPECT_EQ(plane_.List<Pod>("default").size(), 1201u);
@@ -99,7 +99,7 @@ TEST_F(ReplicaSetTest, BeyondOneBurst) {
 
 TEST_F(ReplicaSetTest, AfterARestartGoesOnFromWhatThereIs) {
   plane_.StartControllers();
-  plane_.Create(kWeb);
+  plane_.Create(kWebSet);
   plane_.Settle();
   plane_.StopControllers();
   plane_.MergePatch<ReplicaSet>("default", "web", "spec: {replicas: 4}");

@@ -7,14 +7,14 @@
 namespace flyball::controllers {
 namespace {
 
-constexpr char kReplicaFailure[] = "ReplicaFailure";
+constexpr char kSetReplicaFailure[] = "ReplicaFailure";
 
 void SetFailure(ReplicaSetStatus& status, int missing, const Status& manage, TimePoint now) {
-  const bool known = FindCondition(status.conditions, kReplicaFailure) != nullptr;
-  if (manage && known) RemoveCondition(status.conditions, kReplicaFailure);
+  const bool known = FindCondition(status.conditions, kSetReplicaFailure) != nullptr;
+  if (manage && known) RemoveCondition(status.conditions, kSetReplicaFailure);
   if (manage || known) return;
   ReplicaSetCondition failure;
-  failure.type = kReplicaFailure;
+  failure.type = kSetReplicaFailure;
   failure.status = "True";
   failure.reason = missing > 0 ? "FailedCreate" : "FailedDelete";
   failure.message = manage.error().message();

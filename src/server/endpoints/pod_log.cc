@@ -125,7 +125,7 @@ class PodLogEndpoint final : public Endpoint {
 
   const std::string certificate_, key_;
   Mutex mu_;
-  std::map<std::string, std::shared_ptr<net::Transport>> transports_ GUARDED_BY(mu_);
+  std::map<std::string, std::shared_ptr<net::Transport>> transports_ FLYBALL_GUARDED_BY(mu_);
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ User UserOf(const json::Value& spec) {
   return user;
 }
 
-AuthorizationAttributes AttributesOf(const json::Value& spec, const User& user) {
+AuthorizationAttributes ReviewedAttributes(const json::Value& spec, const User& user) {
   AuthorizationAttributes attributes;
   attributes.user = &user;
   if (const auto* resource = spec.Find("resourceAttributes"); resource && resource->is_object()) {
@@ -98,7 +98,7 @@ Result<json::Value> SubjectAccess(ServerState& state, const RequestScope& scope,
   const auto& spec = review["spec"];
   FLYBALL_TRY(CheckSpec(*scope.resource, spec, false));
   const User user = UserOf(spec);
-  return VerdictValue(state.authorizer.Authorize(AttributesOf(spec, user)));
+  return VerdictValue(state.authorizer.Authorize(ReviewedAttributes(spec, user)));
 }
 
 Result<json::Value> LocalSubjectAccess(ServerState& state, const RequestScope& scope,
@@ -115,7 +115,7 @@ Result<json::Value> LocalSubjectAccess(ServerState& state, const RequestScope& s
 
 Result<json::Value> SelfAccess(ServerState& state, const RequestScope& scope, const json::Value& review) {
   FLYBALL_TRY(CheckSpec(*scope.resource, review["spec"], true));
-  return VerdictValue(state.authorizer.Authorize(AttributesOf(review["spec"], scope.user)));
+  return VerdictValue(state.authorizer.Authorize(ReviewedAttributes(review["spec"], scope.user)));
 }
 
 Result<json::Value> SelfRules(ServerState& state, const RequestScope& scope, const json::Value& review) {
@@ -129,7 +129,7 @@ Result<json::Value> SelfRules(ServerState& state, const RequestScope& scope, con
   return json::Value(std::move(status));
 }
 
-json::Value UserValue(const User& user) {
+json::Value ReviewUser(const User& user) {
   json::Object out{{"username", user.name}};
   if (!user.uid.empty()) out.Set("uid", user.uid);
   out.Set("groups", json::Array(user.groups.begin(), user.groups.end()));
@@ -142,7 +142,7 @@ json::Value UserValue(const User& user) {
 }
 
 Result<json::Value> SelfReview(ServerState&, const RequestScope& scope, const json::Value&) {
-  return json::Value(json::Object{{"userInfo", UserValue(scope.user)}});
+  return json::Value(json::Object{{"userInfo", ReviewUser(scope.user)}});
 }
 
 Result<json::Value> TokenReview(ServerState& state, const RequestScope&, const json::Value& review) {
@@ -154,7 +154,7 @@ Result<json::Value> TokenReview(ServerState& state, const RequestScope&, const j
   const auto user = state.authenticator.AuthenticateToken(token, audiences);
   if (!user) return json::Value(json::Object{{"user", json::Object{}}, {"error", user.error().message()}});
   if (!*user) return json::Value(json::Object{{"user", json::Object{}}});
-  json::Object status{{"authenticated", true}, {"user", UserValue(**user)}};
+  json::Object status{{"authenticated", true}, {"user", ReviewUser(**user)}};
   if (!audiences.empty()) status.Set("audiences", json::Array(audiences.begin(), audiences.end()));
   return json::Value(std::move(status));
 }
