@@ -161,7 +161,7 @@ TEST(PodTest, Warnings) {
 
 TEST(PodTest, QosClasses) {
   const auto qos = [](const std::string& resources) {
-    return std::string(PodQosClass(Prepared("", "Pod", Pod(resources))["spec"]));
+    return std::string(PodQosClass(Prepared("", "Pod", PodJson(resources))["spec"]));
   };
   EXPECT_EQ(qos(""), "BestEffort");
   EXPECT_EQ(qos(R"("resources":{"requests":{"cpu":"1"}})"), "Burstable");
@@ -213,7 +213,7 @@ TEST(PodTest, GatedPodsMayBecomePickier) {
 TEST(PodTest, ResizeChangesComputeResourcesOnly) {
   const auto resize = [](const std::string& before, const std::string& after) {
     FieldErrors errors;
-    ValidatePodResize(Prepared("", "Pod", Pod(after)), Prepared("", "Pod", Pod(before)), errors);
+    ValidatePodResize(Prepared("", "Pod", PodJson(after)), Prepared("", "Pod", PodJson(before)), errors);
     return LinesOf(errors);
   };
   const std::string one = R"("resources":{"requests":{"cpu":"1"}})",
