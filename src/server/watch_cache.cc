@@ -33,6 +33,11 @@ Bytes Change::Encoded(ChangeType type) const {
   return slot = MakeBytes(std::move(text));
 }
 
+void Change::ForgetEncoded() const {
+  MutexLock lock(mu_);
+  for (Bytes& slot : encoded_) slot = nullptr;
+}
+
 bool ObjectFilter::Accepts(const StoredObject& object) const {
   if (!namespace_name.empty() && object.namespace_name() != namespace_name) return false;
   if (!name.empty() && object.name() != name) return false;
@@ -44,6 +49,7 @@ bool Subscriber::Take(std::vector<Item>& out, Closure wake) {
   out.clear();
   if (!queue_.empty() || closed_) {
     out.swap(queue_);
+    catching_up_ = queued_bytes_ = 0;
     return true;
   }
   wake_ = std::move(wake);
@@ -70,9 +76,10 @@ void Subscriber::Push(Item item) {
   {
     MutexLock lock(mu_);
     if (closed_) return;
-    if (queue_.size() >= kMaxQueued) {
+    if (item.change) queued_bytes_ += item.change->size();
+    if (queue_.size() >= catching_up_ + kMaxQueued || queued_bytes_ > kMaxQueuedBytes) {
       closed_ = true;
-      queue_.clear();
+      queue_ = {};
     } else {
       queue_.push_back(std::move(item));
     }
@@ -81,12 +88,24 @@ void Subscriber::Push(Item item) {
   if (wake) wake();
 }
 
-void Subscriber::Offer(const ChangePtr& change) {
+std::optional<Subscriber::Item> Subscriber::Select(const ChangePtr& change) const {
   const bool now = change->object && filter_.Accepts(*change->object);
   const bool before = change->previous && filter_.Accepts(*change->previous);
-  if (!now && !before) return;
+  if (!now && !before) return std::nullopt;
   const auto type = !before ? ChangeType::kAdded : now ? ChangeType::kModified : ChangeType::kDeleted;
-  Push({change, type, change->revision});
+  return Item{change, type, change->revision};
+}
+
+void Subscriber::Offer(const ChangePtr& change) {
+  if (auto item = Select(change)) Push(std::move(*item));
+}
+
+void Subscriber::CatchUp(const ChangePtr& change) {
+  auto item = Select(change);
+  if (!item) return;
+  MutexLock lock(mu_);
+  queue_.push_back(std::move(*item));
+  ++catching_up_;
 }
 
 void Subscriber::Bookmark(store::Revision revision) {
@@ -146,7 +165,7 @@ Result<Subscription> ResourceCache::SubscribeAfter(ObjectFilter filter, store::R
   // by version.
   const auto first = std::upper_bound(ring_.begin(), ring_.end(), after,
                                       [](store::Revision r, const ChangePtr& c) { return r < c->revision; });
-  for (auto it = first; it != ring_.end(); ++it) subscription.subscriber->Offer(*it);
+  for (auto it = first; it != ring_.end(); ++it) subscription.subscriber->CatchUp(*it);
   subscription.subscriber->set_dispatched(std::max(last_change_, after));
   subscribers_.push_back(subscription.subscriber);
   return subscription;
@@ -211,14 +230,21 @@ void ResourceCache::Apply(const store::Event& event) {
   }
   auto change = std::make_shared<const Change>(std::move(object), std::move(previous), event.kv.mod_revision);
   last_change_ = event.kv.mod_revision;
-  ring_.push_back(change);
-  if (ring_.size() > kRingSize) {
-    ring_start_ = ring_.front()->revision;
-    ring_.pop_front();
-  }
+  Remember(change);
   undispatched_.push_back(std::move(change));
   if (std::exchange(dispatch_scheduled_, true)) return;
   strand_->Post([self = shared_from_this()] { self->Dispatch(); });
+}
+
+void ResourceCache::Remember(const ChangePtr& change) {
+  ring_.push_back(change);
+  ring_bytes_ += change->size();
+  if (ring_.size() > kEncodedKept) ring_[ring_.size() - 1 - kEncodedKept]->ForgetEncoded();
+  while (ring_.size() > kRingSize || (ring_bytes_ > kRingBytes && ring_.size() > kRingAlways)) {
+    ring_start_ = ring_.front()->revision;
+    ring_bytes_ -= ring_.front()->size();
+    ring_.pop_front();
+  }
 }
 
 void ResourceCache::Dispatch() {

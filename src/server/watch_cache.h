@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,10 @@ class Change {
   // `{"type":"ADDED","object":{...}}\n`, encoded once a type and then shared. A deletion carries the last
   // object with the deletion's version. Thread-safe.
   Bytes Encoded(ChangeType type) const;
+  // Lets go of what Encoded keeps; it is made again if anybody still asks. Thread-safe.
+  void ForgetEncoded() const;
+  // The bytes that are in memory because of this change.
+  std::size_t size() const { return (object ? object : previous)->bytes()->size(); }
 
  private:
   mutable Mutex mu_;
@@ -66,9 +71,10 @@ class Subscriber {
     ChangeType type = ChangeType::kAdded;
     store::Revision revision = 0;
   };
-  // More than this many undelivered changes close the subscription: the client is too slow and must list
-  // again.
+  // More than this many undelivered changes, or changes of so many bytes, close the subscription: the client
+  // is too slow and must list again. What there was to catch up with at the start does not count.
   static constexpr std::size_t kMaxQueued = 10000;
+  static constexpr std::size_t kMaxQueuedBytes = 64u << 20;
 
   explicit Subscriber(ObjectFilter filter) : filter_(std::move(filter)) {}
 
@@ -81,6 +87,8 @@ class Subscriber {
 
   // For the cache: queues what the filter lets through.
   void Offer(const ChangePtr& change);
+  // The same for changes from before the subscription, which the ring bounds. Before it is shared.
+  void CatchUp(const ChangePtr& change);
   void Bookmark(store::Revision revision);
   // Changes up to here were offered when it subscribed; the dispatch leaves them out. Set before it is
   // shared.
@@ -88,6 +96,7 @@ class Subscriber {
   store::Revision dispatched() const { return dispatched_; }
 
  private:
+  std::optional<Item> Select(const ChangePtr& change) const;
   void Push(Item item);
 
   store::Revision dispatched_ = 0;
@@ -95,6 +104,8 @@ class Subscriber {
   const ObjectFilter filter_;
   mutable Mutex mu_;
   std::vector<Item> queue_ FLYBALL_GUARDED_BY(mu_);
+  std::size_t catching_up_ FLYBALL_GUARDED_BY(mu_) = 0;   // of the queue: from before the subscription
+  std::size_t queued_bytes_ FLYBALL_GUARDED_BY(mu_) = 0;  // of the queue without those
   Closure wake_ FLYBALL_GUARDED_BY(mu_);
   bool closed_ FLYBALL_GUARDED_BY(mu_) = false;
 };
@@ -144,10 +155,16 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   void CloseAll();
 
  private:
-  // How many changes are kept for watches that start in the past.
+  // How many changes are kept for watches that start in the past: so many, or so many bytes of them, but a
+  // few of any size.
   static constexpr std::size_t kRingSize = 16384;
+  static constexpr std::size_t kRingBytes = 32u << 20;
+  static constexpr std::size_t kRingAlways = 64;
+  // The newest of them keep their encoded form: watchers that lag a little still share it.
+  static constexpr std::size_t kEncodedKept = 256;
 
   ListSnapshot Snapshot(const ObjectFilter& filter) const FLYBALL_REQUIRES(mu_);
+  void Remember(const ChangePtr& change) FLYBALL_REQUIRES(mu_);
   void Dispatch();
   void DispatchBookmarks();
 
@@ -160,6 +177,7 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   mutable Mutex mu_;
   std::map<std::string, ObjectPtr, std::less<>> objects_ FLYBALL_GUARDED_BY(mu_);
   std::deque<ChangePtr> ring_ FLYBALL_GUARDED_BY(mu_);
+  std::size_t ring_bytes_ FLYBALL_GUARDED_BY(mu_) = 0;
   store::Revision ring_start_ FLYBALL_GUARDED_BY(mu_) = 0;  // changes after this one are all in the ring
   store::Revision last_change_ FLYBALL_GUARDED_BY(mu_) = 0;
   std::vector<ChangePtr> undispatched_ FLYBALL_GUARDED_BY(mu_);

@@ -85,8 +85,8 @@ Task<void> SendChanges(net::ResponseStream& stream, Presenter& presenter, Subscr
       if (!item.change && !bookmarks) continue;
       if (!stream.Write(item.change ? presenter.Event(item) : presenter.Bookmark(item.revision, false)))
         co_return;
+      co_await Drain(stream);
     }
-    co_await Drain(stream);
   }
 }
 
