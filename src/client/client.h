@@ -81,7 +81,7 @@ struct ObjectList {
   std::vector<T> items;
 };
 
-// Told of every successful write of a Client that has one: how a controller knows what it wrote. Thread-safe.
+// Told of every write of a Client that has one: how a controller knows what it wrote. Thread-safe.
 class WriteObserver {
  public:
   virtual ~WriteObserver() = default;
@@ -89,7 +89,12 @@ class WriteObserver {
   // it had, or "".
   virtual void OnWrite(const KindRef& kind, std::string_view ns, std::string_view name,
                        std::string_view resource_version, bool deleted) = 0;
+  // The answer was lost, or was none to rely on: the write may have been done or not. `name` is "" for a
+  // create by generateName.
+  virtual void OnUnknown(const KindRef& kind, std::string_view ns, std::string_view name) = 0;
 };
+
+struct WriteRequest;  // private to DynamicClient
 
 // One kind, as JSON. The base of the typed calls. Thread-safe; a small value.
 class DynamicClient {
@@ -137,8 +142,8 @@ class DynamicClient {
   RestClient& rest() const { return *rest_; }
 
  private:
-  void Start(RestRequest request, bool deletes, Done done) const;
-  Result<json::Value> Do(RestRequest request, bool deletes) const;
+  void Start(WriteRequest write, Done done) const;
+  Result<json::Value> Do(WriteRequest write) const;
   Result<json::Value> Read(RestRequest request) const;
 
   std::shared_ptr<RestClient> rest_;

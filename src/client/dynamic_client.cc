@@ -4,6 +4,14 @@
 #include "json/json.h"
 
 namespace flyball {
+
+// A request that changes something, and what it is about. No name: a create by generateName.
+struct WriteRequest {
+  std::string ns, name;
+  bool deletes = false;
+  RestRequest request{};
+};
+
 namespace {
 
 std::string_view MetaField(const json::Value& object, std::string_view field) {
@@ -50,44 +58,48 @@ std::string DeleteBody(const DeleteParams& params) {
   return json::Write(body);
 }
 
-RestRequest CreateRequest(const KindRef& kind, json::Value object, const WriteParams& params) {
+WriteRequest CreateRequest(const KindRef& kind, json::Value object, const WriteParams& params) {
   SetTypeMeta(object, kind);
-  RestRequest request;
+  WriteRequest write{std::string(MetaField(object, "namespace")), std::string(MetaField(object, "name"))};
+  RestRequest& request = write.request;
   request.verb = "POST";
   request.path = kind.Path(MetaField(object, "namespace"));
   AddWriteQuery(request, params);
   request.body = json::Write(object);
-  return request;
+  return write;
 }
 
-RestRequest UpdateRequest(const KindRef& kind, json::Value object, const WriteParams& params) {
+WriteRequest UpdateRequest(const KindRef& kind, json::Value object, const WriteParams& params) {
   SetTypeMeta(object, kind);
-  RestRequest request;
+  WriteRequest write{std::string(MetaField(object, "namespace")), std::string(MetaField(object, "name"))};
+  RestRequest& request = write.request;
   request.verb = "PUT";
   request.path = kind.Path(MetaField(object, "namespace"), MetaField(object, "name"), params.subresource);
   AddWriteQuery(request, params);
   request.body = json::Write(object);
-  return request;
+  return write;
 }
 
-RestRequest PatchRequest(const KindRef& kind, std::string_view ns, std::string_view name, PatchType type,
-                         const json::Value& patch, const PatchParams& params) {
-  RestRequest request;
+WriteRequest PatchRequest(const KindRef& kind, std::string_view ns, std::string_view name, PatchType type,
+                          const json::Value& patch, const PatchParams& params) {
+  WriteRequest write{std::string(ns), std::string(name)};
+  RestRequest& request = write.request;
   request.verb = "PATCH";
   request.path = kind.Path(ns, name, params.subresource);
   request.content_type = ContentTypeOf(type);
   AddWriteQuery(request, params);
   request.body = json::Write(patch);
-  return request;
+  return write;
 }
 
-RestRequest DeleteRequest(const KindRef& kind, std::string_view ns, std::string_view name,
-                          const DeleteParams& params) {
-  RestRequest request;
+WriteRequest DeleteRequest(const KindRef& kind, std::string_view ns, std::string_view name,
+                           const DeleteParams& params) {
+  WriteRequest write{std::string(ns), std::string(name), true};
+  RestRequest& request = write.request;
   request.verb = "DELETE";
   request.path = kind.Path(ns, name);
   request.body = DeleteBody(params);
-  return request;
+  return write;
 }
 
 Status MissingName(const KindRef& kind) {
@@ -109,6 +121,12 @@ void Report(const std::shared_ptr<WriteObserver>& observer, const KindRef& kind,
                     MetaField(answer, "resourceVersion"), deleted && !IsStillThere(answer));
 }
 
+// Whether a write that failed so may have been done all the same.
+bool IsUnknown(const Error& error) {
+  return error.Is(Reason::kConnection) || error.Is(Reason::kTimeout) || error.Is(Reason::kCancelled) ||
+         error.code() >= 500;
+}
+
 RestRequest WatchRequest(const KindRef& kind, std::string_view ns, const WatchParams& params) {
   RestRequest request;
   request.path = kind.Path(ns);
@@ -128,10 +146,13 @@ RestRequest WatchRequest(const KindRef& kind, std::string_view ns, const WatchPa
 
 }  // namespace
 
-Result<json::Value> DynamicClient::Do(RestRequest request, bool deletes) const {
-  request.cancelled = cancelled_;
-  auto answer = rest_->DoJson(std::move(request));
-  if (answer) Report(observer_, kind_, *answer, deletes);
+Result<json::Value> DynamicClient::Do(WriteRequest write) const {
+  write.request.cancelled = cancelled_;
+  auto answer = rest_->DoJson(std::move(write.request));
+  if (answer)
+    Report(observer_, kind_, *answer, write.deletes);
+  else if (observer_ && IsUnknown(answer.error()))
+    observer_->OnUnknown(kind_, write.ns, write.name);
   return answer;
 }
 
@@ -140,13 +161,17 @@ Result<json::Value> DynamicClient::Read(RestRequest request) const {
   return rest_->DoJson(std::move(request));
 }
 
-void DynamicClient::Start(RestRequest request, bool deletes, Done done) const {
+void DynamicClient::Start(WriteRequest write, Done done) const {
+  RestRequest request = std::move(write.request);
   request.cancelled = cancelled_;
-  rest_->Start(std::move(request), [observer = observer_, kind = kind_, deletes,
+  rest_->Start(std::move(request), [observer = observer_, kind = kind_, ns = std::move(write.ns),
+                                    name = std::move(write.name), deletes = write.deletes,
                                     done = std::move(done)](Result<RestResponse> response) mutable {
-    if (!response) return done(Unexpected(response.error()));
-    auto answer = json::Parse(response->body);
-    if (answer) Report(observer, kind, *answer, deletes);
+    auto answer = response ? json::Parse(response->body) : Result<json::Value>(Unexpected(response.error()));
+    if (answer)
+      Report(observer, kind, *answer, deletes);
+    else if (observer && IsUnknown(answer.error()))
+      observer->OnUnknown(kind, ns, name);
     done(std::move(answer));
   });
 }
@@ -177,7 +202,7 @@ Result<ObjectList<json::Value>> DynamicClient::List(std::string_view ns, const L
 }
 
 Result<json::Value> DynamicClient::Create(json::Value object, const WriteParams& params) const {
-  return Do(CreateRequest(kind_, std::move(object), params), false);
+  return Do(CreateRequest(kind_, std::move(object), params));
 }
 
 Result<json::Value> DynamicClient::CreateSubresource(std::string_view ns, std::string_view name,
@@ -191,22 +216,23 @@ Result<json::Value> DynamicClient::CreateSubresource(std::string_view ns, std::s
 
 Result<json::Value> DynamicClient::Update(json::Value object, const WriteParams& params) const {
   if (MetaField(object, "name").empty()) return Unexpected(MissingName(kind_).error());
-  return Do(UpdateRequest(kind_, std::move(object), params), false);
+  return Do(UpdateRequest(kind_, std::move(object), params));
 }
 
 Result<json::Value> DynamicClient::Patch(std::string_view ns, std::string_view name, PatchType type,
                                          const json::Value& patch, const PatchParams& params) const {
   if (name.empty()) return Unexpected(MissingName(kind_).error());
-  return Do(PatchRequest(kind_, ns, name, type, patch, params), false);
+  return Do(PatchRequest(kind_, ns, name, type, patch, params));
 }
 
 Result<json::Value> DynamicClient::Apply(json::Value object, const ApplyParams& params) const {
   SetTypeMeta(object, kind_);
   const std::string_view name = MetaField(object, "name");
   if (name.empty()) return Unexpected(MissingName(kind_).error());
-  RestRequest request;
+  WriteRequest write{std::string(MetaField(object, "namespace")), std::string(name)};
+  RestRequest& request = write.request;
   request.verb = "PATCH";
-  request.path = kind_.Path(MetaField(object, "namespace"), name, params.subresource);
+  request.path = kind_.Path(write.ns, write.name, params.subresource);
   // JSON is YAML, and every server takes this type.
   request.content_type = "application/apply-patch+yaml";
   AddWriteQuery(request, params);
@@ -214,13 +240,13 @@ Result<json::Value> DynamicClient::Apply(json::Value object, const ApplyParams& 
   if (json::Value* meta = object.Find("metadata"); meta && meta->is_object())
     meta->as_object().Erase("managedFields");
   request.body = json::Write(object);
-  return Do(std::move(request), false);
+  return Do(std::move(write));
 }
 
 Result<json::Value> DynamicClient::Delete(std::string_view ns, std::string_view name,
                                           const DeleteParams& params) const {
   if (name.empty()) return Unexpected(MissingName(kind_).error());
-  return Do(DeleteRequest(kind_, ns, name, params), true);
+  return Do(DeleteRequest(kind_, ns, name, params));
 }
 
 Status DynamicClient::DeleteCollection(std::string_view ns, const DeleteParams& params,
@@ -245,21 +271,21 @@ std::unique_ptr<WatchReader> DynamicClient::Watch(std::string_view ns, const Wat
 }
 
 void DynamicClient::CreateAsync(json::Value object, const WriteParams& params, Done done) const {
-  Start(CreateRequest(kind_, std::move(object), params), false, std::move(done));
+  Start(CreateRequest(kind_, std::move(object), params), std::move(done));
 }
 
 void DynamicClient::UpdateAsync(json::Value object, const WriteParams& params, Done done) const {
-  Start(UpdateRequest(kind_, std::move(object), params), false, std::move(done));
+  Start(UpdateRequest(kind_, std::move(object), params), std::move(done));
 }
 
 void DynamicClient::PatchAsync(std::string_view ns, std::string_view name, PatchType type,
                                const json::Value& patch, const PatchParams& params, Done done) const {
-  Start(PatchRequest(kind_, ns, name, type, patch, params), false, std::move(done));
+  Start(PatchRequest(kind_, ns, name, type, patch, params), std::move(done));
 }
 
 void DynamicClient::DeleteAsync(std::string_view ns, std::string_view name, const DeleteParams& params,
                                 Done done) const {
-  Start(DeleteRequest(kind_, ns, name, params), true, std::move(done));
+  Start(DeleteRequest(kind_, ns, name, params), std::move(done));
 }
 
 void DynamicClient::GetAsync(std::string_view ns, std::string_view name, Done done) const {

@@ -68,7 +68,7 @@ Controller::Controller(Client client, InformerFactory& informers, ControllerOpti
       reconciler_(std::move(reconciler)),
       recorder_(client_, options_.name),
       queue_(client_.runtime().executor, QueueOptions(client_, options_)),
-      writes_(std::make_shared<WriteTracker>(informers, client_.runtime())),
+      writes_(std::make_shared<WriteTracker>(client_, informers)),
       counters_(std::make_unique<Counters>(client_.runtime().metrics, options_.name)) {}
 
 Controller::~Controller() = default;

@@ -264,6 +264,11 @@ bool InformerCore::HasReached(std::string_view resource_version) const {
   return VersionAtLeast(state_->observed, resource_version);
 }
 
+std::string InformerCore::VersionOf(std::string_view ns, std::string_view name) const {
+  const ObjectPtr object = state_->store->Get(ns, name);
+  return object ? std::string(state_->type.meta(object.get()).resource_version) : std::string();
+}
+
 void InformerCore::WhenReached(std::string_view resource_version, Closure fn) {
   {
     MutexLock lock(state_->mu);

@@ -78,6 +78,8 @@ class InformerCore : public std::enable_shared_from_this<InformerCore> {
   // Calls fn (on the executor) once the store reflects `resource_version` or anything newer.
   void WhenReached(std::string_view resource_version, Closure fn);
   bool HasReached(std::string_view resource_version) const;
+  // The resource version of a stored object; "" if it is not there.
+  std::string VersionOf(std::string_view ns, std::string_view name) const;
 
   const std::shared_ptr<ObjectStore>& store() const;
   const KindRef& kind() const;

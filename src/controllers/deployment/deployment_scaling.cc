@@ -35,6 +35,11 @@ int Proportion(const ReplicaSet& rs, const Deployment& deployment, int to_add, i
   return to_add > 0 ? std::min(fraction, left) : std::max(fraction, left);
 }
 
+// No ReplicaSet has pods to get rid of: otherwise there would be too many if another grew now.
+bool IsAtRest(const ReplicaSets& sets) {
+  return IsObserved(sets) && PodsWhileScaling(sets) <= SpecReplicas(sets);
+}
+
 // Largest first; of equal ones the newer first when growing, the older first when shrinking.
 void SortBySize(ReplicaSets& sets, bool newer_first) {
   SortByAge(sets);
@@ -64,6 +69,7 @@ Result<bool> DeploymentSync::ScaleTo(ReplicaSet& rs, int replicas) {
 
 Status DeploymentSync::ScaleProportionally(const Rollout& rollout) {
   if (const ReplicaSetPtr only = ActiveOrLatest(rollout)) {
+    if (DesiredReplicas(deployment_) > SpecReplicas(*only) && !IsAtRest(rollout.all())) return {};
     FLYBALL_TRY(ScaleTo(*only, DesiredReplicas(deployment_)));
     return {};
   }
@@ -71,15 +77,17 @@ Status DeploymentSync::ScaleProportionally(const Rollout& rollout) {
     for (const ReplicaSetPtr& rs : Active(rollout.old)) FLYBALL_TRY(ScaleTo(*rs, 0));
     return {};
   }
-  if (IsRollingUpdate(deployment_)) return Spread(Active(rollout.all()));
+  if (IsRollingUpdate(deployment_)) return Spread(rollout);
   return {};
 }
 
-Status DeploymentSync::Spread(ReplicaSets active) {
+Status DeploymentSync::Spread(const Rollout& rollout) {
+  ReplicaSets active = Active(rollout.all());
   if (active.empty()) return {};
   const int desired = DesiredReplicas(deployment_);
   const int allowed = desired > 0 ? desired + LimitsOf(deployment_).max_surge : 0;
   const int to_add = allowed - SpecReplicas(active);
+  if (to_add > 0 && !IsAtRest(rollout.all())) return {};
   SortBySize(active, to_add > 0);
   std::vector<int> sizes;
   int added = 0;
@@ -130,7 +138,7 @@ Result<int> DeploymentSync::DropUnhealthy(ReplicaSets& old, int at_most) {
 
 Result<bool> DeploymentSync::DropAvailable(const Rollout& rollout, ReplicaSets& old) {
   const int fewest = DesiredReplicas(deployment_) - LimitsOf(deployment_).max_unavailable;
-  int surplus = AvailableReplicas(rollout.all()) - fewest;
+  int surplus = AvailableWhenScaled(rollout.all()) - fewest;
   bool scaled = false;
   for (const ReplicaSetPtr& rs : old) {
     const int part = std::min(surplus, SpecReplicas(*rs));

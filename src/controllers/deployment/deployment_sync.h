@@ -32,7 +32,7 @@ class DeploymentSync {
   bool IsScalingEvent(const Rollout& rollout) const;
   Result<Action> ScaleOnly();
   Status ScaleProportionally(const Rollout& rollout);
-  Status Spread(ReplicaSets active);
+  Status Spread(const Rollout& rollout);
 
   Result<Action> RollOver();
   Result<Action> Recreate();

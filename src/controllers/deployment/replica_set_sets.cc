@@ -44,6 +44,19 @@ int AvailableReplicas(const ReplicaSets& sets) {
   return Sum(sets, [](const ReplicaSet& rs) { return rs.status.available_replicas; });
 }
 
+int AvailableWhenScaled(const ReplicaSets& sets) {
+  return Sum(sets,
+             [](const ReplicaSet& rs) { return std::min(SpecReplicas(rs), rs.status.available_replicas); });
+}
+int PodsWhileScaling(const ReplicaSets& sets) {
+  return Sum(sets, [](const ReplicaSet& rs) { return std::max(SpecReplicas(rs), rs.status.replicas); });
+}
+bool IsObserved(const ReplicaSets& sets) {
+  return std::all_of(sets.begin(), sets.end(), [](const ReplicaSetPtr& rs) {
+    return !rs || rs->status.observed_generation >= rs->metadata.generation;
+  });
+}
+
 ReplicaSets Active(const ReplicaSets& sets) {
   ReplicaSets active;
   for (const ReplicaSetPtr& rs : sets)
@@ -108,8 +121,8 @@ int NewReplicas(const Deployment& deployment, const ReplicaSets& all, const Repl
   const int desired = DesiredReplicas(deployment);
   if (!IsRollingUpdate(deployment)) return desired;
   const int most = desired + LimitsOf(deployment).max_surge;
-  const int room = most - SpecReplicas(all);
-  if (room <= 0) return SpecReplicas(latest);
+  const int room = most - PodsWhileScaling(all);
+  if (room <= 0 || !IsObserved(all)) return SpecReplicas(latest);
   return SpecReplicas(latest) + std::min(room, desired - SpecReplicas(latest));
 }
 

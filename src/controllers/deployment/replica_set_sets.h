@@ -27,6 +27,13 @@ int SpecReplicas(const ReplicaSets& sets);
 int StatusReplicas(const ReplicaSets& sets);
 int ReadyReplicas(const ReplicaSets& sets);
 int AvailableReplicas(const ReplicaSets& sets);
+// Those that are left of the available ones when each set has come down to its size: its status may be of the
+// time before.
+int AvailableWhenScaled(const ReplicaSets& sets);
+// At most so many pods exist while each set is on its way to its size.
+int PodsWhileScaling(const ReplicaSets& sets);
+// Each status is of the size that was asked for last.
+bool IsObserved(const ReplicaSets& sets);
 // Those that should have pods.
 ReplicaSets Active(const ReplicaSets& sets);
 // Oldest first; by name among those of one second.
@@ -50,7 +57,8 @@ RolloutLimits LimitsOf(const Deployment& deployment);
 bool IsRollingUpdate(const Deployment& deployment);
 int DesiredReplicas(const Deployment& deployment);
 
-// How many pods the latest ReplicaSet may have now, given all the others.
+// How many pods the latest ReplicaSet may have now, given all the others. Pods that a set still has to get
+// rid of count: there are never more than the surge allows, not even for a moment.
 int NewReplicas(const Deployment& deployment, const ReplicaSets& all, const ReplicaSet& latest);
 
 }  // namespace flyball::controllers

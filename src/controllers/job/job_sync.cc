@@ -6,7 +6,6 @@
 #include "controller/controller_ref.h"
 #include "controllers/objects/label_match.h"
 #include "controllers/objects/owner_index.h"
-#include "controllers/objects/write_status.h"
 #include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {
@@ -244,7 +243,8 @@ void JobSync::Finish() {
 
 Status JobSync::WriteStatusIfChanged() {
   if (job_.status == written_) return {};
-  FLYBALL_ASSIGN(Job updated, WriteStatus(ctx_.client(), job_));
+  // Never over a newer one: its counts say which pods were counted, and those would be counted again.
+  FLYBALL_ASSIGN(Job updated, ctx_.client().UpdateStatus(job_));
   written_ = job_.status;
   job_.metadata = std::move(updated.metadata);
   return {};

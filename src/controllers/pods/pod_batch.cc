@@ -57,9 +57,8 @@ BatchResult DeletePods(const PodBatch& batch, const std::vector<std::shared_ptr<
         [&, done = std::move(done)](Result<json::Value> answer) mutable {
           Status status = RecordDeletion(batch, pod, answer);
           if (!status && failed) failed(pod);
-          // Gone, or replaced by another of the same name: what was asked for has happened.
-          if (!status && (status.error().Is(Reason::kNotFound) || status.error().Is(Reason::kConflict)))
-            status = {};
+          // Gone: what was asked for has happened. A conflict says nothing of the kind.
+          if (!status && status.error().Is(Reason::kNotFound)) status = {};
           done(status);
         });
   });

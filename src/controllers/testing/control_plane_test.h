@@ -30,7 +30,7 @@ class ControlPlane {
     auto made = server::ApiServer::Make(options, *store, executor, executor.random(), metrics);
     if (!made) ADD_FAILURE() << made.error().ToString();
     server = std::move(*made);
-    std::shared_ptr<net::Transport> transport = server->InProcess(
+    transport = server->InProcess(
         {.name = "test", .uid = "", .groups = {"system:masters", "system:authenticated"}, .extra = {}});
     rest = std::make_shared<RestClient>(transport, runtime);
     client = std::make_unique<Client>(rest);
@@ -41,8 +41,10 @@ class ControlPlane {
     executor.RunFor(1min);
   }
 
-  void StartControllers(ControllersOptions options = {}) {
-    manager = std::make_unique<Manager>(*client);
+  void StartControllers(ControllersOptions options = {}) { StartControllers(*client, options); }
+  // Over another way to the server.
+  void StartControllers(const Client& way, ControllersOptions options) {
+    manager = std::make_unique<Manager>(way);
     const Status added = AddControllers(*manager, options);
     ASSERT_TRUE(added) << added.error().ToString();
     ASSERT_TRUE(manager->Start());
@@ -162,6 +164,7 @@ class ControlPlane {
   std::unique_ptr<store::Store> store;
   std::unique_ptr<server::ApiServer> server;
   Runtime runtime;
+  std::shared_ptr<net::Transport> transport;
   std::shared_ptr<RestClient> rest;
   std::unique_ptr<Client> client;
   std::unique_ptr<Manager> manager;
