@@ -52,15 +52,14 @@ BatchResult DeletePods(const PodBatch& batch, const std::vector<std::shared_ptr<
     const Pod& pod = *pods[static_cast<std::size_t>(i)];
     DeleteParams params;
     params.uid = pod.metadata.uid;
-    client.DeleteAsync(
-        pod.metadata.namespace_, pod.metadata.name, params,
-        [&, done = std::move(done)](Result<json::Value> answer) mutable {
-          Status status = RecordDeletion(batch, pod, answer);
-          if (!status && failed) failed(pod);
-          // Gone: what was asked for has happened. A conflict says nothing of the kind.
-          if (!status && status.error().Is(Reason::kNotFound)) status = {};
-          done(status);
-        });
+    client.DeleteAsync(pod.metadata.namespace_, pod.metadata.name, params,
+                       [&, done = std::move(done)](Result<json::Value> answer) mutable {
+                         Status status = RecordDeletion(batch, pod, answer);
+                         if (!status && failed) failed(pod);
+                         // Gone: what was asked for has happened. A conflict says nothing of the kind.
+                         if (!status && status.error().Is(Reason::kNotFound)) status = {};
+                         done(status);
+                       });
   });
 }
 
