@@ -1,128 +1,63 @@
-"""Drives `flyball apiserver` with the real kubectl: what people type first, and what it prints."""
+"""Drives `flyball apiserver` + `flyball controllers` with the real kubectl, topic by topic (tests/kubectl/), and compares what it
+prints. Every topic has a namespace of its own; every difference is shown, not only the first.
+
+    kubectl_test.py build/flyball [topic ...]
+"""
+import importlib
 import json
+import os
 import sys
+import tempfile
 
-from program import Kubectl, Program
+from program import Kubectl, Program, skip, wait_until
 
-CONFIG_MAP = '''
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: c, namespace: t}
-data: {a: "1", b: "1"}
-'''
-NETWORK = '''
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: networks.sample.k8s.io
-  annotations: {api-approved.kubernetes.io: "unapproved, a sample"}
-spec:
-  group: sample.k8s.io
-  scope: Namespaced
-  names: {plural: networks, singular: network, kind: Network, shortNames: [net]}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            required: [cidr]
-            properties:
-              cidr: {type: string, pattern: '^[0-9./]+$'}
-              gateway: {type: string}
-    additionalPrinterColumns:
-    - {name: CIDR, type: string, jsonPath: .spec.cidr}
-'''
-NET1 = '''
-apiVersion: sample.k8s.io/v1
-kind: Network
-metadata: {name: n1, namespace: t}
-spec: {cidr: 192.168.0.0/16, gateway: 192.168.0.1}
-'''
+TOPICS = ['discovery', 'creating', 'applying', 'reading', 'changing', 'access', 'custom']
+OLDEST = 27
 
 
-def expect(got, want):
-    assert want in got, 'want %r in:\n%s' % (want, got)
+def too_old(kubectl):
+    version = json.loads(kubectl('version', '--client', '-o', 'json'))['clientVersion']
+    return int(version['minor'].rstrip('+')) < OLDEST
 
 
-def basics(kubectl):
-    expect(kubectl('version'), 'Server Version: v1.34')
-    expect(kubectl('api-resources'), 'deployments                         deploy       apps/v1')
-    expect(kubectl('api-versions'), 'apps/v1')
-    expect(kubectl('explain', 'deployment.spec.replicas'), 'FIELD: replicas <integer>')
-    expect(kubectl('auth', 'whoami'), 'kubernetes-admin')
-    expect(kubectl('auth', 'can-i', 'delete', 'nodes'), 'yes')
-    assert kubectl('create', 'namespace', 't') == 'namespace/t created'
-    assert kubectl('create', 'configmap', 'm', '-n', 't', '--from-literal=k=v') == 'configmap/m created'
-    assert kubectl('get', 'cm', 'm', '-n', 't', '-o', 'jsonpath={.data.k}') == 'v'
-    assert kubectl('get', 'cm', '-n', 't', '-o', 'name') == 'configmap/m'
-    assert kubectl('get', 'ns', 't', '-o', 'custom-columns=N:.metadata.name', '--no-headers') == 't'
-    missing = kubectl.run('get', 'cm', 'none', '-n', 't', check=False)
-    assert missing.returncode == 1 and missing.stderr == 'Error from server (NotFound): configmaps "none" not found\n'
-
-
-def declaring(kubectl):
-    assert kubectl('apply', '-f', '-', stdin=CONFIG_MAP) == 'configmap/c created'
-    assert kubectl('apply', '-f', '-', stdin=CONFIG_MAP) == 'configmap/c unchanged'
-    changed = CONFIG_MAP.replace('a: "1", b: "1"', 'a: "2"')
-    diff = kubectl.run('diff', '-f', '-', stdin=changed, check=False)
-    assert diff.returncode == 1 and '-  b: "1"' in diff.stdout, diff.stdout + diff.stderr
-    assert kubectl('apply', '-f', '-', stdin=changed) == 'configmap/c configured'
-    assert json.loads(kubectl('get', 'cm', 'c', '-n', 't', '-o', 'json'))['data'] == {'a': '2'}
-    assert kubectl('apply', '--server-side', '-f', '-', stdin=changed) == 'configmap/c serverside-applied'
-    conflict = kubectl.run('apply', '--server-side', '--field-manager=other', '-f', '-', check=False,
-                           stdin=changed.replace('"2"', '"3"'))
-    expect(conflict.stderr, 'conflict with "kubectl": .data.a')
-    for kind, patch in (('merge', '{"data":{"p":"1"}}'), ('strategic', '{"data":{"q":"1"}}'),
-                        ('json', '[{"op":"add","path":"/data/r","value":"1"}]')):
-        assert kubectl('patch', 'cm', 'c', '-n', 't', '--type', kind, '-p', patch) == 'configmap/c patched'
-    assert kubectl('label', 'cm', 'c', '-n', 't', 'l=1') == 'configmap/c labeled'
-    assert kubectl('annotate', 'cm', 'c', '-n', 't', 'x=1') == 'configmap/c annotated'
-    assert kubectl('get', 'cm', '-n', 't', '-l', 'l=1', '-o', 'name') == 'configmap/c'
-    bad = kubectl.run('apply', '-f', '-', check=False, stdin=CONFIG_MAP.replace('\ndata:', '\ndta:'))
-    expect(bad.stderr, 'strict decoding error: unknown field "dta"')
-
-
-def two_writers(kubectl):
-    """A stale version is refused; reading again and retrying wins."""
-    stale = json.loads(kubectl('get', 'cm', 'm', '-n', 't', '-o', 'json'))
-    kubectl('patch', 'cm', 'm', '-n', 't', '-p', '{"data":{"first":"1"}}')
-    stale['data']['second'] = '1'
-    refused = kubectl.run('replace', '-f', '-', stdin=json.dumps(stale), check=False)
-    expect(refused.stderr, 'Operation cannot be fulfilled on configmaps "m": the object has been modified')
-    fresh = json.loads(kubectl('get', 'cm', 'm', '-n', 't', '-o', 'json'))
-    fresh['data']['second'] = '1'
-    assert kubectl('replace', '-f', '-', stdin=json.dumps(fresh)) == 'configmap/m replaced'
-    assert json.loads(kubectl('get', 'cm', 'm', '-n', 't', '-o', 'json'))['data'] == {'k': 'v', 'first': '1', 'second': '1'}
-
-
-def custom(kubectl):
-    assert kubectl('apply', '-f', '-', stdin=NETWORK) == 'customresourcedefinition.apiextensions.k8s.io/networks.sample.k8s.io created'
-    kubectl('wait', '--for=condition=Established', 'crd/networks.sample.k8s.io', '--timeout=30s')
-    assert kubectl('apply', '-f', '-', stdin=NET1) == 'network.sample.k8s.io/n1 created'
-    expect(kubectl('get', 'net', '-n', 't'), '192.168.0.0/16')
-    bad = kubectl.run('apply', '-f', '-', stdin=NET1.replace('192.168.0.0/16', 'nonsense!'), check=False)
-    expect(bad.stderr, 'spec.cidr in body should match')
-    assert kubectl('delete', 'crd', 'networks.sample.k8s.io') == 'customresourcedefinition.apiextensions.k8s.io "networks.sample.k8s.io" deleted'
+def play(topic, kubectl, folder):
+    """Runs the parts of a topic in order; they build on each other."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'kubectl'))
+    session_type = importlib.import_module('session').Session
+    module = importlib.import_module(topic)
+    own = os.path.join(folder, topic)
+    os.mkdir(own)
+    kubectl('create', 'namespace', topic)
+    wait_until('the namespace is furnished', lambda: kubectl.run('get', 'sa/default', 'cm/kube-root-ca.crt', '-n', topic, check=False).returncode == 0)
+    session = session_type(kubectl, topic, own)
+    for part in module.PARTS:
+        before = len(session.failures)
+        part(session)
+        print('%s %s.%s' % ('ok  ' if len(session.failures) == before else 'FAIL', topic, part.__name__), flush=True)
+        for failure in session.failures[before:]:
+            print('    ' + failure.replace('\n', '\n    '))
+    return session
 
 
 def main():
-    import tempfile
     folder = tempfile.mkdtemp(prefix='flyball-test-')
-    program = Program(sys.argv[1], 'apiserver', '--data-dir', folder, '--secure-port', '0', data_dir=folder)
+    programs = [Program(sys.argv[1], 'apiserver', '--data-dir', folder, '--secure-port', '0', data_dir=folder)]
+    kubeconfig = programs[0].kubeconfig
     try:
-        kubectl = Kubectl(program.kubeconfig)
-        for part in (basics, declaring, two_writers, custom):
-            part(kubectl)
-            print('ok   ' + part.__name__)
-        program.stop()
+        kubectl = Kubectl(kubeconfig)
+        if too_old(kubectl):
+            skip('kubectl is older than 1.%d: it prints other words' % OLDEST)
+        programs.append(Program(sys.argv[1], 'controllers', '--kubeconfig', kubeconfig, ready='running'))
+        sessions = [play(topic, kubectl, folder) for topic in sys.argv[2:] or TOPICS]
+        for program in reversed(programs):
+            program.stop()
     finally:
-        program.kill()
-        program.remove()
+        for program in programs:
+            program.kill()
+            program.remove()
+    failed = sum(len(s.failures) for s in sessions)
+    print('%d commands, %d differences' % (sum(s.commands for s in sessions), failed))
+    return 1 if failed else 0
 
 
-main()
+sys.exit(main())

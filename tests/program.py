@@ -92,8 +92,13 @@ class Kubectl:
             skip('there is no kubectl')
         self.command = [*command, '--kubeconfig', kubeconfig]
 
-    def run(self, *arguments, stdin=None, check=True, timeout=60):
-        result = subprocess.run([*self.command, *arguments], input=stdin, capture_output=True, text=True, timeout=timeout)
+    @staticmethod
+    def environment():
+        return {**os.environ, 'COLUMNS': '200'}
+
+    def run(self, *arguments, stdin=None, check=True, timeout=60, env=None, cwd=None):
+        result = subprocess.run([*self.command, *arguments], input=stdin, capture_output=True, text=True, timeout=timeout, cwd=cwd,
+                                env={**self.environment(), **(env or {})})
         if check and result.returncode != 0:
             raise AssertionError('%s: %s%s' % (' '.join(arguments), result.stdout, result.stderr))
         return result

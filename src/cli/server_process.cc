@@ -44,6 +44,7 @@ Status ServerProcess::Open(ServerProcessOptions options) {
       UrlHost(options.serving.bind_address) + ":" + std::to_string(options.serving.port);
   FLYBALL_ASSIGN(api_, server::ApiServer::Make(options.api, *store_, *executor_, Random::System(), metrics_));
   FLYBALL_ASSIGN(http_, server::Serve(options.serving, pki_, api_->handler()));
+  FLYBALL_TRY(api_->Advertise(UrlHost(options.serving.bind_address), http_->port()));
   url_ = "https://" + UrlHost(options.serving.bind_address) + ":" + std::to_string(http_->port());
   kubeconfig_path_ =
       options.serving.kubeconfig_out.empty() ? dir + "/kubeconfig" : options.serving.kubeconfig_out;

@@ -10,6 +10,7 @@
 #include "server/documents.h"
 #include "server/flow_control.h"
 #include "server/in_process_transport.h"
+#include "server/kubernetes_service.h"
 #include "server/rbac.h"
 #include "server/request_handler.h"
 #include "server/server_state.h"
@@ -81,6 +82,7 @@ struct ApiServer::Parts {
   std::unique_ptr<RequestHandler> handler;
   std::unique_ptr<CustomResources> custom;
   std::shared_ptr<Strand> strand;  // the server's own timers
+  std::string service_range;
   std::atomic<bool> stopped{false};
 
   Status Assemble(const ApiServerOptions& options);
@@ -88,6 +90,7 @@ struct ApiServer::Parts {
 };
 
 Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
+  service_range = options.service_cluster_ip_range;
   cache = std::make_unique<WatchCache>(store, executor);
   FLYBALL_ASSIGN(catalog, Catalog::Make(*cache));
   FLYBALL_ASSIGN(tokens, ServiceAccountTokens::Make(options, *catalog, executor.clock()));
@@ -144,6 +147,12 @@ Result<std::unique_ptr<ApiServer>> ApiServer::Make(const ApiServerOptions& optio
   auto parts = std::make_unique<Parts>(store, executor, random, metrics);
   FLYBALL_TRY(parts->Assemble(options));
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(parts)));
+}
+
+Status ApiServer::Advertise(const std::string& host, int port) {
+  FLYBALL_ASSIGN(json::Value service, KubernetesService(parts_->service_range, port));
+  FLYBALL_TRY(EnsureObjects(*parts_->state, {std::move(service)}));
+  return EnsureObjects(*parts_->state, KubernetesEndpoints(host, port), Existing::kBringUpToDate);
 }
 
 net::Handler ApiServer::handler() {

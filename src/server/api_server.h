@@ -50,6 +50,10 @@ class ApiServer {
                                                  Executor& executor, Random& random, Metrics& metrics);
   ~ApiServer();
 
+  // Says in the cluster where this server is reached: the `kubernetes` Service and its endpoints, in the
+  // namespace `default`. `host` is an IP address. Blocks until that is stored.
+  Status Advertise(const std::string& host, int port);
+
   net::Handler handler();
   // A transport whose requests come from `user`, with the semantics of the network: authorisation, admission,
   // validation.

@@ -25,7 +25,16 @@ json::Value PriorityClassValue(std::string_view name, std::int64_t value, std::s
                       {"description", description}};
 }
 
-Result<store::Operation> CreateOperation(ServerState& state, RequestScope& scope, json::Value value) {
+// Whether two objects are the same but for their metadata.
+bool SameContent(json::Value a, json::Value b) {
+  a.as_object().Erase("metadata");
+  b.as_object().Erase("metadata");
+  return a == b;
+}
+
+// The write that makes the object what it should be; nullopt if it is that already.
+Result<std::optional<store::Operation>> EnsureOperation(ServerState& state, RequestScope& scope,
+                                                        json::Value value, Existing mode) {
   const std::string version(value["apiVersion"].string_or(""));
   const auto slash = version.find('/');
   const auto resource =
@@ -36,21 +45,26 @@ Result<store::Operation> CreateOperation(ServerState& state, RequestScope& scope
   FLYBALL_ASSIGN(json::Value object, DecodeValue(scope, *resource, std::move(value)));
   TrackFields(scope, *resource, nullptr, object, {});
   FLYBALL_TRY(PrepareForCreate(scope, *resource, state.random, object));
-  const auto name = object["metadata"]["name"].string_or("");
-  const std::string key = resource->Key(scope.info.namespace_name, name);
-  return store::Operation{key, EncodeStored(*resource, object), store::Precondition::Absent()};
+  const std::string key = resource->Key(scope.info.namespace_name, object["metadata"]["name"].string_or(""));
+  FLYBALL_ASSIGN(const auto existing, state.store.Get(key));
+  if (!existing) return store::Operation{key, EncodeStored(*resource, object), store::Precondition::Absent()};
+  if (mode == Existing::kKeep) return std::nullopt;
+  FLYBALL_ASSIGN(const json::Value current, json::Parse(*existing->value));
+  if (SameContent(current, object)) return std::nullopt;
+  object["metadata"] = current["metadata"];
+  return store::Operation{key, EncodeStored(*resource, object),
+                          store::Precondition::ModRevision(existing->mod_revision)};
 }
 
 }  // namespace
 
-Status EnsureObjects(ServerState& state, const std::vector<json::Value>& objects) {
+Status EnsureObjects(ServerState& state, const std::vector<json::Value>& objects, Existing existing) {
   RequestScope scope({}, {}, state.executor, state.clock().Now());
   scope.field_manager = "kube-apiserver";
   store::Transaction transaction;
   for (const auto& value : objects) {
-    FLYBALL_ASSIGN(store::Operation operation, CreateOperation(state, scope, value));
-    FLYBALL_ASSIGN(const auto existing, state.store.Get(operation.key));
-    if (!existing) transaction.push_back(std::move(operation));
+    FLYBALL_ASSIGN(auto operation, EnsureOperation(state, scope, value, existing));
+    if (operation) transaction.push_back(std::move(*operation));
   }
   if (transaction.empty()) return {};
   const auto done = std::make_shared<Notification<Result<store::CommitOutcome>>>();

@@ -22,6 +22,23 @@ bool IsNamespace(const ServedResource& resource) {
   return resource.kind->group.empty() && resource.kind->kind == "Namespace";
 }
 
+bool IsCertificateRequest(const ServedResource& resource) {
+  return resource.kind->kind == "CertificateSigningRequest" && resource.kind->group == "certificates.k8s.io";
+}
+
+// Signers and approvers rely on this: it is never what the client says.
+void SetRequester(const User& user, json::Value& spec) {
+  auto& members = spec.as_object();
+  for (const auto key : {"username", "uid", "groups", "extra"}) members.Erase(key);
+  members.Set("username", user.name);
+  if (!user.uid.empty()) members.Set("uid", user.uid);
+  if (!user.groups.empty()) members.Set("groups", json::Array(user.groups.begin(), user.groups.end()));
+  if (user.extra.empty()) return;
+  json::Object extra;
+  for (const auto& [key, values] : user.extra) extra.Set(key, json::Array(values.begin(), values.end()));
+  members.Set("extra", std::move(extra));
+}
+
 Status CheckNamespace(const RequestScope& scope, const ServedResource& resource, json::Value& metadata) {
   auto& members = metadata.as_object();
   if (!resource.kind->namespaced) {
@@ -175,6 +192,7 @@ Status PrepareForCreate(const RequestScope& scope, const ServedResource& resourc
   if (TracksGeneration(resource)) metadata["generation"] = 1;
   if (HasStatus(resource) && !resource.hooks->keep_status_on_create) object.as_object().Erase("status");
   if (resource.hooks->prepare_for_create) resource.hooks->prepare_for_create(object);
+  if (IsCertificateRequest(resource)) SetRequester(scope.user, object["spec"]);
   return {};
 }
 

@@ -95,7 +95,9 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
     if (request->method == "HEAD") answer->body.clear();
     SendAnswer(*stream, std::move(*answer), scope.warnings);
   }
-  audit_.Record(scope, *request, code, state_.clock().Now());
+  const TimePoint finished = state_.clock().Now();
+  request_metrics_.Record(scope, code, finished - scope.now);
+  audit_.Record(scope, *request, code, finished);
 }
 
 Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request& request,

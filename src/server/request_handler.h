@@ -11,6 +11,7 @@
 #include "server/documents.h"
 #include "server/endpoint.h"
 #include "server/flow_control.h"
+#include "server/request_metrics.h"
 #include "server/server_state.h"
 
 namespace flyball::server {
@@ -20,7 +21,12 @@ class RequestHandler {
  public:
   RequestHandler(ServerState& state, const EndpointTable& endpoints, Documents& documents, FlowControl& flow,
                  Audit& audit)
-      : state_(state), endpoints_(endpoints), documents_(documents), flow_(flow), audit_(audit) {}
+      : state_(state),
+        endpoints_(endpoints),
+        documents_(documents),
+        flow_(flow),
+        audit_(audit),
+        request_metrics_(state.metrics) {}
 
   // Answers on the stream, always: an exception becomes a 500 and is logged.
   Task<void> Handle(std::shared_ptr<net::Request> request, std::shared_ptr<net::ResponseStream> stream);
@@ -38,6 +44,7 @@ class RequestHandler {
   Documents& documents_;
   FlowControl& flow_;
   Audit& audit_;
+  RequestMetrics request_metrics_;
 };
 
 }  // namespace flyball::server

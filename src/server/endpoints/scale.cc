@@ -3,9 +3,11 @@
 #include "api/decode.h"
 #include "api/field_error.h"
 #include "api/selector.h"
+#include "api/table.h"
 #include "json/json.h"
 #include "json/patch.h"
 #include "server/api_errors.h"
+#include "server/negotiation.h"
 #include "server/object_codec.h"
 #include "server/patch.h"
 #include "server/scale_paths.h"
@@ -20,6 +22,15 @@ const api::TypeInfo& ScaleType() {
   static const api::TypeInfo& type = *api::FindType(kScaleType);
   return type;
 }
+
+// Scale is no resource of its own: its table is described here, like that of a custom kind (name first).
+constexpr api::ColumnInfo kScaleColumns[] = {
+    {"Desired", "integer", "", "How many there should be.", ".spec.replicas"},
+    {"Available", "integer", "", "How many are available.", ".status.replicas"},
+    {"Age", "date", "", "Time since it was made.", ".metadata.creationTimestamp"},
+};
+constexpr api::KindInfo kScaleKind{
+    .group = "autoscaling", .version = "v1", .kind = "Scale", .columns = kScaleColumns, .custom = true};
 
 // The value at ".spec.replicas"; null if absent.
 const json::Value* At(const json::Value& object, std::string_view path) {
@@ -63,7 +74,7 @@ json::Value ScaleOf(const ServedResource& resource, const json::Value& object) {
   const auto* wanted = At(object, paths.spec_replicas);
   const auto* actual = At(object, paths.status_replicas);
   json::Object status{{"replicas", actual ? actual->int_or(0) : 0}};
-  if (auto text = SelectorText(At(object, paths.selector)); !text.empty())
+  if (auto text = paths.selector.empty() ? "" : SelectorText(At(object, paths.selector)); !text.empty())
     status.Set("selector", std::move(text));
   json::Value scale = json::Object{{"kind", "Scale"},
                                    {"apiVersion", "autoscaling/v1"},
@@ -92,7 +103,7 @@ class ScaleEndpoint final : public Endpoint {
       const auto object =
           resource.cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
       if (!object) co_return Unexpected(NotFound(*resource.kind, scope.info.name));
-      co_return Present(resource, *object);
+      co_return Present(scope, request, *object);
     }
     FLYBALL_CO_ASSIGN(const Change change, ReadChange(scope, request));
     UpdateOptions options;
@@ -105,7 +116,7 @@ class ScaleEndpoint final : public Endpoint {
         const UpdateOutcome outcome,
         co_await state.registry.Update(scope, resource, scope.info.namespace_name, scope.info.name,
                                        std::move(transform), std::move(options)));
-    co_return Present(resource, *outcome.object);
+    co_return Present(scope, request, *outcome.object);
   }
 
  private:
@@ -116,8 +127,15 @@ class ScaleEndpoint final : public Endpoint {
     bool names_version = false;
   };
 
-  static std::optional<Answer> Present(const ServedResource& resource, const StoredObject& object) {
-    return Answer{200, "application/json", json::Write(ScaleOf(resource, object.ToValue()))};
+  static Result<std::optional<Answer>> Present(const RequestScope& scope, const net::Request& request,
+                                               const StoredObject& object) {
+    FLYBALL_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
+    const json::Value scale = ScaleOf(*scope.resource, object.ToValue());
+    if (format.form == AnswerForm::kTable) {
+      const api::TableFormat table(kScaleKind);
+      return Answer{200, "application/json", table.SingleTable(scale, {.now = scope.now})};
+    }
+    return Answer{200, "application/json", json::Write(scale)};
   }
 
   static Result<Change> ReadChange(RequestScope& scope, const net::Request& request) {
