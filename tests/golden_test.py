@@ -8,7 +8,7 @@ import sys
 from program import Program, shared_folder, skip
 
 # Raise it when more pass; never lower it.
-FLOOR = 1235
+FLOOR = 1280
 
 
 def main():
@@ -23,7 +23,9 @@ def main():
         f.write('test-token,admin,1,"system:masters"\n')
     program = Program(sys.argv[1], 'apiserver', '--data-dir', folder, '--secure-port', '0', '--token-auth-file', tokens,
                       '--service-cluster-ip-range', '10.96.0.0/16', '--service-account-issuer',
-                      'https://kubernetes.default.svc', data_dir=folder)
+                      'https://kubernetes.default.svc',
+                      # The address the recorded server had.
+                      '--external-hostname', '192.0.2.2:26443', data_dir=folder)
     try:
         cases = sorted(os.path.join(golden, 'cases', name) for name in os.listdir(os.path.join(golden, 'cases')))
         result = subprocess.run([sys.executable, os.path.join(golden, 'golden.py'), 'replay', '--server', program.url,

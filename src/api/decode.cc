@@ -253,7 +253,7 @@ void Walker::Rebuild(const TypeInfo& type, Value& value, std::size_t base) {
     if (json::Object::Member* member = slots_[base + i]; member != nullptr) {
       ordered.Append(std::move(member->first), std::move(member->second));
     } else if (WritesZero(field)) {
-      ordered.Append(std::string(field.name), ZeroValue(*field.type));
+      ordered.Append(std::string(field.name), AbsentValue(field));
     }
   }
   object = std::move(ordered);

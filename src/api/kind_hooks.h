@@ -43,6 +43,9 @@ struct KindHooks {
   bool return_deleted_object = false;      // DELETE answers with the object, not with a Status
   bool keep_status_on_create = false;      // Node: a client may create it with its status
   bool orphan_dependents = false;  // DELETE without a policy leaves dependents (Job, ReplicationController)
+  // An annotation that stands for a field of upstream's internal type: it is part of the whole object, not of
+  // its metadata alone (PartialObjectMetadata, table rows).
+  std::string_view field_annotation;
   // Old enough that the client gets warnings: appended to the answer's Warning headers.
   void (*warnings)(const json::Value& object, std::vector<std::string>& out) = nullptr;
   // Seconds a delete waits by default when DeleteOptions says nothing; -1: not graceful.

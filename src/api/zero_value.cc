@@ -26,7 +26,7 @@ bool IsZero(const Value& value) {
 }
 
 bool WritesZero(const FieldInfo& field) {
-  if (field.pointer) return false;
+  if (field.pointer) return field.always;
   switch (field.type->kind) {
     case TypeKind::kObject:
     case TypeKind::kTime:
@@ -83,9 +83,13 @@ Value ZeroValue(const TypeInfo& type) {
   }
   json::Object object;
   for (const FieldInfo& field : type.fields) {
-    if (WritesZero(field)) object.Append(std::string(field.name), ZeroValue(*field.type));
+    if (WritesZero(field)) object.Append(std::string(field.name), AbsentValue(field));
   }
   return object;
+}
+
+Value AbsentValue(const FieldInfo& field) {
+  return field.pointer ? Value() : ZeroValue(*field.type);
 }
 
 }  // namespace flyball::api

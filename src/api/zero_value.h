@@ -20,5 +20,7 @@ bool IsOmitted(const FieldInfo& field, const json::Value& value);
 // What Go writes for a variable of the type that was never set: "", 0, {}, null (lists and maps), "0"
 // (quantities).
 json::Value ZeroValue(const TypeInfo& type);
+// What Go writes for the field when it was never set, if WritesZero: a pointer without omitempty is null.
+json::Value AbsentValue(const FieldInfo& field);
 
 }  // namespace flyball::api

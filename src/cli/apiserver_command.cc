@@ -34,6 +34,11 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
   command.add_option("--bind-address", serving.bind_address, "Address to listen on")->capture_default_str();
   command.add_option("--secure-port", serving.port, "Port to listen on; 0 takes any free one and prints it")
       ->capture_default_str();
+  command.add_option(
+      "--advertise-address", serving.advertise_address,
+      "Address others reach the server at; the machine's own if it listens on all or on loopback");
+  command.add_option("--external-hostname", serving.external_hostname,
+                     "Host, or host:port, that clients are told to use");
   command.add_option("--tls-cert-file", serving.tls_cert_file,
                      "Serving certificate (PEM); issued by the server's own CA if absent");
   command.add_option("--tls-private-key-file", serving.tls_private_key_file, "Key of --tls-cert-file");

@@ -40,11 +40,10 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   options.api.root_ca_pem = pki_.ca.certificate_pem;
   options.api.cluster_signing_certificate = pki_.ca.certificate_pem;
   options.api.cluster_signing_key = pki_.ca.private_key_pem;
-  options.api.advertise_address =
-      UrlHost(options.serving.bind_address) + ":" + std::to_string(options.serving.port);
   FLYBALL_ASSIGN(api_, server::ApiServer::Make(options.api, *store_, *executor_, Random::System(), metrics_));
   FLYBALL_ASSIGN(http_, server::Serve(options.serving, pki_, api_->handler()));
   FLYBALL_TRY(api_->Advertise(UrlHost(options.serving.bind_address), http_->port()));
+  api_->SetExternalAddress(server::ExternalAddress(options.serving, http_->port()));
   url_ = "https://" + UrlHost(options.serving.bind_address) + ":" + std::to_string(http_->port());
   kubeconfig_path_ =
       options.serving.kubeconfig_out.empty() ? dir + "/kubeconfig" : options.serving.kubeconfig_out;

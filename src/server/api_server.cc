@@ -106,7 +106,7 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   FLYBALL_ASSIGN(auto services, NewServiceAllocator(options, *catalog, random));
   registry->AddLifecycle("services", std::move(services));
   AddApiEndpoints(endpoints, options, *tokens);
-  documents = std::make_unique<Documents>(*state, options.advertise_address);
+  documents = std::make_unique<Documents>(*state);
   documents->AddCheck("ping", [] { return Status(); });
   documents->AddCheck("log", [] { return Status(); });
   documents->AddCheck("etcd", [this] { return store.Health(); });
@@ -165,6 +165,10 @@ net::Handler ApiServer::handler() {
 std::unique_ptr<net::Transport> ApiServer::InProcess(User user) {
   const bool simulated = dynamic_cast<SimExecutor*>(&parts_->executor) != nullptr;
   return NewInProcessTransport(handler(), parts_->executor, std::move(user), simulated);
+}
+
+void ApiServer::SetExternalAddress(std::string address) {
+  parts_->documents->SetAddress(std::move(address));
 }
 
 void ApiServer::Stop() {

@@ -20,7 +20,6 @@
 namespace flyball::server {
 
 struct ApiServerOptions {
-  std::string advertise_address = "127.0.0.1:6443";      // how clients reach it: host:port
   std::string service_cluster_ip_range = "10.0.0.0/24";  // kube-apiserver's default
   std::string service_node_port_range = "30000-32767";
   Duration event_ttl = std::chrono::hours(1);
@@ -58,6 +57,8 @@ class ApiServer {
   // A transport whose requests come from `user`, with the semantics of the network: authorisation, admission,
   // validation.
   std::unique_ptr<net::Transport> InProcess(User user);
+  // "host:port" where clients find it, shown in /api. Known when it listens.
+  void SetExternalAddress(std::string address);
   // Ends every watch. Requests that come later are still answered.
   void Stop();
 

@@ -69,6 +69,11 @@ Result<std::optional<Answer>> Documents::Get(const RequestScope& scope, const ne
   return std::optional<Answer>();
 }
 
+void Documents::SetAddress(std::string address) {
+  MutexLock lock(mu_);
+  address_ = std::move(address);
+}
+
 Answer Documents::Keep(const std::string& key, const net::Request& request,
                        const std::function<Answer()>& make) {
   const auto generation = state_.catalog.snapshot()->generation;
@@ -113,9 +118,11 @@ Result<Answer> Documents::Discovery(std::string_view path, const net::Request& r
                 kinds.list, core, v2 ? api::DiscoveryVersion::kV2 : api::DiscoveryVersion::kV2Beta1)};
       });
     }
-    const auto kinds = KindsOf(state_.catalog);
-    return Answer{200, "application/json",
-                  core ? api::ApiVersionsDocument(address_) : api::ApiGroupListDocument(kinds.list)};
+    if (core) {
+      MutexLock lock(mu_);
+      return Answer{200, "application/json", api::ApiVersionsDocument(address_)};
+    }
+    return Answer{200, "application/json", api::ApiGroupListDocument(KindsOf(state_.catalog).list)};
   }
   const auto kinds = KindsOf(state_.catalog);
   std::optional<std::string> document;

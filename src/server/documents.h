@@ -20,8 +20,10 @@ namespace flyball::server {
 // Thread-safe.
 class Documents {
  public:
-  // `address` is "host:port", shown in /api.
-  Documents(ServerState& state, std::string address) : state_(state), address_(std::move(address)) {}
+  explicit Documents(ServerState& state) : state_(state) {}
+
+  // "host:port" where clients find the server, shown in /api.
+  void SetAddress(std::string address);
 
   // Health checks by name ("ping", "etcd", "poststarthook/..."), in this order. Before serving.
   void AddCheck(std::string name, std::function<Status()> check);
@@ -44,10 +46,10 @@ class Documents {
   Answer Keep(const std::string& key, const net::Request& request, const std::function<Answer()>& make);
 
   ServerState& state_;
-  const std::string address_;
   std::vector<std::pair<std::string, std::function<Status()>>> checks_;
   std::map<std::string, std::function<Answer()>, std::less<>> pages_;
   Mutex mu_;
+  std::string address_ FLYBALL_GUARDED_BY(mu_) = "127.0.0.1:6443";
   std::uint64_t generation_ FLYBALL_GUARDED_BY(mu_) = 0;
   std::map<std::string, Cached> kept_ FLYBALL_GUARDED_BY(mu_);
 };

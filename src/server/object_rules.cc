@@ -229,7 +229,8 @@ void PrepareForUpdate(const ServedResource& resource, std::string_view subresour
   }
   if (resource.hooks->prepare_for_update && subresource.empty())
     resource.hooks->prepare_for_update(object, old);
-  if (TracksGeneration(resource) && !SameSpec(resource, object, old)) {
+  // Binding a pod is not a change of what was asked for.
+  if (TracksGeneration(resource) && subresource != "binding" && !SameSpec(resource, object, old)) {
     auto& updated = object["metadata"];
     updated["generation"] = old_metadata["generation"].int_or(0) + 1;
   }

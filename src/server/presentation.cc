@@ -6,8 +6,11 @@
 namespace flyball::server {
 namespace {
 
-json::Value MetaValue(const ListMeta& meta) {
-  json::Object out{{"resourceVersion", std::to_string(meta.revision)}};
+// Lists of custom objects always say `continue` (upstream: unstructured lists are written as they are).
+json::Value MetaValue(const ListMeta& meta, bool unstructured) {
+  json::Object out;
+  if (unstructured) out.Set("continue", meta.continue_token);
+  out.Set("resourceVersion", std::to_string(meta.revision));
   if (!meta.continue_token.empty()) out.Set("continue", meta.continue_token);
   if (meta.remaining > 0) out.Set("remainingItemCount", meta.remaining);
   return out;
@@ -33,7 +36,16 @@ Presenter::Presenter(ResourcePtr resource, AnswerFormat format, TimePoint now,
 
 json::Value Presenter::Served(const StoredObject& object, store::Revision revision) const {
   json::Value value = object.ToValue(revision);
+  if (!resource_->hooks->field_annotation.empty() && metadata_only()) HideFieldAnnotation(value);
   return resource_->conversion ? resource_->conversion->from_stored(std::move(value)) : value;
+}
+
+void Presenter::HideFieldAnnotation(json::Value& value) const {
+  auto& metadata = value["metadata"];
+  auto* annotations = metadata.Find("annotations");
+  if (!annotations) return;
+  annotations->as_object().Erase(resource_->hooks->field_annotation);
+  if (annotations->empty()) metadata.as_object().Erase("annotations");
 }
 
 std::string Presenter::Text(const StoredObject& object, store::Revision revision, bool columns) const {
@@ -75,7 +87,8 @@ std::string Presenter::Object(const StoredObject& object) const {
 
 std::string Presenter::List(const std::vector<ObjectPtr>& objects, const ListMeta& meta) const {
   std::string out;
-  const json::Value metadata = MetaValue(meta);
+  const bool unstructured = resource_->custom && format_.form == AnswerForm::kObject;
+  const json::Value metadata = MetaValue(meta, unstructured);
   if (format_.form == AnswerForm::kTable) {
     const api::TableFormat table(*resource_->kind);
     table.AppendStart(metadata, table_options_, out);

@@ -40,6 +40,12 @@ class Presenter {
  private:
   // Stored bytes can be sent as they are.
   bool plain() const { return format_.form == AnswerForm::kObject && !resource_->conversion; }
+  bool metadata_only() const {
+    return format_.form == AnswerForm::kPartialMetadata ||
+           (format_.form == AnswerForm::kTable &&
+            table_options_.include_object == api::IncludeObject::kMetadata);
+  }
+  void HideFieldAnnotation(json::Value& value) const;
   json::Value Served(const StoredObject& object, store::Revision revision) const;
   // The text of one object in this format, as JSON.
   std::string Text(const StoredObject& object, store::Revision revision, bool columns) const;

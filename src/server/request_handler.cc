@@ -124,6 +124,10 @@ Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::
   if (kind.namespaced && info.namespace_name.empty() && info.verb != "list" && info.verb != "watch" &&
       !info.name.empty())
     co_return Unexpected(NoSuchResource());
+  if (!kind.namespaced && !info.namespace_name.empty() && kind.plural != "namespaces") {
+    if (scope.resource->custom) co_return std::optional(TextAnswer(404, "404 page not found\n"));
+    co_return Unexpected(NoSuchResource());
+  }
 
   if (scope.resource->custom && !scope.resource->custom->deprecation_warning().empty())
     scope.warnings.push_back(scope.resource->custom->deprecation_warning());
@@ -133,6 +137,7 @@ Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::
   std::string_view verbs = kind.verbs;
   if (!info.subresource.empty()) {
     const auto* subresource = kind.FindSubresource(info.subresource);
+    if (!subresource && scope.resource->custom) co_return Unexpected(NotFound(kind, info.name));
     if (!subresource) co_return Unexpected(NoSuchResource());
     verbs = subresource->verbs;
   }

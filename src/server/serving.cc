@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "api/ip_address.h"
+#include "net/socket_address.h"
 
 namespace flyball::server {
 namespace {
@@ -133,6 +134,19 @@ Result<std::unique_ptr<net::HttpServer>> Serve(const ServingOptions& options, co
   server.port = options.port;
   server.tls = &tls;
   return net::HttpServer::Start(server, std::move(handler));
+}
+
+std::string ExternalAddress(const ServingOptions& options, int port) {
+  std::string host = options.external_hostname;
+  if (host.find(':') != std::string::npos && !api::ParseIp(host)) return host;
+  if (host.empty()) host = options.advertise_address;
+  if (host.empty()) {
+    const auto bound = api::ParseIp(options.bind_address);
+    const bool reachable = bound && !bound->IsUnspecified() && !bound->IsLoopback();
+    host = reachable ? options.bind_address : net::HostAddress();
+  }
+  if (host.find(':') != std::string::npos) host = "[" + host + "]";
+  return host + ":" + std::to_string(port);
 }
 
 std::string KubeconfigText(const std::string& server_url, const std::string& ca_pem,

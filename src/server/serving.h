@@ -15,7 +15,9 @@ namespace flyball::server {
 struct ServingOptions {
   std::string bind_address = "127.0.0.1";
   int port = 6443;
-  std::string data_dir;                             // certificates live in <data_dir>/pki
+  std::string advertise_address;  // where others reach it; empty: the bind address, or the machine's own
+  std::string external_hostname;  // shown to clients in place of the advertised address; may name a port
+  std::string data_dir;           // certificates live in <data_dir>/pki
   std::string tls_cert_file, tls_private_key_file;  // empty: issued by our own CA
   std::string client_ca_file;                       // empty: our own CA
   std::string service_account_key_file;             // empty: made and kept
@@ -38,6 +40,9 @@ Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock);
 // Listens and serves. Requires that the ApiServer outlives it.
 Result<std::unique_ptr<net::HttpServer>> Serve(const ServingOptions& options, const Pki& pki,
                                                net::Handler handler);
+
+// "host:port" clients are told to use, for a server that listens on `port` (upstream: ExternalAddress).
+std::string ExternalAddress(const ServingOptions& options, int port);
 
 // A kubeconfig with one cluster, user and context, certificates inline. Written with mode 0600 by
 // WritePrivateFile.

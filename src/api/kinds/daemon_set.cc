@@ -122,6 +122,7 @@ const KindHooks kDaemonSetHooks = {
     .validate_update = ValidateDaemonSetUpdate,
     .validate_status_update = ValidateDaemonSetStatusUpdate,
     .generation = true,
+    .field_annotation = kTemplateGeneration,
     .warnings = WarnOfTemplate,
 };
 

@@ -78,7 +78,25 @@ void SetPodSpecDefaults(Value& spec) {
   SetImageVolumeDefaults(spec);
 }
 
+namespace {
+
+// podIP is the first of podIPs; where they differ podIP is right, as older nodes write only that (upstream:
+// the conversion of PodStatus).
+void SetPodIps(Value& status) {
+  const std::string ip(Text(status, "podIP"));
+  Value* ips = status.Find("podIPs");
+  const bool listed = ips != nullptr && ips->size() > 0;
+  if (!ip.empty() && (!listed || Text(ips->as_array()[0], "ip") != ip)) {
+    status["podIPs"] = json::Array{json::Object{{"ip", ip}}};
+  } else if (ip.empty() && listed) {
+    status["podIP"] = std::string(Text(ips->as_array()[0], "ip"));
+  }
+}
+
+}  // namespace
+
 void SetPodDefaults(Value& pod) {
+  if (Value* status = pod.Find("status"); status != nullptr && status->is_object()) SetPodIps(*status);
   Value* spec = pod.Find("spec");
   if (spec == nullptr || !spec->is_object()) return;
   SetPodSpecDefaults(*spec);

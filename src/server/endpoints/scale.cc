@@ -1,7 +1,9 @@
 #include "server/endpoints/scale.h"
 
+#include "api/apply.h"
 #include "api/decode.h"
 #include "api/field_error.h"
+#include "api/scale_managed_fields.h"
 #include "api/selector.h"
 #include "api/table.h"
 #include "json/json.h"
@@ -16,6 +18,7 @@
 namespace flyball::server {
 namespace {
 
+constexpr std::string_view kScaleVersion = "autoscaling/v1";
 constexpr std::string_view kScaleType = "io.k8s.api.autoscaling.v1.Scale";
 
 const api::TypeInfo& ScaleType() {
@@ -85,6 +88,19 @@ json::Value ScaleOf(const ServedResource& resource, const json::Value& object) {
   return scale;
 }
 
+std::vector<api::PathElement> ReplicasPath(const ServedResource& resource) {
+  const std::string paths = ScalePathsOf(resource).spec_replicas;
+  std::vector<api::PathElement> elements;
+  std::string_view path = paths;
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const auto dot = path.find('.');
+    elements.push_back(api::PathElement::Field(path.substr(0, dot)));
+    path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot);
+  }
+  return elements;
+}
+
 Status CheckScale(const json::Value& scale, std::string_view name) {
   const auto replicas = scale["spec"]["replicas"].int_or(0);
   if (replicas >= 0) return {};
@@ -109,6 +125,7 @@ class ScaleEndpoint final : public Endpoint {
     UpdateOptions options;
     options.subresource = "scale";
     options.conflict_retries = !change.names_version;
+    options.track_fields = false;
     Registry::Transform transform = [&](const json::Value& current) {
       return Rescale(scope, change, current);
     };
@@ -155,8 +172,17 @@ class ScaleEndpoint final : public Endpoint {
     return change;
   }
 
-  static Result<json::Value> Rescale(RequestScope& scope, const Change& change, const json::Value& current) {
-    json::Value scale = ScaleOf(*scope.resource, current);
+  // The Scale after the change, with its own managed fields.
+  static Result<json::Value> NextScale(const RequestScope& scope, const Change& change,
+                                       const json::Value& before) {
+    const std::string manager = scope.Manager();
+    const api::FieldWriter writer{manager, "scale", kScaleVersion, scope.now};
+    if (change.patch && change.patch->type == PatchType::kApply) {
+      FLYBALL_ASSIGN(api::Applied applied,
+                     api::Apply(ScaleType(), "Scale", &before, change.patch->value, writer, scope.force));
+      return std::move(applied.object);
+    }
+    json::Value scale = before;
     if (!change.patch) {
       scale = change.scale;
     } else if (change.patch->type == PatchType::kJson) {
@@ -164,9 +190,23 @@ class ScaleEndpoint final : public Endpoint {
     } else {
       scale = json::ApplyMergePatch(std::move(scale), change.patch->value);
     }
+    api::UpdateManagedFields(ScaleType(), &before, scale, writer);
+    return scale;
+  }
+
+  static Result<json::Value> Rescale(RequestScope& scope, const Change& change, const json::Value& current) {
+    const auto replicas = ReplicasPath(*scope.resource);
+    json::Value before = ScaleOf(*scope.resource, current);
+    const auto& owners = current["metadata"]["managedFields"];
+    FLYBALL_ASSIGN(before["metadata"]["managedFields"], api::ScaleManagedFields(owners, replicas));
+    FLYBALL_ASSIGN(const json::Value scale, NextScale(scope, change, before));
     FLYBALL_TRY(CheckScale(scale, scope.info.name));
     json::Value next = current;
     Set(next, ScalePathsOf(*scope.resource).spec_replicas, scale["spec"]["replicas"].int_or(0));
+    FLYBALL_ASSIGN(next["metadata"]["managedFields"],
+                   api::MergeScaleManagedFields(owners, scale["metadata"]["managedFields"],
+                                                scope.resource->kind->ApiVersion(), replicas));
+    api::KeepTimesIfUnchanged(current, next);
     if (change.names_version) next["metadata"]["resourceVersion"] = scale["metadata"]["resourceVersion"];
     return next;
   }
