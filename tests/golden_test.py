@@ -8,7 +8,7 @@ import sys
 from program import Program, shared_folder, skip
 
 # Raise it when more pass; never lower it.
-FLOOR = 1280
+FLOOR = 1287
 
 
 def main():

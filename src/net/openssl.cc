@@ -70,9 +70,8 @@ Result<KeyPtr> NewEcKey() {
   return key;
 }
 
-std::vector<std::string> SubjectValues(X509* certificate, int nid) {
+std::vector<std::string> SubjectValues(X509_NAME* subject, int nid) {
   std::vector<std::string> values;
-  X509_NAME* subject = X509_get_subject_name(certificate);
   for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, nid, at)) >= 0;) {
     unsigned char* text = nullptr;
     const int size = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));

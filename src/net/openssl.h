@@ -43,6 +43,9 @@ Result<std::string> WritePrivateKey(EVP_PKEY* key);
 Result<KeyPtr> NewEcKey();
 
 // The values of one attribute (an NID) of a certificate's subject.
-std::vector<std::string> SubjectValues(X509* certificate, int nid);
+std::vector<std::string> SubjectValues(X509_NAME* subject, int nid);
+inline std::vector<std::string> SubjectValues(X509* certificate, int nid) {
+  return SubjectValues(X509_get_subject_name(certificate), nid);
+}
 
 }  // namespace flyball::net

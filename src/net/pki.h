@@ -41,6 +41,10 @@ Result<CertificateInfo> ParseCertificate(std::string_view pem);
 Result<std::string> SignCertificateRequest(const KeyPair& authority, std::string_view csr_pem, bool server,
                                            bool client, TimePoint now, Duration validity);
 
+// The organizations (groups, to Kubernetes) a PEM certificate signing request asks for. BadRequest if it is
+// none.
+Result<std::vector<std::string>> RequestedOrganizations(std::string_view csr_pem);
+
 // Signing keys of service-account tokens.
 enum class KeyType { kRsa2048, kEcdsaP256 };
 Result<std::string> MakePrivateKey(KeyType type);

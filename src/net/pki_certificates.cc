@@ -201,6 +201,12 @@ Result<CertificateInfo> ParseCertificate(std::string_view pem) {
   return info;
 }
 
+Result<std::vector<std::string>> RequestedOrganizations(std::string_view csr_pem) {
+  const X509ReqPtr request(PEM_read_bio_X509_REQ(ReadBio(csr_pem).get(), nullptr, nullptr, nullptr));
+  if (!request) return Unexpected(BadRequest(OpenSslError("reading certificate request").message()));
+  return SubjectValues(X509_REQ_get_subject_name(request.get()), NID_organizationName);
+}
+
 Result<std::string> SignCertificateRequest(const KeyPair& authority, std::string_view csr_pem, bool server,
                                            bool client, TimePoint now, Duration validity) {
   FLYBALL_ASSIGN(const X509Ptr issuer, ReadCertificate(authority.certificate_pem));

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "server/admission.h"
+#include "server/admission/resource_quota.h"
 #include "server/api_server.h"
 #include "server/authorization.h"
 
@@ -17,6 +18,7 @@ namespace flyball::server {
 Result<std::vector<std::unique_ptr<AdmissionPlugin>>> AdmissionPlugins(const ApiServerOptions& options,
                                                                        const Catalog& catalog,
                                                                        const Authorizer& authorizer,
+                                                                       const QuotaCharging& charging,
                                                                        Random& random);
 
 }  // namespace flyball::server

@@ -72,6 +72,7 @@ struct ApiServer::Parts {
   std::unique_ptr<ServiceAccountTokens> tokens;
   std::unique_ptr<AuthenticatorChain> authenticator;
   std::unique_ptr<Authorizer> authorizer;
+  QuotaCharging charging;
   std::unique_ptr<AdmissionChain> admission;
   std::unique_ptr<Registry> registry;
   std::unique_ptr<ServerState> state;
@@ -98,9 +99,10 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   authenticator = std::make_unique<AuthenticatorChain>(std::move(methods), options.anonymous_auth);
   FLYBALL_ASSIGN(auto modes, AuthorizersFor(options.authorization_modes, *catalog));
   authorizer = NewAuthorizerChain(std::move(modes));
-  FLYBALL_ASSIGN(auto plugins, AdmissionPlugins(options, *catalog, *authorizer, random));
+  FLYBALL_ASSIGN(auto plugins, AdmissionPlugins(options, *catalog, *authorizer, charging, random));
   admission = std::make_unique<AdmissionChain>(std::move(plugins));
   registry = std::make_unique<Registry>(store, *admission, random, options.event_ttl);
+  charging.registry = registry.get();
   state = std::make_unique<ServerState>(ServerState{store, *cache, *catalog, *registry, *admission,
                                                     *authenticator, *authorizer, executor, random, metrics});
   FLYBALL_ASSIGN(auto services, NewServiceAllocator(options, *catalog, random));

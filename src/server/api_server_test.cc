@@ -1,72 +1,12 @@
-// The whole server on a memory store and virtual time, through the in-process transport: what every client
-// relies on.
-#include "server/api_server.h"
-
-#include <gtest/gtest.h>
-
-#include "api/status.h"
-#include "base/sim_executor.h"
-#include "json/json.h"
-#include "store/memory_store.h"
+// What every client relies on.
+#include "server/testing/server_fixture.h"
 
 namespace flyball::server {
 namespace {
 
-struct Reply : net::ResponseSink {
-  void OnHead(int s, const net::Headers&) override { status = s; }
-  void OnData(std::string_view data) override { body += data; }
-  void OnEnd() override { ended = true; }
-  void OnError(const Error& e) override { error = e.message(); }
-
-  json::Value value() const { return *json::Parse(body); }
-  // The lines of a watch so far.
-  std::vector<json::Value> events() const {
-    std::vector<json::Value> out;
-    std::size_t from = 0;
-    for (auto end = body.find('\n'); end != std::string::npos; end = body.find('\n', from)) {
-      out.push_back(*json::Parse(body.substr(from, end - from)));
-      from = end + 1;
-    }
-    return out;
-  }
-
-  int status = 0;
-  std::string body, error;
-  bool ended = false;
-};
-
-class ApiServerTest : public testing::Test {
+class ApiServerTest : public ServerFixture {
  protected:
-  ApiServerTest() {
-    server_ = std::move(*ApiServer::Make({}, *store_, sim_, random_, metrics_));
-    admin_ = server_->InProcess({"admin", "", {std::string(kMastersGroup)}, {}});
-  }
-
-  std::shared_ptr<Reply> Start(net::Transport& transport, std::string method, std::string target,
-                               std::string body = "", std::string type = "application/json") {
-    net::Request request;
-    request.method = std::move(method);
-    request.target = std::move(target);
-    request.body = std::move(body);
-    request.headers.Set("content-type", std::move(type));
-    auto reply = std::make_shared<Reply>();
-    calls_.push_back(transport.Start(std::move(request), reply));
-    sim_.RunReady();
-    return reply;
-  }
-  std::shared_ptr<Reply> Do(std::string method, std::string target, std::string body = "",
-                            std::string type = "application/json") {
-    return Start(*admin_, std::move(method), std::move(target), std::move(body), std::move(type));
-  }
   static constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
-
-  SimExecutor sim_{1};
-  Random random_{1};
-  Metrics metrics_;
-  std::unique_ptr<store::Store> store_ = store::NewMemoryStore(sim_);
-  std::unique_ptr<ApiServer> server_;
-  std::unique_ptr<net::Transport> admin_;
-  std::vector<std::shared_ptr<net::Call>> calls_;
 };
 
 TEST_F(ApiServerTest, StartsWithTheSystemNamespaces) {

@@ -68,6 +68,11 @@ void Audit::Record(const RequestScope& scope, const net::Request& request, int c
   event.Set("responseStatus", json::Object{{"metadata", json::Object{}}, {"code", code}});
   event.Set("requestReceivedTimestamp", api::FormatMicroTime(scope.now));
   event.Set("stageTimestamp", api::FormatMicroTime(finished));
+  if (!scope.audit_annotations.empty()) {
+    json::Object annotations;
+    for (const auto& [key, value] : scope.audit_annotations) annotations.Set(key, value);
+    event.Set("annotations", std::move(annotations));
+  }
   const std::string line = json::Write(json::Value(std::move(event))) + "\n";
   if (::write(fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     log::Error("the audit log cannot be written", {{"error", std::strerror(errno)}});

@@ -45,6 +45,7 @@ Result<std::optional<store::Operation>> EnsureOperation(ServerState& state, Requ
   FLYBALL_ASSIGN(json::Value object, DecodeValue(scope, *resource, std::move(value)));
   TrackFields(scope, *resource, nullptr, object, {});
   FLYBALL_TRY(PrepareForCreate(scope, *resource, state.random, object));
+  PrepareKindForCreate(scope, *resource, object);
   const std::string key = resource->Key(scope.info.namespace_name, object["metadata"]["name"].string_or(""));
   FLYBALL_ASSIGN(const auto existing, state.store.Get(key));
   if (!existing) return store::Operation{key, EncodeStored(*resource, object), store::Precondition::Absent()};

@@ -191,9 +191,12 @@ Status PrepareForCreate(const RequestScope& scope, const ServedResource& resourc
   metadata["creationTimestamp"] = api::FormatTime(scope.now);
   if (TracksGeneration(resource)) metadata["generation"] = 1;
   if (HasStatus(resource) && !resource.hooks->keep_status_on_create) object.as_object().Erase("status");
+  return {};
+}
+
+void PrepareKindForCreate(const RequestScope& scope, const ServedResource& resource, json::Value& object) {
   if (resource.hooks->prepare_for_create) resource.hooks->prepare_for_create(object);
   if (IsCertificateRequest(resource)) SetRequester(scope.user, object["spec"]);
-  return {};
 }
 
 void PrepareForUpdate(const ServedResource& resource, std::string_view subresource, const json::Value& old,

@@ -17,6 +17,8 @@ namespace flyball::server {
 // creationTimestamp, generation, status. BadRequest if it names another namespace or a resourceVersion.
 Status PrepareForCreate(const RequestScope& scope, const ServedResource& resource, Random& random,
                         json::Value& object);
+// The kind's own part of it, after admission has had its say (upstream: PrepareForCreate of the strategies).
+void PrepareKindForCreate(const RequestScope& scope, const ServedResource& resource, json::Value& object);
 
 // Carries over from `old` what this endpoint may not change and bumps the generation.
 void PrepareForUpdate(const ServedResource& resource, std::string_view subresource, const json::Value& old,

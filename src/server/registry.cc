@@ -92,6 +92,7 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
   const std::string name = NameOf(object);
   request.name = name;
   FLYBALL_CO_TRY(co_await admission_.Admit(request));
+  PrepareKindForCreate(scope, resource, object);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateNew(resource, object));
   FLYBALL_CO_TRY(co_await admission_.Validate(request));

@@ -1,6 +1,7 @@
 // RequestScope: everything about one request that the layers below the HTTP handler need to know.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,7 +34,8 @@ struct RequestScope {
   std::string field_manager;
   bool force = false;
 
-  std::vector<std::string> warnings;  // become Warning headers, duplicates once
+  std::map<std::string, std::string> audit_annotations;  // what admission notes in the audit log
+  std::vector<std::string> warnings;                     // become Warning headers, duplicates once
 
   // The manager of fields this request changes: the option, else the user agent up to its first '/'.
   std::string Manager() const;

@@ -32,8 +32,8 @@ void PrintResourceQuota(const json::Value& object, RowWriter& row) {
   for (const auto name : names) {
     std::string& column = name.starts_with("limits.") ? limits : requests;
     if (!column.empty()) column += ", ";
-    column += std::string(name) + ": " + QuantityText(status["used"][name]) + '/' +
-              QuantityText(status["hard"][name]);
+    column += std::string(name) + ": " + QuantityCell(status["used"][name]) + '/' +
+              QuantityCell(status["hard"][name]);
   }
   row.Name(object);
   row.Text(requests);

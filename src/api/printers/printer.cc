@@ -118,7 +118,7 @@ void ContainerCells(const json::Value& pod_spec, RowWriter& row) {
   row.Text(JoinMember(pod_spec["containers"], "image"));
 }
 
-std::string QuantityText(const json::Value& quantity) {
+std::string QuantityCell(const json::Value& quantity) {
   if (quantity.is_int()) return std::to_string(quantity.as_int());
   return std::string(TextOr(quantity, "0"));
 }

@@ -77,7 +77,7 @@ bool ConditionIsTrue(const json::Value& conditions, std::string_view type);
 // Two cells: container names and images of a pod spec.
 void ContainerCells(const json::Value& pod_spec, RowWriter& row);
 // A quantity as it was given; "0" if absent.
-std::string QuantityText(const json::Value& quantity);
+std::string QuantityCell(const json::Value& quantity);
 bool IsDeleting(const json::Value& object);
 std::string Lower(std::string_view s);
 

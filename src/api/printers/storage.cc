@@ -36,7 +36,7 @@ void PrintPersistentVolume(const json::Value& object, RowWriter& row) {
   const auto& spec = object["spec"];
   const auto& claim = spec["claimRef"];
   row.Name(object);
-  row.Text(QuantityText(spec["capacity"]["storage"]));
+  row.Text(QuantityCell(spec["capacity"]["storage"]));
   row.Text(AccessModes(spec["accessModes"]));
   row.Text(spec["persistentVolumeReclaimPolicy"].string_or(""));
   row.Text(PhaseOf(object));
@@ -57,7 +57,7 @@ void PrintPersistentVolumeClaim(const json::Value& object, RowWriter& row) {
   row.Name(object);
   row.Text(PhaseOf(object));
   row.Text(volume);
-  row.Text(volume.empty() ? std::string() : QuantityText(status["capacity"]["storage"]));
+  row.Text(volume.empty() ? std::string() : QuantityCell(status["capacity"]["storage"]));
   row.Text(volume.empty() ? std::string() : AccessModes(status["accessModes"]));
   row.Text(StorageClassOf(object));
   row.Text(spec["volumeAttributesClassName"].string_or(kUnsetText));
@@ -118,7 +118,7 @@ void PrintCsiNode(const json::Value& object, RowWriter& row) {
 void PrintCsiStorageCapacity(const json::Value& object, RowWriter& row) {
   row.Name(object);
   row.Text(object["storageClassName"].string_or(""));
-  row.Text(object["capacity"].is_null() ? std::string(kUnsetText) : QuantityText(object["capacity"]));
+  row.Text(object["capacity"].is_null() ? std::string(kUnsetText) : QuantityCell(object["capacity"]));
 }
 
 std::string ClaimState(const json::Value& claim) {

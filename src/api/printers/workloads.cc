@@ -128,7 +128,7 @@ std::string ValueMetric(const json::Value& target, const json::Value& current, b
   const bool average = !target["averageValue"].is_null();
   const auto* member = average ? "averageValue" : "value";
   std::string out(TextOr(current[member], kUnknownText));
-  out += '/' + QuantityText(target[member]);
+  out += '/' + QuantityCell(target[member]);
   return average && mark_average ? out + " (avg)" : out;
 }
 

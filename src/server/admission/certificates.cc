@@ -1,0 +1,109 @@
+#include "server/admission/certificates.h"
+
+#include "api/base64.h"
+#include "net/pki.h"
+#include "server/admission/pod_admission.h"
+
+namespace flyball::server {
+namespace {
+
+constexpr std::string_view kCertificatesGroup = "certificates.k8s.io";
+constexpr std::string_view kRequests = "certificatesigningrequests";
+constexpr std::string_view kClientSigner = "kubernetes.io/kube-apiserver-client";
+
+bool UpdatesRequest(const AdmissionRequest& request, std::string_view subresource) {
+  return request.operation == AdmissionRequest::Operation::kUpdate && request.subresource == subresource &&
+         request.resource.kind->group == kCertificatesGroup && request.resource.kind->plural == kRequests;
+}
+
+// The verb on the signer itself, or on all of its domain ("example.com/*").
+bool MayUseSigner(const Authorizer& authorizer, const User& user, std::string_view verb,
+                  std::string_view signer) {
+  AuthorizationAttributes attributes;
+  attributes.user = &user;
+  attributes.verb = verb;
+  attributes.group = kCertificatesGroup;
+  attributes.version = "*";
+  attributes.resource = "signers";
+  for (const std::string& name :
+       {std::string(signer), std::string(signer.substr(0, signer.find('/'))) + "/*"}) {
+    attributes.name = name;
+    if (authorizer.Authorize(attributes).decision == Decision::kAllow) return true;
+  }
+  return false;
+}
+
+class CertificateApproval final : public AdmissionPlugin {
+ public:
+  explicit CertificateApproval(const Authorizer& authorizer) : authorizer_(authorizer) {}
+  std::string_view name() const override { return "CertificateApproval"; }
+
+  Task<Status> Validate(const AdmissionRequest& request) override {
+    if (!UpdatesRequest(request, "approval")) co_return Status();
+    const std::string signer((*request.old_object)["spec"]["signerName"].string_or(""));
+    if (MayUseSigner(authorizer_, request.scope.user, "approve", signer)) co_return Status();
+    co_return Unexpected(AdmissionForbidden(
+        request, "user not permitted to approve requests with signerName \"" + signer + "\""));
+  }
+
+ private:
+  const Authorizer& authorizer_;
+};
+
+class CertificateSigning final : public AdmissionPlugin {
+ public:
+  explicit CertificateSigning(const Authorizer& authorizer) : authorizer_(authorizer) {}
+  std::string_view name() const override { return "CertificateSigning"; }
+
+  Task<Status> Validate(const AdmissionRequest& request) override {
+    if (!UpdatesRequest(request, "status")) co_return Status();
+    const auto &now = (*request.object)["status"], &before = (*request.old_object)["status"];
+    if (now["certificate"] == before["certificate"] && now["conditions"] == before["conditions"])
+      co_return Status();
+    const std::string signer((*request.old_object)["spec"]["signerName"].string_or(""));
+    if (MayUseSigner(authorizer_, request.scope.user, "sign", signer)) co_return Status();
+    co_return Unexpected(AdmissionForbidden(
+        request, "user not permitted to sign requests with signerName \"" + signer + "\""));
+  }
+
+ private:
+  const Authorizer& authorizer_;
+};
+
+class CertificateSubjectRestriction final : public AdmissionPlugin {
+ public:
+  std::string_view name() const override { return "CertificateSubjectRestriction"; }
+
+  Task<Status> Validate(const AdmissionRequest& request) override {
+    if (!Creates(request, kCertificatesGroup, kRequests)) co_return Status();
+    const auto& spec = (*request.object)["spec"];
+    if (spec["signerName"].string_or("") != kClientSigner) co_return Status();
+    std::string pem;
+    std::size_t bad = 0;
+    api::DecodeBase64(spec["request"].string_or(""), pem, bad);
+    const auto organizations = net::RequestedOrganizations(pem);
+    if (!organizations)
+      co_return Unexpected(
+          AdmissionForbidden(request, "failed to parse CSR: " + organizations.error().message()));
+    for (const auto& organization : *organizations)
+      if (organization == kMastersGroup)
+        co_return Unexpected(AdmissionForbidden(
+            request,
+            "use of " + std::string(kClientSigner) + " signer with system:masters group is not allowed"));
+    co_return Status();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<AdmissionPlugin> NewCertificateApproval(const Authorizer& authorizer) {
+  return std::make_unique<CertificateApproval>(authorizer);
+}
+std::unique_ptr<AdmissionPlugin> NewCertificateSigning(const Authorizer& authorizer) {
+  return std::make_unique<CertificateSigning>(authorizer);
+}
+std::unique_ptr<AdmissionPlugin> NewCertificateSubjectRestriction() {
+  return std::make_unique<CertificateSubjectRestriction>();
+}
+
+}  // namespace flyball::server

@@ -1,0 +1,19 @@
+// What keeps certificate signing requests honest: who asked is written down by the server; approving and
+// signing need the right on the signer; nobody gets a client certificate of system:masters.
+#pragma once
+
+#include <memory>
+
+#include "server/admission.h"
+#include "server/authorization.h"
+
+namespace flyball::server {
+
+// spec.username, uid, groups and extra of a new request are its sender's (upstream: the registry of
+// requests).
+std::unique_ptr<AdmissionPlugin> NewCertificateRequester();
+std::unique_ptr<AdmissionPlugin> NewCertificateApproval(const Authorizer& authorizer);
+std::unique_ptr<AdmissionPlugin> NewCertificateSigning(const Authorizer& authorizer);
+std::unique_ptr<AdmissionPlugin> NewCertificateSubjectRestriction();
+
+}  // namespace flyball::server

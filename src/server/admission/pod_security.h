@@ -1,0 +1,14 @@
+// PodSecurity: namespaces say by labels which pods they take (pod-security.kubernetes.io/enforce), warn of
+// (…/warn) and note in the audit log (…/audit). Workloads are warned of by their pod template; only pods are
+// refused.
+#pragma once
+
+#include <memory>
+
+#include "server/admission.h"
+
+namespace flyball::server {
+
+std::unique_ptr<AdmissionPlugin> NewPodSecurity(const Catalog& catalog);
+
+}  // namespace flyball::server

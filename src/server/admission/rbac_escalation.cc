@@ -1,0 +1,213 @@
+#include "server/admission/rbac_escalation.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "api/go_text.h"
+#include "server/api_errors.h"
+
+namespace flyball::server {
+namespace {
+
+constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
+
+std::vector<std::string> TextList(const json::Value& list) {
+  std::vector<std::string> out;
+  if (list.is_array())
+    for (const auto& item : list.as_array()) out.emplace_back(item.string_or(""));
+  return out;
+}
+
+// Go's %q of a list of strings.
+std::string QuotedList(const std::vector<std::string>& list) {
+  std::string text = "[";
+  for (const auto& item : list) text += (text.size() == 1 ? "" : " ") + api::GoQuote(item);
+  return text + "]";
+}
+
+bool HasOrAll(const std::vector<std::string>& list, const std::string& item) {
+  return std::any_of(list.begin(), list.end(), [&](const std::string& i) { return i == "*" || i == item; });
+}
+
+bool CoversResource(const std::vector<std::string>& held, const std::string& resource) {
+  if (HasOrAll(held, resource)) return true;
+  const auto slash = resource.find('/');
+  if (slash == std::string::npos) return false;
+  return std::find(held.begin(), held.end(), "*" + resource.substr(slash)) != held.end();
+}
+
+bool CoversUrl(const std::vector<std::string>& held, const std::string& url) {
+  return std::any_of(held.begin(), held.end(), [&](const std::string& i) {
+    return i == "*" || i == url || (i.ends_with('*') && url.starts_with(i.substr(0, i.size() - 1)));
+  });
+}
+
+// Requires a wanted rule of one verb, and one resource or one URL.
+bool Covers(const GrantedRule& held, const GrantedRule& wanted) {
+  if (!HasOrAll(held.verbs, wanted.verbs[0])) return false;
+  if (!wanted.urls.empty()) return CoversUrl(held.urls, wanted.urls[0]);
+  if (!HasOrAll(held.groups, wanted.groups[0]) || !CoversResource(held.resources, wanted.resources[0]))
+    return false;
+  if (held.names.empty()) return true;
+  return !wanted.names.empty() &&
+         std::find(held.names.begin(), held.names.end(), wanted.names[0]) != held.names.end();
+}
+
+// Rules of one verb and one thing each.
+std::vector<GrantedRule> Breakdown(const GrantedRule& rule) {
+  std::vector<GrantedRule> parts;
+  for (const auto& group : rule.groups)
+    for (const auto& resource : rule.resources)
+      for (const auto& verb : rule.verbs) {
+        if (rule.names.empty()) parts.push_back({{verb}, {group}, {resource}, {}, {}});
+        for (const auto& name : rule.names) parts.push_back({{verb}, {group}, {resource}, {name}, {}});
+      }
+  for (const auto& url : rule.urls)
+    for (const auto& verb : rule.verbs) parts.push_back({{verb}, {}, {}, {}, {url}});
+  return parts;
+}
+
+// Rules about the same thing become one with all their verbs.
+std::vector<GrantedRule> Compact(const std::vector<GrantedRule>& rules) {
+  std::vector<GrantedRule> compact;
+  std::map<std::vector<std::string>, std::size_t> places;
+  for (const auto& rule : rules) {
+    if (!rule.urls.empty()) {
+      compact.push_back(rule);
+      continue;
+    }
+    std::vector<std::string> key = {rule.groups[0], rule.resources[0]};
+    key.insert(key.end(), rule.names.begin(), rule.names.end());
+    const auto [place, added] = places.emplace(std::move(key), compact.size());
+    if (added) {
+      compact.push_back(rule);
+    } else {
+      compact[place->second].verbs.push_back(rule.verbs[0]);
+    }
+  }
+  return compact;
+}
+
+class RbacEscalationCheck final : public AdmissionPlugin {
+ public:
+  RbacEscalationCheck(const Catalog& catalog, const Authorizer& authorizer)
+      : authorizer_(authorizer),
+        roles_(catalog.Find(kRbacGroup, "v1", "roles")),
+        cluster_roles_(catalog.Find(kRbacGroup, "v1", "clusterroles")) {}
+  std::string_view name() const override { return "RbacEscalationCheck"; }
+
+  Task<Status> Admit(AdmissionRequest& request) override {
+    if (request.resource.kind->group != kRbacGroup || !request.object || request.operation == kDelete)
+      co_return Status();
+    if (request.scope.user.InGroup(kMastersGroup)) co_return Status();
+    const auto plural = request.resource.kind->plural;
+    co_return plural == "roles" || plural == "clusterroles" ? CheckRole(request) : CheckBinding(request);
+  }
+
+ private:
+  static constexpr auto kDelete = AdmissionRequest::Operation::kDelete;
+
+  Status CheckRole(const AdmissionRequest& request) const {
+    const auto& role = *request.object;
+    if (request.old_object && role["rules"] == (*request.old_object)["rules"] &&
+        role["aggregationRule"] == (*request.old_object)["aggregationRule"])
+      return {};
+    if (Allowed(request, "escalate", request.resource.kind->plural, request.namespace_name, request.name))
+      return {};
+    auto rules = GrantedRules(role["rules"]);
+    // Who writes an aggregation rule may grant anything.
+    if (role["aggregationRule"].is_object()) {
+      rules.push_back({{"*"}, {"*"}, {"*"}, {}, {}});
+      rules.push_back({{"*"}, {}, {}, {}, {"*"}});
+    }
+    return ConfirmHeld(request, rules);
+  }
+
+  Status CheckBinding(const AdmissionRequest& request) const {
+    const auto& reference = (*request.object)["roleRef"];
+    const std::string name(reference["name"].string_or(""));
+    const bool cluster = reference["kind"].string_or("") == "ClusterRole";
+    if (Allowed(request, "bind", cluster ? "clusterroles" : "roles", request.namespace_name, name)) return {};
+    const auto& resource = cluster ? cluster_roles_ : roles_;
+    const auto role = resource->cache->Get(
+        ServedResource::CacheKey(cluster ? std::string_view{} : request.namespace_name, name));
+    if (!role) return Unexpected(NotFound(*resource->kind, name));
+    return ConfirmHeld(request, GrantedRules(role->ToValue()["rules"]));
+  }
+
+  bool Allowed(const AdmissionRequest& request, std::string_view verb, std::string_view resource,
+               std::string_view namespace_name, std::string_view name) const {
+    AuthorizationAttributes attributes;
+    attributes.user = &request.scope.user;
+    attributes.verb = verb;
+    attributes.group = kRbacGroup;
+    attributes.version = "v1";
+    attributes.resource = resource;
+    attributes.namespace_name = namespace_name;
+    attributes.name = name;
+    return authorizer_.Authorize(attributes).decision == Decision::kAllow;
+  }
+
+  Status ConfirmHeld(const AdmissionRequest& request, const std::vector<GrantedRule>& wanted) const {
+    const auto& user = request.scope.user;
+    const auto lists = authorizer_.RulesFor(user, request.namespace_name);
+    auto held = GrantedRules(json::Value(lists.resource_rules));
+    for (auto& rule : GrantedRules(json::Value(lists.non_resource_rules))) held.push_back(std::move(rule));
+    std::set<std::string> missing;
+    for (const auto& rule : MissingRights(held, wanted)) missing.insert(rule.ToString());
+    if (missing.empty()) return {};
+    std::string text = "user " + api::GoQuote(user.name) + " (groups=" + QuotedList(user.groups) +
+                       ") is attempting to grant RBAC permissions not currently held:";
+    for (const auto& rule : missing) text += "\n" + rule;
+    return Unexpected(AdmissionForbidden(request, text));
+  }
+
+  const Authorizer& authorizer_;
+  const ResourcePtr roles_, cluster_roles_;
+};
+
+}  // namespace
+
+std::string GrantedRule::ToString() const {
+  std::string text = "{";
+  const auto add = [&](std::string_view label, const std::vector<std::string>& list) {
+    if (list.empty()) return;
+    if (text.size() > 1) text += ", ";
+    text += std::string(label) + ":" + QuotedList(list);
+  };
+  add("APIGroups", groups);
+  add("Resources", resources);
+  add("NonResourceURLs", urls);
+  add("ResourceNames", names);
+  add("Verbs", verbs);
+  return text + "}";
+}
+
+std::vector<GrantedRule> GrantedRules(const json::Value& rules) {
+  std::vector<GrantedRule> out;
+  if (!rules.is_array()) return out;
+  for (const auto& rule : rules.as_array())
+    out.push_back({TextList(rule["verbs"]), TextList(rule["apiGroups"]), TextList(rule["resources"]),
+                   TextList(rule["resourceNames"]), TextList(rule["nonResourceURLs"])});
+  return out;
+}
+
+std::vector<GrantedRule> MissingRights(const std::vector<GrantedRule>& held,
+                                       const std::vector<GrantedRule>& wanted) {
+  std::vector<GrantedRule> missing;
+  for (const auto& rule : wanted)
+    for (auto& part : Breakdown(rule)) {
+      const bool covered =
+          std::any_of(held.begin(), held.end(), [&](const GrantedRule& own) { return Covers(own, part); });
+      if (!covered) missing.push_back(std::move(part));
+    }
+  return Compact(missing);
+}
+
+std::unique_ptr<AdmissionPlugin> NewRbacEscalationCheck(const Catalog& catalog,
+                                                        const Authorizer& authorizer) {
+  return std::make_unique<RbacEscalationCheck>(catalog, authorizer);
+}
+
+}  // namespace flyball::server

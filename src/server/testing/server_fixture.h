@@ -1,0 +1,88 @@
+// The whole server on a memory store and virtual time, through the in-process transport. For tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/sim_executor.h"
+#include "json/json.h"
+#include "server/api_server.h"
+#include "store/memory_store.h"
+
+namespace flyball::server {
+
+// What came back so far.
+struct Reply : net::ResponseSink {
+  void OnHead(int s, const net::Headers& h) override {
+    status = s;
+    headers = h;
+  }
+  void OnData(std::string_view data) override { body += data; }
+  void OnEnd() override { ended = true; }
+  void OnError(const Error& e) override { error = e.message(); }
+
+  json::Value value() const { return *json::Parse(body); }
+  std::string message() const { return std::string(value()["message"].string_or("")); }
+  // The lines of a watch so far.
+  std::vector<json::Value> events() const {
+    std::vector<json::Value> out;
+    std::size_t from = 0;
+    for (auto end = body.find('\n'); end != std::string::npos; end = body.find('\n', from)) {
+      out.push_back(*json::Parse(body.substr(from, end - from)));
+      from = end + 1;
+    }
+    return out;
+  }
+
+  int status = 0;
+  net::Headers headers;
+  std::string body, error;
+  bool ended = false;
+};
+
+class ServerFixture : public testing::Test {
+ protected:
+  explicit ServerFixture(const ApiServerOptions& options = {}) {
+    server_ = std::move(*ApiServer::Make(options, *store_, sim_, random_, metrics_));
+    admin_ = server_->InProcess({"admin", "", {std::string(kMastersGroup)}, {}});
+  }
+
+  std::shared_ptr<Reply> Send(net::Transport& transport, net::Request request) {
+    auto reply = std::make_shared<Reply>();
+    calls_.push_back(transport.Start(std::move(request), reply));
+    sim_.RunReady();
+    return reply;
+  }
+  std::shared_ptr<Reply> Start(net::Transport& transport, std::string method, std::string target,
+                               std::string body = "", std::string type = "application/json") {
+    net::Request request;
+    request.method = std::move(method);
+    request.target = std::move(target);
+    request.body = std::move(body);
+    request.headers.Set("content-type", std::move(type));
+    return Send(transport, std::move(request));
+  }
+  std::shared_ptr<Reply> Do(std::string method, std::string target, std::string body = "",
+                            std::string type = "application/json") {
+    return Start(*admin_, std::move(method), std::move(target), std::move(body), std::move(type));
+  }
+  // As somebody else.
+  std::shared_ptr<Reply> As(const User& user, std::string method, std::string target, std::string body = "") {
+    others_.push_back(server_->InProcess(user));
+    return Start(*others_.back(), std::move(method), std::move(target), std::move(body));
+  }
+
+  SimExecutor sim_{1};
+  Random random_{1};
+  Metrics metrics_;
+  std::unique_ptr<store::Store> store_ = store::NewMemoryStore(sim_);
+  std::unique_ptr<ApiServer> server_;
+  std::unique_ptr<net::Transport> admin_;
+  std::vector<std::unique_ptr<net::Transport>> others_;
+  std::vector<std::shared_ptr<net::Call>> calls_;
+};
+
+}  // namespace flyball::server
