@@ -54,6 +54,8 @@ Channel::Channel(std::shared_ptr<IoLoop> loop, int fd, Options options)
   boost::system::error_code ignored;
   socket_->stream.native_non_blocking(true, ignored);
   socket_->stream.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
+  // A peer that vanished without a word is noticed some day, also where nobody sends anything.
+  socket_->stream.set_option(boost::asio::socket_base::keep_alive(true), ignored);
 }
 
 Channel::~Channel() = default;
@@ -189,6 +191,10 @@ void Channel::Pump() {
   }
   if (closed_ || phase_ != Phase::kOpen) return;
   if (unsent_.empty() && !yielded_ && session_->Finished()) return BeginLinger();
+  if (unsent_.empty() && !tls_ && !output_shut_ && session_->OutputOver()) {
+    output_shut_ = true;
+    shutdown(fd(), SHUT_WR);
+  }
   ResumeReading();
   ArmTimer();
 }

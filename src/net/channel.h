@@ -42,6 +42,8 @@ class Session {
   virtual void OnRoundEnd() {}
   // False: reading stops until Channel::Pump finds it true again.
   virtual bool WantsBytes() const { return true; }
+  // True: nothing more will be filled, but the peer may still send: that is said to it (without TLS only).
+  virtual bool OutputOver() const { return false; }
   // True: everything has been filled and the conversation is over; the channel closes.
   virtual bool Finished() const = 0;
   // When OnDeadline is to be called, if nothing happens. SteadyTime::max(): never.
@@ -130,6 +132,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   bool reading_ = false;  // a wait for readability is under way
   bool writing_ = false;
   bool input_ended_ = false;
+  bool output_shut_ = false;
   bool paused_ = false;   // the session did not want bytes when last asked
   bool yielded_ = false;  // a read and pump is posted
   std::string unsent_;    // what the operating system has not taken

@@ -42,6 +42,7 @@ H1ServerSession::H1ServerSession(Channel& channel, std::shared_ptr<ServerContext
 H1ServerSession::~H1ServerSession() = default;
 
 bool H1ServerSession::WantsBytes() const {
+  if (state_ == State::kRaw) return !stream_->paused();
   return state_ != State::kFinished && (state_ != State::kAnswer || input_.size() < kMaxPipelined);
 }
 
@@ -121,7 +122,8 @@ void H1ServerSession::StartAnswer() {
   ServerStream::Traits traits;
   traits.no_body = request->method == "HEAD";
   traits.accepts_gzip = AcceptsGzip(request->headers);
-  if (message.upgrade && request->method == "GET") SetWebSocketTraits(request->headers, traits);
+  traits.upgrade = message.upgrade && request->headers.Has("upgrade");
+  if (traits.upgrade && request->method == "GET") SetWebSocketTraits(request->headers, traits);
   parser_.reset();
   body_share_.reset();
   stream_ = std::make_shared<ServerStream>(channel_.shared_from_this(), context_, std::move(traits));
@@ -158,9 +160,10 @@ void H1ServerSession::Fill(std::string& out, std::size_t limit) {
     FinishAnswer();
     out.append(std::exchange(control_, {}));
   }
-  if (state_ != State::kRaw) return;
+  // One piece a time, and none with the head: see ServerStream::next_piece.
+  if (state_ != State::kRaw || !out.empty()) return;
   stream_->Collect();
-  stream_->Take(std::min(stream_->available(), limit), out);
+  stream_->Take(std::min(stream_->next_piece(), limit), out);
   if (stream_->available() == 0 && stream_->ended()) state_ = State::kFinished;
 }
 
@@ -232,10 +235,14 @@ void H1ServerSession::OnEndOfInput() {
     return;
   }
   if (state_ == State::kFinished) return;
+  if (state_ == State::kRaw) {
+    if (!stream_->OnRawEnd()) channel_.Close(Error(Reason::kConnection, "the peer closed the connection"));
+    return;
+  }
   // A client that only closed its sending side still reads a plain answer; a streamed one has lost its
   // reader.
   stream_->Collect();
-  if (stream_->ended() || (!head_sent_ && state_ != State::kRaw)) {
+  if (stream_->ended() || !head_sent_) {
     keep_alive_ = false;
     stream_->AnnounceClose();
   } else {

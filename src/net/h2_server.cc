@@ -174,6 +174,11 @@ void H2ServerSession::OnHeadersComplete(Stream& stream, bool end_stream) {
   if (stream.refusal == 0 && length.size() >= std::to_string(context_->limits.max_body_bytes).size() &&
       std::strtoull(std::string(length).c_str(), nullptr, 10) > context_->limits.max_body_bytes)
     stream.refusal = 413;
+  if (stream.websocket) {
+    // To handlers a WebSocket is asked for in one way, HTTP/1.1's.
+    request.method = "GET";
+    request.headers.Set("upgrade", "websocket");
+  }
   if (end_stream || stream.websocket) return OnComplete(stream);
   if (stream.refusal != 0) return Refuse(stream, stream.refusal);
   if (EqualsIgnoringCase(request.headers.Get("expect"), "100-continue")) SubmitContinue(stream);
@@ -222,7 +227,7 @@ void H2ServerSession::MakeAnswer(Stream& stream) {
   traits.id = stream.id;
   traits.no_body = stream.request->method == "HEAD";
   traits.accepts_gzip = AcceptsGzip(stream.request->headers);
-  traits.websocket = stream.websocket;
+  traits.websocket = traits.upgrade = stream.websocket;
   stream.answer = std::make_shared<ServerStream>(channel_.shared_from_this(), context_, std::move(traits));
 }
 

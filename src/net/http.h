@@ -59,6 +59,31 @@ struct Request {
   Peer peer{};         // set by the server
 };
 
+// Bytes both ways, on a connection that has left HTTP by an upgrade or never spoke it. Thread-safe; callbacks
+// come one at a time on the connection's executor. Whoever has one ends it: it lives until the peer is gone.
+class Duplex {
+ public:
+  virtual ~Duplex() = default;
+  // Begins to read; nothing is read before. `on_end` comes once: the peer will send no more, or is gone. Then
+  // what is still to be written can be, until End.
+  virtual void Read(UniqueFunction<void(std::string_view)> on_data, Closure on_end) = 0;
+  // Queues; false once the peer is gone. Each piece leaves in a TLS record of its own.
+  virtual bool Write(Bytes bytes) = 0;
+  // Nothing more will be written: what is queued is sent, then that is said.
+  virtual void End() = 0;
+  // At once, both ways; what is queued is lost.
+  virtual void Abort() = 0;
+  virtual std::size_t pending_bytes() const = 0;
+  // Calls fn once when pending_bytes() is `low` or below, or the peer is gone.
+  virtual void OnDrained(std::size_t low, Closure fn) = 0;
+  // Back-pressure: while paused, no more than a few pieces arrive.
+  virtual void Pause() = 0;
+  virtual void Resume() = 0;
+};
+
+// Copies both ways until both sides have ended, and slows each down to what the other takes.
+void Splice(const std::shared_ptr<Duplex>& a, const std::shared_ptr<Duplex>& b);
+
 // A message-based stream after an upgrade. Send is thread-safe; callbacks come one at a time on the
 // connection's executor.
 class WebSocket {
@@ -72,6 +97,10 @@ class WebSocket {
   // Queues; false once closed.
   virtual bool Send(Type type, std::string message) = 0;
   virtual std::size_t pending_bytes() const = 0;
+  // As a Duplex has them.
+  virtual void OnDrained(std::size_t low, Closure fn) = 0;
+  virtual void Pause() = 0;
+  virtual void Resume() = 0;
   virtual void Close(int code, std::string_view reason) = 0;
   // The protocol that was agreed on; "" if none.
   virtual std::string_view subprotocol() const { return {}; }
@@ -106,6 +135,13 @@ class ResponseStream {
   // upgrade.
   virtual Result<std::shared_ptr<WebSocket>> AcceptWebSocket(std::string_view subprotocol) = 0;
 
+  // Answers 101 with these headers and leaves HTTP; on an extended CONNECT of HTTP/2, 200 with those that
+  // have a meaning there. BadRequest if the request asks for no upgrade.
+  virtual Result<std::shared_ptr<Duplex>> AcceptUpgrade(Headers headers) {
+    (void)headers;
+    return Unexpected(BadRequest("this connection cannot be upgraded"));
+  }
+
   // Where this connection's work runs; coroutines handling the request should resume here.
   virtual Executor& executor() = 0;
 };
@@ -136,6 +172,13 @@ class Call {
   virtual void Resume() = 0;
 };
 
+// The answer to a request for an upgrade.
+struct Upgraded {
+  Headers headers;
+  std::shared_ptr<Duplex> stream;
+};
+using UpgradeDone = UniqueFunction<void(Result<Upgraded>)>;
+
 // Something requests can be sent through: HTTPS to one origin (http_client.h), or a server in this process
 // (server/in_process_transport.h). Thread-safe. Sinks are kept alive until they have ended.
 class Transport {
@@ -145,6 +188,13 @@ class Transport {
   // Opens a WebSocket; `done` gets it, or the error (with the status and message the server answered).
   virtual void OpenWebSocket(Request request, std::vector<std::string> subprotocols,
                              UniqueFunction<void(Result<std::shared_ptr<WebSocket>>)> done) = 0;
+  // Sends a request for an upgrade ("upgrade" and what else it takes are among its headers) on a connection
+  // of its own. `done` gets the connection, or the error (with the status the server answered, and the body
+  // as message).
+  virtual void OpenUpgrade(Request request, UpgradeDone done) {
+    (void)request;
+    done(Unexpected(BadRequest("this transport cannot leave HTTP")));
+  }
 };
 
 struct Response {

@@ -19,11 +19,11 @@ Executor& Undertaker() {
 }
 
 void CloseLoop(const std::shared_ptr<IoLoop>& loop, const std::shared_ptr<ClientPool>& pool,
-               const std::shared_ptr<WebSocketChannels>& websockets) {
+               const std::shared_ptr<LiveChannels>& left) {
   auto done = std::make_shared<Notification<bool>>();
-  loop->Post([pool, websockets, done] {
+  loop->Post([pool, left, done] {
     pool->Close();
-    websockets->CloseAll();
+    left->CloseAll();
     done->Set(true);
   });
   done->Wait();
@@ -36,13 +36,13 @@ class HttpClient final : public Transport {
     for (int i = 0; i < std::max(1, context_->options.io_threads); ++i) {
       loops_.push_back(std::make_shared<IoLoop>("io-client-" + std::to_string(i)));
       pools_.push_back(std::make_shared<ClientPool>(loops_.back(), context_));
-      websockets_.push_back(std::make_shared<WebSocketChannels>());
+      left_.push_back(std::make_shared<LiveChannels>());
     }
   }
 
   ~HttpClient() override {
-    auto close = [loops = loops_, pools = pools_, websockets = websockets_] {
-      for (std::size_t i = 0; i < loops.size(); ++i) CloseLoop(loops[i], pools[i], websockets[i]);
+    auto close = [loops = loops_, pools = pools_, left = left_] {
+      for (std::size_t i = 0; i < loops.size(); ++i) CloseLoop(loops[i], pools[i], left[i]);
     };
     // A sink may hold the last reference to its own client; a thread cannot wait for itself.
     const bool on_own_thread =
@@ -62,15 +62,19 @@ class HttpClient final : public Transport {
 
   void OpenWebSocket(Request request, std::vector<std::string> subprotocols, WebSocketDone done) override {
     const std::size_t i = next_++ % loops_.size();
-    OpenWebSocketOn(loops_[i], context_, websockets_[i], std::move(request), std::move(subprotocols),
-                    std::move(done));
+    OpenWebSocketOn(loops_[i], context_, left_[i], std::move(request), subprotocols, std::move(done));
+  }
+
+  void OpenUpgrade(Request request, UpgradeDone done) override {
+    const std::size_t i = next_++ % loops_.size();
+    OpenUpgradeOn(loops_[i], context_, left_[i], request, DuplexTaker(std::move(done)));
   }
 
  private:
   const std::shared_ptr<const ClientContext> context_;
   std::vector<std::shared_ptr<IoLoop>> loops_;
-  std::vector<std::shared_ptr<ClientPool>> pools_;  // one a loop
-  std::vector<std::shared_ptr<WebSocketChannels>> websockets_;
+  std::vector<std::shared_ptr<ClientPool>> pools_;   // one a loop
+  std::vector<std::shared_ptr<LiveChannels>> left_;  // have left HTTP
   std::atomic<std::size_t> next_{0};
 };
 

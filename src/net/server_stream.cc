@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "net/raw_duplex.h"
+#include "net/websocket_stream.h"
+
 namespace flyball::net {
 
 ServerStream::ServerStream(std::shared_ptr<Channel> channel, std::shared_ptr<ServerContext> context,
@@ -91,7 +94,7 @@ void ServerStream::Abandon() {
   std::vector<Closure> dropped;
   {
     MutexLock lock(mu_);
-    if (upgraded_) return;  // the WebSocket has taken over
+    if (upgraded_) return;  // its listener has taken over
     dropped.swap(on_close_);
     if (stage_ == Stage::kEnded || closed()) return;
     aborted_ = true;
@@ -205,11 +208,11 @@ void ServerStream::AnnounceClose() {
 }
 
 void ServerStream::PeerGone() {
-  std::shared_ptr<WebSocketStream> websocket;
+  std::shared_ptr<ByteListener> listener;
   {
     MutexLock lock(mu_);
     if (closed_.exchange(true)) return;
-    websocket.swap(websocket_);
+    listener.swap(listener_);
     chunks_.clear();
     outbox_.clear();
     outbox_next_ = outbox_offset_ = available_ = 0;
@@ -218,7 +221,7 @@ void ServerStream::PeerGone() {
   gzip_ = nullptr;
   AnnounceClose();
   RunDrained();
-  if (websocket) websocket->OnGone();
+  if (listener) listener->OnGone();
 }
 
 Headers ServerStream::WebSocketHeaders(std::string_view subprotocol) const {
@@ -232,34 +235,71 @@ Headers ServerStream::WebSocketHeaders(std::string_view subprotocol) const {
   return headers;
 }
 
-Result<std::shared_ptr<WebSocket>> ServerStream::AcceptWebSocket(std::string_view subprotocol) {
-  if (!traits_.websocket) return Unexpected(BadRequest("the request is not a WebSocket upgrade"));
-  auto websocket = std::make_shared<WebSocketStream>(WebSocketStream::Side::kServer, channel_->shared_loop(),
-                                                     shared_from_this(), std::string(subprotocol));
+Status ServerStream::Leave(Headers headers, std::shared_ptr<ByteListener> listener) {
   bool notify = false;
   {
     MutexLock lock(mu_);
     if (closed()) return Unexpected(Error(Reason::kConnection, "the peer is gone"));
-    if (!QueueHeadLocked({traits_.id == 0 ? 101 : 200, WebSocketHeaders(subprotocol), true, false}))
+    if (!QueueHeadLocked({traits_.id == 0 ? 101 : 200, std::move(headers), true, false}))
       return Unexpected(InternalError("the request was answered already"));
     upgraded_ = true;
-    websocket_ = websocket;
+    listener_ = std::move(listener);
     notify = NeedsNotifyLocked();
   }
   NotifySession(notify);
+  return {};
+}
+
+Result<std::shared_ptr<WebSocket>> ServerStream::AcceptWebSocket(std::string_view subprotocol) {
+  if (!traits_.websocket) return Unexpected(BadRequest("the request is not a WebSocket upgrade"));
+  auto websocket = std::make_shared<WebSocketStream>(WebSocketStream::Side::kServer, channel_->shared_loop(),
+                                                     shared_from_this(), std::string(subprotocol));
+  FLYBALL_TRY(Leave(WebSocketHeaders(subprotocol), websocket));
   OnClose([weak = std::weak_ptr(websocket)] {
     if (auto w = weak.lock()) w->Close(kWsGoingAway, "the server is shutting down");
   });
   return std::shared_ptr<WebSocket>(std::move(websocket));
 }
 
+Result<std::shared_ptr<Duplex>> ServerStream::AcceptUpgrade(Headers headers) {
+  if (!traits_.upgrade) return Unexpected(BadRequest("the request is not an upgrade"));
+  if (traits_.id != 0) headers.Remove("sec-websocket-accept");
+  auto duplex = std::make_shared<RawDuplex>(channel_->shared_loop(), shared_from_this());
+  FLYBALL_TRY(Leave(std::move(headers), duplex));
+  // The server wants to go: whoever reads is told that nothing more comes.
+  OnClose([weak = std::weak_ptr(duplex)] {
+    if (auto d = weak.lock()) d->OnEndOfBytes();
+  });
+  return std::shared_ptr<Duplex>(std::move(duplex));
+}
+
+void ServerStream::Abort() {
+  if (traits_.id != 0) return End();  // the connection is shared with others
+  channel_->loop().Post(
+      [channel = channel_] { channel->Close(Error(Reason::kCancelled, "the connection was given up")); });
+}
+
+void ServerStream::SetPaused(bool paused) {
+  if (paused_.exchange(paused) != paused && !paused) channel_->Notify(shared_from_this());
+}
+
+std::size_t ServerStream::next_piece() const {
+  return outbox_next_ < outbox_.size() ? outbox_[outbox_next_]->size() - outbox_offset_ : 0;
+}
+
+std::shared_ptr<ByteListener> ServerStream::listener() {
+  MutexLock lock(mu_);
+  return listener_;
+}
+
+// A reference of its own: what comes may end the stream.
 void ServerStream::OnRawBytes(std::string_view data) {
-  std::shared_ptr<WebSocketStream> websocket;  // a reference of its own: what comes may end the stream
-  {
-    MutexLock lock(mu_);
-    websocket = websocket_;
-  }
-  if (websocket) websocket->OnBytes(data);
+  if (const auto to = listener()) to->OnBytes(data);
+}
+
+bool ServerStream::OnRawEnd() {
+  const auto to = listener();
+  return to && to->OnEndOfBytes();
 }
 
 }  // namespace flyball::net

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "net/byte_stream.h"
 #include "net/channel.h"
 #include "net/gzip.h"
 #include "net/http.h"
 #include "net/server_context.h"
-#include "net/websocket_stream.h"
 
 namespace flyball::net {
 
@@ -29,6 +29,7 @@ class ServerStream final : public ResponseStream,
     bool accepts_gzip = false;
     bool no_body = false;         // HEAD
     bool websocket = false;       // an upgrade or extended CONNECT
+    bool upgrade = false;         // an upgrade to anything, or an extended CONNECT
     std::string websocket_key{};  // HTTP/1.1's
   };
   ServerStream(std::shared_ptr<Channel> channel, std::shared_ptr<ServerContext> context, Traits traits);
@@ -44,6 +45,9 @@ class ServerStream final : public ResponseStream,
   void OnClose(Closure fn) override;
   bool closed() const override { return closed_.load(std::memory_order_acquire); }
   Result<std::shared_ptr<WebSocket>> AcceptWebSocket(std::string_view subprotocol) override;
+  Result<std::shared_ptr<Duplex>> AcceptUpgrade(Headers headers) override;
+  void Abort() override;
+  void SetPaused(bool paused) override;
   Executor& executor() override { return channel_->loop(); }
 
   // The handler has dropped its last reference.
@@ -79,8 +83,15 @@ class ServerStream final : public ResponseStream,
   void AnnounceClose();
   const Traits& traits() const { return traits_; }
 
-  // A stream after AcceptWebSocket: bytes from the peer go here.
+  // A stream that has left HTTP: bytes from the peer go here, and their end. False: nothing more is to be
+  // sent.
   void OnRawBytes(std::string_view data);
+  bool OnRawEnd();
+  // The listener does not want to be told more for now.
+  bool paused() const { return paused_.load(std::memory_order_relaxed); }
+  // Of what was collected, the piece that is to leave next. On a connection that has left HTTP each leaves in
+  // a TLS record of its own: clients that wait for the socket would not see a second one in the same.
+  std::size_t next_piece() const;
 
  private:
   enum class Stage { kUnanswered, kBegun, kEnded };
@@ -96,20 +107,24 @@ class ServerStream final : public ResponseStream,
   void RunDrained();
   void Compress();
   Headers WebSocketHeaders(std::string_view subprotocol) const;
+  // Answers the upgrade; bytes go to the listener from now on.
+  Status Leave(Headers headers, std::shared_ptr<ByteListener> listener);
+  std::shared_ptr<ByteListener> listener();
 
   const std::shared_ptr<Channel> channel_;
   const std::shared_ptr<ServerContext> context_;
   const Traits traits_;
   std::atomic<std::size_t> pending_{0};
   std::atomic<bool> closed_{false};
+  std::atomic<bool> paused_{false};
 
   Mutex mu_;
   Stage stage_ FLYBALL_GUARDED_BY(mu_) = Stage::kUnanswered;
   bool aborted_ FLYBALL_GUARDED_BY(mu_) = false;
   bool notified_ FLYBALL_GUARDED_BY(mu_) = false;
   bool close_announced_ FLYBALL_GUARDED_BY(mu_) = false;
-  bool upgraded_ FLYBALL_GUARDED_BY(mu_) = false;
-  std::shared_ptr<WebSocketStream> websocket_ FLYBALL_GUARDED_BY(mu_);
+  bool upgraded_ FLYBALL_GUARDED_BY(mu_) = false;  // has left HTTP
+  std::shared_ptr<ByteListener> listener_ FLYBALL_GUARDED_BY(mu_);
   std::optional<Head> head_ FLYBALL_GUARDED_BY(mu_);
   std::vector<Bytes> chunks_ FLYBALL_GUARDED_BY(mu_);
   std::vector<Drain> drains_ FLYBALL_GUARDED_BY(mu_);

@@ -8,28 +8,20 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "net/byte_stream.h"
 #include "net/http.h"
 #include "net/io_loop.h"
 #include "net/websocket_frames.h"
 
 namespace flyball::net {
 
-// What frames are sent through. Thread-safe.
-class ByteStream {
- public:
-  virtual ~ByteStream() = default;
-  // Queues; false if the other side is gone.
-  virtual bool Write(Bytes bytes) = 0;
-  // Nothing more will be written.
-  virtual void End() = 0;
-  virtual std::size_t pending_bytes() const = 0;
-};
-
 // Flow: kOpen -> (Close here: kClosing -> the peer's close frame, or a time-out) or (the peer's close frame,
 // answered)
 // -> kClosed. The connection keeps it alive until then.
 // Messages that come before OnMessage was called wait for it.
-class WebSocketStream final : public WebSocket, public std::enable_shared_from_this<WebSocketStream> {
+class WebSocketStream final : public WebSocket,
+                              public ByteListener,
+                              public std::enable_shared_from_this<WebSocketStream> {
  public:
   enum class Side { kServer, kClient };
   WebSocketStream(Side side, std::shared_ptr<IoLoop> loop, std::shared_ptr<ByteStream> bytes,
@@ -40,12 +32,16 @@ class WebSocketStream final : public WebSocket, public std::enable_shared_from_t
   void OnClose(Closure fn) override;
   bool Send(Type type, std::string message) override;
   std::size_t pending_bytes() const override { return bytes_->pending_bytes(); }
+  void OnDrained(std::size_t low, Closure fn) override { bytes_->OnDrained(low, std::move(fn)); }
+  void Pause() override { bytes_->SetPaused(true); }
+  void Resume() override { bytes_->SetPaused(false); }
   void Close(int code, std::string_view reason) override;
   std::string_view subprotocol() const override { return subprotocol_; }
 
-  // On the loop: bytes from the peer; and the end of everything.
-  void OnBytes(std::string_view data);
-  void OnGone();
+  void OnBytes(std::string_view data) override;
+  // Without a close frame there is nobody left to talk to.
+  bool OnEndOfBytes() override { return false; }
+  void OnGone() override;
 
  private:
   enum class State { kOpen, kClosing, kClosed };
