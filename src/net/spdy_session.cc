@@ -176,7 +176,12 @@ void SpdySession::EndOfStream(const StreamPtr& stream) {
     if (std::exchange(stream->ended_there_, true)) return;
     if (stream->ended_here_) streams_.erase(stream->id_);
   }
-  if (auto fn = std::exchange(stream->on_end_, nullptr)) fn();
+  TellEnd(*stream);
+}
+
+void SpdySession::TellEnd(SpdyStream& stream) {
+  if (auto fn = std::exchange(stream.on_end_, nullptr)) fn();
+  stream.on_data_ = nullptr;  // what it owns may own the stream
 }
 
 void SpdySession::OnReset(std::uint32_t id) {
@@ -188,7 +193,7 @@ void SpdySession::OnReset(std::uint32_t id) {
     stream = found->second;
     streams_.erase(found);
   }
-  if (auto fn = std::exchange(stream->on_end_, nullptr)) fn();
+  TellEnd(*stream);
 }
 
 void SpdySession::Fail() {
@@ -204,10 +209,7 @@ void SpdySession::OnConnectionEnd() {
     streams.swap(streams_);
   }
   connection_->End();
-  for (const auto& [id, stream] : streams) {
-    if (auto fn = std::exchange(stream->on_end_, nullptr)) fn();
-    stream->on_data_ = nullptr;
-  }
+  for (const auto& [id, stream] : streams) TellEnd(*stream);
   if (auto fn = std::exchange(events_.on_close, nullptr)) fn();
   events_.on_stream = nullptr;
 }

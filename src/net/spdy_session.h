@@ -86,6 +86,7 @@ class SpdySession : public std::enable_shared_from_this<SpdySession> {
   void OnConnectionEnd();
   void Acknowledge(SpdyStream& stream, std::size_t size);
   void EndOfStream(const StreamPtr& stream);
+  static void TellEnd(SpdyStream& stream);
   void Fail();
   StreamPtr Find(std::uint32_t id);
   bool Send(SpdyStream& stream, std::string_view data, bool fin);

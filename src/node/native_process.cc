@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <fstream>
@@ -60,10 +62,60 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
+// The two ends of a new terminal.
+struct Terminal {
+  Descriptor master, slave;
+  static Result<Terminal> Make() {
+    Terminal made{Descriptor(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)), Descriptor()};
+    char name[64];
+    const int master = made.master.get();
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 ||
+        ptsname_r(master, name, sizeof(name)) != 0)
+      return Unexpected(InternalError(std::string("terminal: ") + strerror(errno)));
+    made.slave = Descriptor(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (made.slave.get() < 0) return Unexpected(InternalError(std::string("terminal: ") + strerror(errno)));
+    return made;
+  }
+};
+
+// Our ends of a process' streams, and its own. With a terminal `err` has no descriptors.
+struct Plumbing {
+  Descriptor in, out, err;
+  Descriptor child_in, child_out, child_err;
+
+  static Result<Plumbing> Make(const ProcessSpec& spec) {
+    Plumbing made;
+    if (spec.terminal) {
+      FLYBALL_ASSIGN(Terminal terminal, Terminal::Make());
+      made.in = Descriptor(fcntl(terminal.master.get(), F_DUPFD_CLOEXEC, 0));
+      made.out = std::move(terminal.master);
+      made.child_in = Descriptor(fcntl(terminal.slave.get(), F_DUPFD_CLOEXEC, 0));
+      made.child_err = Descriptor(fcntl(terminal.slave.get(), F_DUPFD_CLOEXEC, 0));
+      made.child_out = std::move(terminal.slave);
+      return made;
+    }
+    FLYBALL_ASSIGN(Pipe out, Pipe::Make());
+    FLYBALL_ASSIGN(Pipe err, Pipe::Make());
+    made.out = std::move(out.read);
+    made.child_out = std::move(out.write);
+    made.err = std::move(err.read);
+    made.child_err = std::move(err.write);
+    if (spec.input) {
+      FLYBALL_ASSIGN(Pipe in, Pipe::Make());
+      made.in = std::move(in.write);
+      made.child_in = std::move(in.read);
+    } else {
+      made.child_in = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    }
+    return made;
+  }
+};
+
 struct ChildPlan {
   std::vector<char*> argv, env;
   const char* directory = nullptr;
-  int out = -1, err = -1, report = -1;
+  int in = -1, out = -1, err = -1, report = -1;
+  bool terminal = false;
   pid_t parent = 0;
 };
 
@@ -83,8 +135,8 @@ struct ChildPlan {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int ignored : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGQUIT}) signal(ignored, SIG_DFL);
-  const int null = open("/dev/null", O_RDONLY);
-  if (null >= 0) dup2(null, STDIN_FILENO);
+  if (plan.terminal) ioctl(plan.in, TIOCSCTTY, 0);
+  dup2(plan.in, STDIN_FILENO);
   dup2(plan.out, STDOUT_FILENO);
   dup2(plan.err, STDERR_FILENO);
   if (plan.directory && chdir(plan.directory) != 0) ReportAndExit(plan.report);
@@ -103,25 +155,32 @@ Error SpawnError(const ProcessSpec& spec, int error) {
 struct ProcessLoop::State {
   struct Process {
     pid_t pid = 0;
-    Descriptor pidfd, out, err;
+    Descriptor pidfd, in, out, err;
+    bool terminal = false;
+    bool paused = false;      // its output
+    bool closing_in = false;  // once `input` is empty
+    bool waiting_in = false;  // for room in the pipe
+    std::string input;        // not yet taken
     ProcessEvents events;
   };
-  enum class Kind : std::uint32_t { kWake, kPid, kOut, kErr };
+  using ProcessPtr = std::shared_ptr<Process>;
+  enum class Kind : std::uint32_t { kWake, kPid, kIn, kOut, kErr };
 
   Descriptor epoll{epoll_create1(EPOLL_CLOEXEC)};
   Descriptor wake{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   Mutex mu;
   std::deque<Closure> tasks FLYBALL_GUARDED_BY(mu);
   bool stopping FLYBALL_GUARDED_BY(mu) = false;
-  std::map<pid_t, std::shared_ptr<Process>> processes FLYBALL_GUARDED_BY(mu);
+  std::map<pid_t, ProcessPtr> processes FLYBALL_GUARDED_BY(mu);
   Thread thread;
 
-  void Watch(int fd, Kind kind, pid_t pid) {
+  void Watch(int fd, Kind kind, pid_t pid, std::uint32_t what = EPOLLIN) {
     epoll_event event{};
-    event.events = EPOLLIN;
+    event.events = what;
     event.data.u64 = (static_cast<std::uint64_t>(kind) << 32) | static_cast<std::uint32_t>(pid);
     epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event);
   }
+  void Unwatch(int fd) { epoll_ctl(epoll.get(), EPOLL_CTL_DEL, fd, nullptr); }
   void Wake() {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t n = write(wake.get(), &one, sizeof(one));
@@ -140,6 +199,11 @@ struct ProcessLoop::State {
   }
 
   void Run() {
+    // A process that no longer reads its input is told by an error, here too.
+    sigset_t broken_pipe;
+    sigemptyset(&broken_pipe);
+    sigaddset(&broken_pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
     Watch(wake.get(), Kind::kWake, 0);
     for (;;) {
       std::array<epoll_event, 32> events;
@@ -157,7 +221,9 @@ struct ProcessLoop::State {
     if (!process) return;
     if (kind == Kind::kPid)
       Reap(*process);
-    else
+    else if (kind == Kind::kIn)
+      FeedInput(*process);
+    else if (!process->paused)
       ReadSome(*process, kind == Kind::kOut ? Stream::kStdout : Stream::kStderr);
   }
 
@@ -186,6 +252,57 @@ struct ProcessLoop::State {
     return false;
   }
 
+  // Writes what the pipe has room for, and waits for more room while something is left.
+  void FeedInput(Process& process) {
+    std::size_t taken = 0;
+    while (process.in.get() >= 0 && taken < process.input.size()) {
+      const ssize_t n = write(process.in.get(), process.input.data() + taken, process.input.size() - taken);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) break;
+      if (n < 0) {
+        CloseInputNow(process);  // nobody reads it any more
+        break;
+      }
+      taken += static_cast<std::size_t>(n);
+    }
+    if (process.in.get() < 0) taken = process.input.size();
+    process.input.erase(0, taken);
+    if (taken > 0 && process.events.input_taken) process.events.input_taken(taken);
+    const bool waits = process.in.get() >= 0 && !process.input.empty();
+    if (waits != process.waiting_in && process.in.get() >= 0) {
+      waits ? Watch(process.in.get(), Kind::kIn, process.pid, EPOLLOUT) : Unwatch(process.in.get());
+      process.waiting_in = waits;
+    }
+    if (!waits && process.closing_in) CloseInputNow(process);
+  }
+
+  void CloseInputNow(Process& process) {
+    process.waiting_in = false;
+    process.closing_in = false;
+    constexpr char kEndOfFile = 4;  // control-D, which a terminal's line discipline knows
+    if (process.terminal && process.in.get() >= 0) {
+      [[maybe_unused]] const ssize_t n = write(process.in.get(), &kEndOfFile, 1);
+      return;
+    }
+    process.in.Close();
+  }
+
+  void Pause(Process& process, bool paused) {
+    if (std::exchange(process.paused, paused) == paused) return;
+    for (const auto& [fd, kind] :
+         {std::pair(process.out.get(), Kind::kOut), std::pair(process.err.get(), Kind::kErr)}) {
+      if (fd < 0) continue;
+      paused ? Unwatch(fd) : Watch(fd, kind, process.pid);
+    }
+  }
+
+  // Runs fn on the loop's thread, if the process is still there.
+  void WithProcess(pid_t pid, UniqueFunction<void(Process&)> fn) {
+    Post([this, pid, fn = std::move(fn)] {
+      if (const auto process = Find(pid)) fn(*process);
+    });
+  }
+
   void Reap(Process& process) {
     int status = 0;
     if (waitpid(process.pid, &status, WNOHANG) != process.pid) return;
@@ -196,28 +313,30 @@ struct ProcessLoop::State {
     }
     // A container ends with its first process.
     kill(-process.pid, SIGKILL);
-    std::shared_ptr<Process> keep;
+    ProcessPtr keep;
     {
       MutexLock lock(mu);
       const auto found = processes.find(process.pid);
       keep = found->second;
       processes.erase(found);
     }
+    if (!keep->input.empty() && keep->events.input_taken) keep->events.input_taken(keep->input.size());
     keep->events.exited(status);
   }
 
   Result<pid_t> Fork(const ProcessSpec& spec, ProcessEvents events) {
-    FLYBALL_ASSIGN(Pipe out, Pipe::Make());
-    FLYBALL_ASSIGN(Pipe err, Pipe::Make());
+    FLYBALL_ASSIGN(Plumbing plumbing, Plumbing::Make(spec));
     FLYBALL_ASSIGN(Pipe report, Pipe::Make());
     std::vector<std::string> env;
     for (const auto& [name, value] : spec.env) env.push_back(name + "=" + value);
     const ChildPlan plan{.argv = Pointers(spec.argv),
                          .env = Pointers(env),
                          .directory = spec.working_dir.empty() ? nullptr : spec.working_dir.c_str(),
-                         .out = out.write.get(),
-                         .err = err.write.get(),
+                         .in = plumbing.child_in.get(),
+                         .out = plumbing.child_out.get(),
+                         .err = plumbing.child_err.get(),
                          .report = report.write.get(),
+                         .terminal = spec.terminal,
                          .parent = getpid()};
     const pid_t pid = fork();
     if (pid < 0) return Unexpected(InternalError(std::string("fork: ") + strerror(errno)));
@@ -229,24 +348,27 @@ struct ProcessLoop::State {
       waitpid(pid, nullptr, 0);
       return Unexpected(SpawnError(spec, error));
     }
-    Adopt(pid, std::move(out.read), std::move(err.read), std::move(events));
+    Adopt(pid, spec.terminal, std::move(plumbing), std::move(events));
     return pid;
   }
 
-  void Adopt(pid_t pid, Descriptor out, Descriptor err, ProcessEvents events) {
-    for (const Descriptor* fd : {&out, &err}) fcntl(fd->get(), F_SETFL, O_NONBLOCK);
+  void Adopt(pid_t pid, bool terminal, Plumbing plumbing, ProcessEvents events) {
+    for (const Descriptor* fd : {&plumbing.in, &plumbing.out, &plumbing.err})
+      if (fd->get() >= 0) fcntl(fd->get(), F_SETFL, O_NONBLOCK);
     auto process = std::make_shared<Process>();
     process->pid = pid;
+    process->terminal = terminal;
     process->pidfd = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    process->out = std::move(out);
-    process->err = std::move(err);
+    process->in = std::move(plumbing.in);
+    process->out = std::move(plumbing.out);
+    process->err = std::move(plumbing.err);
     process->events = std::move(events);
     {
       MutexLock lock(mu);
       processes[pid] = process;
     }
     Watch(process->out.get(), Kind::kOut, pid);
-    Watch(process->err.get(), Kind::kErr, pid);
+    if (process->err.get() >= 0) Watch(process->err.get(), Kind::kErr, pid);
     Watch(process->pidfd.get(), Kind::kPid, pid);
   }
 };
@@ -280,6 +402,36 @@ Result<pid_t> ProcessLoop::Spawn(const ProcessSpec& spec, ProcessEvents events) 
 void ProcessLoop::Signal(pid_t pid, int signal) {
   MutexLock lock(state_->mu);
   if (state_->processes.contains(pid)) kill(-pid, signal);
+}
+
+void ProcessLoop::WriteInput(pid_t pid, std::string data) {
+  state_->WithProcess(pid, [state = state_.get(), data = std::move(data)](State::Process& process) {
+    if (process.in.get() < 0 || process.closing_in) {
+      if (process.events.input_taken) process.events.input_taken(data.size());
+      return;
+    }
+    process.input += data;
+    state->FeedInput(process);
+  });
+}
+
+void ProcessLoop::CloseInput(pid_t pid) {
+  state_->WithProcess(pid, [state = state_.get()](State::Process& process) {
+    process.closing_in = true;
+    state->FeedInput(process);
+  });
+}
+
+void ProcessLoop::ResizeTerminal(pid_t pid, TerminalSize size) {
+  state_->WithProcess(pid, [size](State::Process& process) {
+    const winsize window{size.height, size.width, 0, 0};
+    if (process.terminal) ioctl(process.out.get(), TIOCSWINSZ, &window);
+  });
+}
+
+void ProcessLoop::PauseOutput(pid_t pid, bool paused) {
+  state_->WithProcess(
+      pid, [state = state_.get(), paused](State::Process& process) { state->Pause(process, paused); });
 }
 
 unsigned long long ProcessStartTime(pid_t pid) {

@@ -1,5 +1,6 @@
 // ProcessLoop: starts processes, passes on what they write and tells when they have ended. The only place of
-// the node agent that forks. One thread, asleep unless something happens (pidfds and pipes in one epoll).
+// the node agent that forks. One thread, asleep unless something happens (pidfds, pipes and terminals in one
+// epoll).
 #pragma once
 
 #include <sys/types.h>
@@ -12,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/unique_function.h"
+#include "node/runtime.h"
 
 namespace flyball::node {
 
@@ -19,13 +21,15 @@ struct ProcessSpec {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH
   std::vector<std::pair<std::string, std::string>> env;
   std::string working_dir;
+  bool input = false;     // a standard input of its own, fed by WriteInput; else /dev/null
+  bool terminal = false;  // a terminal as all three streams; what it shows comes as standard output
 };
-
-enum class Stream { kStdout, kStderr };
 
 struct ProcessEvents {
   // Called on the loop's thread; must not block. `exited` comes last, after all output of the process itself.
   UniqueFunction<void(Stream stream, std::string_view data)> output;
+  // So many bytes given to WriteInput have been taken by the process, or will never be.
+  UniqueFunction<void(std::size_t bytes)> input_taken = nullptr;
   UniqueFunction<void(int wait_status)> exited;
 };
 
@@ -36,11 +40,19 @@ class ProcessLoop {
   // Stops watching; processes still running are killed with their sessions.
   ~ProcessLoop();
 
-  // Starts a process that leads its own session, dies with this program, and reads /dev/null. Its pid; or why
-  // not: BadRequest if the program or directory is not there or not executable.
+  // Starts a process that leads its own session and dies with this program. Its pid; or why not: BadRequest
+  // if the program or directory is not there or not executable.
   Result<pid_t> Spawn(const ProcessSpec& spec, ProcessEvents events);
   // To the whole process group of a process of this loop. Nothing if it has ended.
   void Signal(pid_t pid, int signal);
+
+  // Of a process of this loop; nothing if it has ended or has no such thing.
+  void WriteInput(pid_t pid, std::string data);
+  // After what was written before. A terminal is sent its end-of-file character.
+  void CloseInput(pid_t pid);
+  void ResizeTerminal(pid_t pid, TerminalSize size);
+  // While paused its output is left in the pipe, and it waits when that is full.
+  void PauseOutput(pid_t pid, bool paused);
 
  private:
   struct State;

@@ -1,7 +1,5 @@
 #include "node/native_runtime.h"
 
-#include <sys/wait.h>
-
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +10,7 @@
 #include "node/container_log.h"
 #include "node/leftovers.h"
 #include "node/native_process.h"
+#include "node/native_streams.h"
 
 namespace flyball::node {
 namespace {
@@ -22,17 +21,10 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxExecOutput = 10240;
 constexpr char kDefaultPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-ContainerExit ExitOf(int wait_status) {
-  if (WIFSIGNALED(wait_status)) {
-    const int signal = WTERMSIG(wait_status);
-    return {.exit_code = 128 + signal, .signal = signal};
-  }
-  return {.exit_code = WEXITSTATUS(wait_status)};
-}
-
 struct RunningContainer {
   pid_t pid = 0;
   ProcessSpec spec;  // where an exec runs
+  std::shared_ptr<AttachedClients> clients;
 };
 
 class NativeRuntime final : public ContainerRuntime {
@@ -72,14 +64,22 @@ class NativeRuntime final : public ContainerRuntime {
       return Unexpected(BadRequest("no command specified: image `host` has none of its own"));
     const std::string id = NewId();
     ProcessSpec spec = SpecOf(config);
+    spec.input = config.stdin;
+    spec.terminal = config.tty;
+    auto clients = std::make_shared<AttachedClients>(config.stdin_once);
     auto log = std::make_shared<ContainerLog>(
         LogPath(config.pod_namespace, config.pod_name, config.pod_uid, config.name, config.attempt),
         executor_.clock());
     ProcessEvents events;
-    events.output = [log](Stream stream, std::string_view data) { log->Append(stream, data); };
-    events.exited = [state = state_, log, id, record = RecordPath(id),
+    events.output = [log, clients](Stream stream, std::string_view data) {
+      log->Append(stream, data);
+      clients->Output(stream, data);
+    };
+    events.input_taken = [clients](std::size_t bytes) { clients->InputTaken(bytes); };
+    events.exited = [state = state_, log, clients, id, record = RecordPath(id),
                      exited = std::move(exited)](int status) {
       log->Close();
+      clients->Ended(ExitOf(status));
       std::error_code ignored;
       fs::remove(record, ignored);
       {
@@ -92,7 +92,7 @@ class NativeRuntime final : public ContainerRuntime {
     // The entry is there before the process can end.
     {
       MutexLock lock(state_->mu);
-      state_->running[id] = {0, spec};
+      state_->running[id] = {0, spec, clients};
       state_->logs[LogKey(config.pod_uid, config.name)] = {config.attempt, log};
     }
     const auto pid = loop_->Spawn(spec, std::move(events));
@@ -122,6 +122,10 @@ class NativeRuntime final : public ContainerRuntime {
 
   void Exec(const std::string& id, const std::vector<std::string>& command, Duration timeout,
             UniqueFunction<void(Result<ExecResult>)> done) override;
+  Result<std::shared_ptr<StreamHandle>> OpenExec(const std::string& id, const StreamRequest& request,
+                                                 StreamEvents events) override;
+  Result<std::shared_ptr<StreamHandle>> Attach(const std::string& id, const StreamRequest& request,
+                                               StreamEvents events) override;
   void ReadLog(const LogQuery& query, LogSink sink) override;
 
   std::string AllocatePodIp(const std::string&) override { return options_.pod_ip; }
@@ -158,6 +162,13 @@ class NativeRuntime final : public ContainerRuntime {
     std::map<std::string, LogEntry> logs FLYBALL_GUARDED_BY(mu);  // of the latest start of each container
   };
 
+  Result<RunningContainer> Find(const std::string& id) {
+    MutexLock lock(state_->mu);
+    const auto found = state_->running.find(id);
+    if (found == state_->running.end())
+      return Unexpected(Error(Reason::kNotFound, "container is not running"));
+    return found->second;
+  }
   std::string ContainersDir() const { return options_.data_dir + "/containers"; }
   std::string RecordPath(const std::string& id) const { return ContainersDir() + "/" + id; }
   static std::string LogKey(const std::string& uid, const std::string& container) {
@@ -205,17 +216,9 @@ class NativeRuntime final : public ContainerRuntime {
 
 void NativeRuntime::Exec(const std::string& id, const std::vector<std::string>& command, Duration timeout,
                          UniqueFunction<void(Result<ExecResult>)> done) {
-  ProcessSpec spec;
-  {
-    MutexLock lock(state_->mu);
-    const auto found = state_->running.find(id);
-    if (found == state_->running.end()) {
-      done(Unexpected(Error(Reason::kNotFound, "container is not running")));
-      return;
-    }
-    spec = found->second.spec;
-  }
-  spec.argv = command;
+  const auto container = Find(id);
+  if (!container) return done(Unexpected(container.error()));
+  const ProcessSpec spec = ExecSpec(container->spec, {.command = command});
   struct Run {
     Mutex mu;
     ExecResult result FLYBALL_GUARDED_BY(mu);
@@ -250,6 +253,20 @@ void NativeRuntime::Exec(const std::string& id, const std::vector<std::string>& 
     }
     if (const auto loop = weak.lock()) loop->Signal(pid, SIGKILL);
   });
+}
+
+Result<std::shared_ptr<StreamHandle>> NativeRuntime::OpenExec(const std::string& id,
+                                                              const StreamRequest& request,
+                                                              StreamEvents events) {
+  FLYBALL_ASSIGN(const RunningContainer container, Find(id));
+  return StartExec(loop_, ExecSpec(container.spec, request), std::move(events));
+}
+
+Result<std::shared_ptr<StreamHandle>> NativeRuntime::Attach(const std::string& id,
+                                                            const StreamRequest& request,
+                                                            StreamEvents events) {
+  FLYBALL_ASSIGN(const RunningContainer container, Find(id));
+  return AttachedClients::Add(container.clients, loop_, container.pid, request, std::move(events));
 }
 
 void NativeRuntime::ReadLog(const LogQuery& query, LogSink sink) {

@@ -237,27 +237,42 @@ void NodeAgent::Core::PodGone(const PodPtr& pod) {
   if (found != workers_.end()) found->second->Gone();
 }
 
+PodWorker* NodeAgent::Core::FindWorker(const std::string& pod_namespace, const std::string& pod_name) const {
+  for (const auto& [uid, worker] : workers_) {
+    const ObjectMeta& meta = worker->pod().metadata;
+    if (meta.namespace_ == pod_namespace && meta.name == pod_name) return worker.get();
+  }
+  return nullptr;
+}
+
 void NodeAgent::Core::ReadLog(LogRequest request, LogSink sink, Closure not_here) {
   OnStrand(
       [request = std::move(request), sink = std::move(sink), not_here = std::move(not_here)](Core& self) {
         LogQuery query = request.query;
-        for (const auto& [uid, worker] : self.workers_) {
-          const ObjectMeta& meta = worker->pod().metadata;
-          if (meta.namespace_ != query.pod_namespace || meta.name != query.pod_name) continue;
-          query.pod_uid = uid;
-          query.attempt = worker->LastAttempt(query.container) - (request.previous ? 1 : 0);
-          if (query.attempt < 0) {
-            const std::string which = request.previous ? "previous terminated container \"" : "container \"";
-            sink.done(Unexpected(BadRequest(which + query.container + "\" in pod \"" + query.pod_name +
-                                            "\" " + (request.previous ? "not found" : "is not available"))));
-            return;
-          }
-          if (request.since_seconds >= 0)
-            query.since = self.Now() - std::chrono::seconds(request.since_seconds);
-          return self.runtime_.ReadLog(query, sink);
+        const PodWorker* worker = self.FindWorker(query.pod_namespace, query.pod_name);
+        if (!worker) return not_here();
+        query.pod_uid = worker->pod().metadata.uid;
+        query.attempt = worker->LastAttempt(query.container) - (request.previous ? 1 : 0);
+        if (query.attempt < 0) {
+          const std::string which = request.previous ? "previous terminated container \"" : "container \"";
+          sink.done(Unexpected(BadRequest(which + query.container + "\" in pod \"" + query.pod_name + "\" " +
+                                          (request.previous ? "not found" : "is not available"))));
+          return;
         }
-        not_here();
+        if (request.since_seconds >= 0)
+          query.since = self.Now() - std::chrono::seconds(request.since_seconds);
+        self.runtime_.ReadLog(query, sink);
       });
+}
+
+void NodeAgent::Core::Find(PodQuery query, std::function<void(const FoundPod&)> found, Closure not_here) {
+  OnStrand([query = std::move(query), found = std::move(found), not_here = std::move(not_here)](Core& self) {
+    const PodWorker* worker = self.FindWorker(query.pod_namespace, query.pod_name);
+    if (!worker) return not_here();
+    FoundPod pod = worker->Describe(query.container);
+    pod.runtime = &self.runtime_;
+    found(pod);
+  });
 }
 
 }  // namespace flyball::node

@@ -11,8 +11,8 @@
 #include "base/mutex.h"
 #include "controller/event_recorder.h"
 #include "informer/informer_factory.h"
-#include "node/log_source.h"
 #include "node/node_agent.h"
+#include "node/pod_source.h"
 #include "node/pod_worker.h"
 
 namespace flyball::node {
@@ -23,7 +23,7 @@ inline constexpr Duration kStatusReport = std::chrono::minutes(5);
 inline constexpr Duration kRegisterRetry = std::chrono::seconds(1);
 
 // Private methods run on the strand.
-class NodeAgent::Core final : public LogSource, public std::enable_shared_from_this<Core> {
+class NodeAgent::Core final : public PodSource, public std::enable_shared_from_this<Core> {
  public:
   Core(Client client, ContainerRuntime& runtime, NodeAgentOptions options, int port);
 
@@ -34,6 +34,7 @@ class NodeAgent::Core final : public LogSource, public std::enable_shared_from_t
   void OnReady(std::function<void()> fn);
 
   void ReadLog(LogRequest request, LogSink sink, Closure not_here) override;
+  void Find(PodQuery query, std::function<void(const FoundPod&)> found, Closure not_here) override;
 
  private:
   using PodPtr = std::shared_ptr<const Pod>;
@@ -52,6 +53,7 @@ class NodeAgent::Core final : public LogSource, public std::enable_shared_from_t
   void PodChanged(const PodPtr& pod);
   void PodGone(const PodPtr& pod);
   void NowReady();
+  PodWorker* FindWorker(const std::string& pod_namespace, const std::string& pod_name) const;
   json::Value StatusPatch() const;
   TimePoint Now() const { return strand_.clock().Now(); }
 

@@ -1,70 +1,25 @@
 #include "node/node_server.h"
 
 #include <algorithm>
-#include <charconv>
-#include <map>
+#include <functional>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/mutex.h"
 #include "net/pki.h"
+#include "net/tcp_client.h"
+#include "node/node_request.h"
+#include "node/port_forward.h"
+#include "node/remote_command.h"
 
 namespace flyball::node {
 namespace {
 
 // A follower that reads this much slower than the container writes is cut off.
 constexpr std::size_t kMaxPending = 8u << 20;
+constexpr Duration kDialTimeout = std::chrono::seconds(30);
 
-std::string Decode(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    int byte = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16).ec == std::errc()) {
-      out += static_cast<char>(byte);
-      i += 2;
-    } else {
-      out += text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return out;
-}
-
-std::vector<std::string> Split(std::string_view text, char by) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(by), text.size());
-    if (end > 0) parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
-std::map<std::string, std::string> ParseQuery(std::string_view query) {
-  std::map<std::string, std::string> values;
-  for (const std::string& part : Split(query, '&')) {
-    const std::size_t equals = std::min(part.find('='), part.size());
-    values[Decode(std::string_view(part).substr(0, equals))] =
-        equals < part.size() ? Decode(std::string_view(part).substr(equals + 1)) : "";
-  }
-  return values;
-}
-
-bool IsTrue(const std::map<std::string, std::string>& values, const char* name) {
-  const auto found = values.find(name);
-  return found != values.end() && (found->second == "true" || found->second == "1");
-}
-
-std::int64_t NumberOr(const std::map<std::string, std::string>& values, const char* name,
-                      std::int64_t fallback) {
-  const auto found = values.find(name);
-  if (found == values.end()) return fallback;
-  std::int64_t number = fallback;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
-  return number;
-}
-
-bool MayReadLogs(const net::Peer& peer) {
+bool MayEnter(const net::Peer& peer) {
   if (!peer.verified) return false;
   const auto& groups = peer.organizations;
   return peer.common_name == kApiServerClientName || peer.common_name == "system:apiserver" ||
@@ -97,8 +52,7 @@ class LogAnswer {
     return stream_->Write(MakeBytes(std::move(text))) && stream_->pending_bytes() < kMaxPending;
   }
   void Done(const Status& status) {
-    if (!status && !begun_)
-      return stream_->Send(status.error().code(), {{"content-type", "text/plain"}}, status.error().message());
+    if (!status && !begun_) return SendText(*stream_, status.error().code(), status.error().message());
     Begin();
     stream_->End();
   }
@@ -114,52 +68,124 @@ class LogAnswer {
 }  // namespace
 
 struct NodeServer::State : public std::enable_shared_from_this<State> {
-  Mutex mu;
-  std::vector<std::shared_ptr<LogSource>> sources FLYBALL_GUARDED_BY(mu);
+  using RequestPtr = std::shared_ptr<net::Request>;
+  using StreamPtr = std::shared_ptr<net::ResponseStream>;
 
-  void Handle(const net::Request& request, const std::shared_ptr<net::ResponseStream>& stream) {
-    const std::string_view target = request.target;
-    const std::size_t mark = std::min(target.find('?'), target.size());
-    const auto path = Split(target.substr(0, mark), '/');
-    if (path.size() == 1 && path[0] == "healthz")
-      return stream->Send(200, {{"content-type", "text/plain"}}, "ok");
-    if (!MayReadLogs(request.peer))
-      return stream->Send(request.peer.verified ? 403 : 401, {{"content-type", "text/plain"}},
-                          request.peer.verified ? "Forbidden" : "Unauthorized");
-    if (path.size() != 4 || path[0] != "containerLogs" || request.method != "GET")
-      return stream->Send(404, {{"content-type", "text/plain"}}, "404 page not found");
-    const auto values = ParseQuery(mark < target.size() ? target.substr(mark + 1) : std::string_view());
+  Mutex mu;
+  std::vector<std::shared_ptr<PodSource>> sources FLYBALL_GUARDED_BY(mu);
+  const std::shared_ptr<net::TcpDialer> dialer = std::make_shared<net::TcpDialer>(kDialTimeout);
+
+  void Handle(const RequestPtr& request, const StreamPtr& stream) {
+    const NodeRequest asked(*request);
+    if (asked.path().size() == 1 && asked.what() == "healthz") return SendText(*stream, 200, "ok");
+    if (!MayEnter(request->peer))
+      return SendText(*stream, request->peer.verified ? 403 : 401,
+                      request->peer.verified ? "Forbidden" : "Unauthorized");
+    const bool container = asked.path().size() == 4;
+    const bool streams = request->method == "GET" || request->method == "POST";
+    if (asked.what() == "containerLogs" && container && request->method == "GET")
+      return ServeLog(asked, stream);
+    if ((asked.what() == "exec" || asked.what() == "attach") && container && streams)
+      return ServeCommand(asked, request, stream);
+    if (asked.what() == "portForward" && asked.path().size() == 3 && streams)
+      return ServePorts(asked, request, stream);
+    SendText(*stream, 404, "404 page not found");
+  }
+
+  void ServeLog(const NodeRequest& asked, const StreamPtr& stream) {
     LogRequest wanted;
-    wanted.query = {.pod_namespace = Decode(path[1]),
-                    .pod_name = Decode(path[2]),
-                    .container = Decode(path[3]),
-                    .follow = IsTrue(values, "follow"),
-                    .timestamps = IsTrue(values, "timestamps"),
-                    .tail_lines = NumberOr(values, "tailLines", -1),
-                    .limit_bytes = NumberOr(values, "limitBytes", -1)};
-    wanted.previous = IsTrue(values, "previous");
-    wanted.since_seconds = NumberOr(values, "sinceSeconds", -1);
+    wanted.query = {.pod_namespace = asked.path()[1],
+                    .pod_name = asked.path()[2],
+                    .container = asked.path()[3],
+                    .follow = asked.Is("follow"),
+                    .timestamps = asked.Is("timestamps"),
+                    .tail_lines = asked.Number("tailLines", -1),
+                    .limit_bytes = asked.Number("limitBytes", -1)};
+    wanted.previous = asked.Is("previous");
+    wanted.since_seconds = asked.Number("sinceSeconds", -1);
     auto answer = std::make_shared<LogAnswer>(stream);
-    Ask(0, wanted,
-        {.write = [answer](std::string text) { return answer->Write(std::move(text)); },
-         .done = [answer](const Status& status) { answer->Done(status); }});
+    const LogSink sink{.write = [answer](std::string text) { return answer->Write(std::move(text)); },
+                       .done = [answer](const Status& status) { answer->Done(status); }};
+    Ask(
+        0,
+        [wanted, sink](PodSource& source, Closure not_here) {
+          source.ReadLog(wanted, sink, std::move(not_here));
+        },
+        [wanted, sink] {
+          sink.done(
+              Unexpected(Error(Reason::kNotFound, "pod \"" + wanted.query.pod_name + "\" does not exist")));
+        });
+  }
+
+  void ServeCommand(const NodeRequest& asked, const RequestPtr& request, const StreamPtr& stream) {
+    const bool exec = asked.what() == "exec";
+    StreamRequest wanted{.command = asked.All("command"),
+                         .stdin = asked.Is("input"),
+                         .stdout = asked.Is("output"),
+                         .stderr = asked.Is("error"),
+                         .tty = asked.Is("tty")};
+    if (wanted.tty) wanted.stderr = false;  // a terminal has one output
+    if (!wanted.stdin && !wanted.stdout && !wanted.stderr)
+      return SendText(*stream, 400, "you must specify at least 1 of stdin, stdout, stderr");
+    if (exec && wanted.command.empty()) return SendText(*stream, 400, "you must specify a command to run");
+    WithPod(asked, stream, [=](const FoundPod& pod) {
+      const std::string& name = NodeRequest(*request).path()[3];
+      if (pod.container_id.empty())
+        return SendText(*stream, 500,
+                        exec ? "container not found (\"" + name + "\")"
+                             : "container " + name + " not found in pod " + NodeRequest(*request).path()[2]);
+      if (!pod.runtime->real()) return SendNothingRuns(*stream);
+      StreamRequest request_to_run = wanted;
+      // What is attached to is as it was started.
+      if (!exec) request_to_run.tty = pod.tty;
+      const StreamSelection selection{wanted.stdin, wanted.stdout, wanted.stderr, wanted.tty};
+      OpenRemoteStreams(*request, stream, selection, [=](std::shared_ptr<RemoteStreams> streams) {
+        RunRemoteCommand(exec ? RemoteAction::kExec : RemoteAction::kAttach, pod, request_to_run,
+                         std::move(streams));
+      });
+    });
+  }
+
+  void ServePorts(const NodeRequest& asked, const RequestPtr& request, const StreamPtr& stream) {
+    WithPod(asked, stream, [=, self = shared_from_this()](const FoundPod& pod) {
+      if (!pod.runtime->real()) return SendNothingRuns(*stream);
+      const NodeRequest again(*request);
+      ServePortForward(*request, stream,
+                       {.address = pod.pod_ip,
+                        .description = again.path()[2] + "_" + again.path()[1] + ", uid " + pod.pod_uid,
+                        .dialer = self->dialer});
+    });
+  }
+
+  static void SendNothingRuns(net::ResponseStream& stream) {
+    SendText(stream, 501,
+             "the node's runtime only simulates containers: nothing runs in them (start the node with "
+             "--runtime native)");
+  }
+
+  // Calls `found` on the stream's executor, or answers that there is no such pod.
+  void WithPod(const NodeRequest& asked, const StreamPtr& stream,
+               std::function<void(const FoundPod&)> found) {
+    const PodQuery query{asked.path()[1], asked.path()[2], asked.path().size() > 3 ? asked.path()[3] : ""};
+    auto back = [stream, found = std::move(found)](const FoundPod& pod) {
+      stream->executor().Post([found, pod] { found(pod); });
+    };
+    Ask(
+        0,
+        [query, back](PodSource& source, Closure not_here) { source.Find(query, back, std::move(not_here)); },
+        [stream] { SendText(*stream, 404, "pod does not exist"); });
   }
 
   // One source after the other, until one knows the pod.
-  void Ask(std::size_t index, const LogRequest& request, const LogSink& sink) {
-    std::shared_ptr<LogSource> source;
+  void Ask(std::size_t index, std::function<void(PodSource&, Closure not_here)> ask,
+           std::function<void()> nowhere) {
+    std::shared_ptr<PodSource> source;
     {
       MutexLock lock(mu);
       if (index < sources.size()) source = sources[index];
     }
-    if (!source) {
-      sink.done(
-          Unexpected(Error(Reason::kNotFound, "pod \"" + request.query.pod_name + "\" does not exist")));
-      return;
-    }
-    source->ReadLog(request, sink, [self = shared_from_this(), index, request, sink] {
-      self->Ask(index + 1, request, sink);
-    });
+    if (!source) return nowhere();
+    ask(*source, [self = shared_from_this(), index, ask, nowhere] { self->Ask(index + 1, ask, nowhere); });
   }
 };
 
@@ -178,7 +204,7 @@ Result<std::unique_ptr<NodeServer>> NodeServer::Start(const NodeServerOptions& o
       net::HttpServer::Start({.address = options.address, .port = options.port, .tls = &tls, .io_threads = 1},
                              [state](std::shared_ptr<net::Request> request,
                                      std::shared_ptr<net::ResponseStream> stream) -> Task<void> {
-                               state->Handle(*request, stream);
+                               state->Handle(request, stream);
                                co_return;
                              });
   if (!server) return Unexpected(server.error());
@@ -189,12 +215,12 @@ int NodeServer::port() const {
   return server_->port();
 }
 
-void NodeServer::Add(std::shared_ptr<LogSource> source) {
+void NodeServer::Add(std::shared_ptr<PodSource> source) {
   MutexLock lock(state_->mu);
   state_->sources.push_back(std::move(source));
 }
 
-void NodeServer::Remove(const std::shared_ptr<LogSource>& source) {
+void NodeServer::Remove(const std::shared_ptr<PodSource>& source) {
   MutexLock lock(state_->mu);
   std::erase(state_->sources, source);
 }

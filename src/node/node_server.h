@@ -1,7 +1,8 @@
-// NodeServer: the HTTPS endpoint of the nodes of this process, as kubelet's: /containerLogs and /healthz.
+// NodeServer: the HTTPS endpoint of the nodes of this process, as kubelet's: /containerLogs, /exec, /attach,
+// /portForward and /healthz.
 //
 // Only callers with a certificate of the client CA that names the API server's client or a cluster
-// administrator may read logs; everybody may ask /healthz.
+// administrator may enter; everybody may ask /healthz.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 #include "base/result.h"
 #include "net/http_server.h"
-#include "node/log_source.h"
+#include "node/pod_source.h"
 
 namespace flyball::node {
 
@@ -30,8 +31,8 @@ class NodeServer {
   ~NodeServer();
 
   int port() const;
-  void Add(std::shared_ptr<LogSource> source);
-  void Remove(const std::shared_ptr<LogSource>& source);
+  void Add(std::shared_ptr<PodSource> source);
+  void Remove(const std::shared_ptr<PodSource>& source);
 
  private:
   struct State;

@@ -103,6 +103,16 @@ EventTarget PodWorker::TargetOf(const ContainerUnit& unit) const {
   return target;
 }
 
+FoundPod PodWorker::Describe(const std::string& container) const {
+  FoundPod found{.pod_uid = pod_->metadata.uid, .pod_ip = pod_ip_};
+  for (const auto& unit : units_) {
+    if (unit->name != container || !unit->running()) continue;
+    found.container_id = unit->runtime_id;
+    found.tty = SpecOf(*unit).tty;
+  }
+  return found;
+}
+
 int PodWorker::LastAttempt(const std::string& container) const {
   for (const auto& unit : units_)
     if (unit->name == container) return unit->starts - 1;
@@ -201,6 +211,9 @@ void PodWorker::Launch(ContainerUnit& unit, const PodPtr& pod, const Result<Vari
                          .attempt = unit.starts,
                          .image = spec.image,
                          .working_dir = spec.working_dir,
+                         .stdin = spec.stdin,
+                         .stdin_once = spec.stdin_once,
+                         .tty = spec.tty,
                          .env = *variables,
                          .annotations = pod->metadata.annotations};
   for (const std::string& word : spec.command) config.command.push_back(Expand(word, *variables));

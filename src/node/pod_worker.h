@@ -17,6 +17,7 @@
 #include "controller/event_recorder.h"
 #include "node/container_unit.h"
 #include "node/environment.h"
+#include "node/pod_source.h"
 #include "node/runtime.h"
 
 namespace flyball::node {
@@ -50,6 +51,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void Gone();
   // For logs: how often a container was started; -1 if there is no such container or it never was.
   int LastAttempt(const std::string& container) const;
+  // For exec and its like, without the runtime.
+  FoundPod Describe(const std::string& container) const;
   const Pod& pod() const { return *pod_; }
 
  private:

@@ -25,6 +25,7 @@ struct ContainerConfig {
   std::string image;  // as EnsureImage took it
   std::vector<std::string> command, args;
   std::string working_dir;
+  bool stdin = false, stdin_once = false, tty = false;
   std::vector<std::pair<std::string, std::string>> env;
   std::map<std::string, std::string> annotations;  // of the pod
 };
@@ -40,6 +41,40 @@ struct ExecResult {
   int exit_code = 0;
   bool timed_out = false;
   std::string output;  // both streams, cut off after a few kilobytes
+};
+
+enum class Stream { kStdout, kStderr };
+
+struct TerminalSize {
+  unsigned short width = 0, height = 0;
+};
+
+// What a client wants of a process' standard streams.
+struct StreamRequest {
+  std::vector<std::string> command;  // empty for attach
+  bool stdin = false, stdout = false, stderr = false, tty = false;
+};
+
+// Called from any thread, one at a time; must not block.
+struct StreamEvents {
+  std::function<void(Stream stream, std::string_view data)> output;
+  // So many bytes given to WriteInput have been taken, or will never be.
+  std::function<void(std::size_t bytes)> input_taken;
+  // Once, last: the process has ended.
+  std::function<void(const ContainerExit& exit)> ended;
+};
+
+// A client's hold on the standard streams of a process. Thread-safe. Dropping it does nothing.
+class StreamHandle {
+ public:
+  virtual ~StreamHandle() = default;
+  virtual void WriteInput(std::string data) = 0;
+  virtual void CloseInput() = 0;
+  virtual void Resize(TerminalSize size) = 0;
+  // Holds back what the process writes. False: that is not possible here, others read it too.
+  virtual bool PauseOutput(bool paused) = 0;
+  // The client is gone: an exec is killed, an attached container let go.
+  virtual void Stop() = 0;
 };
 
 // What to read of a container's log.
@@ -79,6 +114,14 @@ class ContainerRuntime {
   // Runs a command beside the container.
   virtual void Exec(const std::string& id, const std::vector<std::string>& command, Duration timeout,
                     UniqueFunction<void(Result<ExecResult>)> done) = 0;
+
+  // Runs a command beside the container: with its environment and directory, as its user. NotFound if the
+  // container does not run; BadRequest if the command cannot be started.
+  virtual Result<std::shared_ptr<StreamHandle>> OpenExec(const std::string& id, const StreamRequest& request,
+                                                         StreamEvents events) = 0;
+  // The streams of the container's own process, from now on. NotFound if it does not run.
+  virtual Result<std::shared_ptr<StreamHandle>> Attach(const std::string& id, const StreamRequest& request,
+                                                       StreamEvents events) = 0;
 
   virtual void ReadLog(const LogQuery& query, LogSink sink) = 0;
   // The address pods of this node get: one each, or the node's.

@@ -51,6 +51,14 @@ class SimRuntime final : public ContainerRuntime {
             UniqueFunction<void(Result<ExecResult>)> done) override {
     done(ExecResult{});
   }
+  Result<std::shared_ptr<StreamHandle>> OpenExec(const std::string&, const StreamRequest&,
+                                                 StreamEvents) override {
+    return Unexpected(NothingRuns());
+  }
+  Result<std::shared_ptr<StreamHandle>> Attach(const std::string&, const StreamRequest&,
+                                               StreamEvents) override {
+    return Unexpected(NothingRuns());
+  }
   void ReadLog(const LogQuery&, LogSink sink) override { sink.done({}); }
 
   std::string AllocatePodIp(const std::string&) override {
@@ -72,6 +80,11 @@ class SimRuntime final : public ContainerRuntime {
     Mutex mu;
     std::unordered_map<std::string, UniqueFunction<void(ContainerExit)>> running FLYBALL_GUARDED_BY(mu);
   };
+  static Error NothingRuns() {
+    return Error(Reason::kUnknown, 501,
+                 "the sim runtime runs no processes, so there is nothing to execute in or attach to: start "
+                 "the node with --runtime native");
+  }
   static void End(State& state, const std::string& id, const ContainerExit& exit) {
     UniqueFunction<void(ContainerExit)> exited;
     {
