@@ -10,6 +10,9 @@ struct H2Session::Callbacks {
   static int SendData(nghttp2_session*, nghttp2_frame* frame, const std::uint8_t* head, std::size_t length,
                       nghttp2_data_source*, void* user) {
     auto& self = *static_cast<H2Session*>(user);
+    // Within one call nghttp2 goes on with everything the windows allow: of a peer that opened them wide and
+    // reads nothing, all that its streams are owed. It asks again for what is put off here.
+    if (self.out_->size() >= self.limit_) return NGHTTP2_ERR_WOULDBLOCK;
     constexpr std::size_t kFrameHead = 9;
     self.out_->append(reinterpret_cast<const char*>(head), kFrameHead);
     self.AppendData(frame->hd.stream_id, length, *self.out_);
@@ -50,6 +53,7 @@ void H2Session::OnEndOfInput() {
 
 void H2Session::Fill(std::string& out, std::size_t limit) {
   out_ = &out;
+  limit_ = limit;
   while (!broken_ && out.size() < limit) {
     const std::uint8_t* data = nullptr;
     const std::size_t before = out.size();

@@ -46,6 +46,7 @@ class H2Session : public Session {
  private:
   struct Callbacks;
   std::string* out_ = nullptr;  // while Fill runs
+  std::size_t limit_ = 0;       // of what is appended to it
 };
 
 }  // namespace flyball::net

@@ -1,8 +1,11 @@
 #include "server/api_endpoints.h"
 
 #include "server/endpoints/finalize.h"
+#include "server/endpoints/node_location.h"
 #include "server/endpoints/pod_endpoints.h"
 #include "server/endpoints/pod_log.h"
+#include "server/endpoints/pod_streams.h"
+#include "server/endpoints/proxy.h"
 #include "server/endpoints/reviews.h"
 #include "server/endpoints/scale.h"
 #include "server/endpoints/token.h"
@@ -15,7 +18,10 @@ void AddApiEndpoints(EndpointTable& table, const ApiServerOptions& options, Serv
   AddPodEndpoints(table);
   AddTokenEndpoint(table, tokens);
   AddFinalizeEndpoints(table);
-  AddPodLogEndpoint(table, options);
+  const auto nodes = NewNodeTransports(options.node_client_certificate, options.node_client_key);
+  AddPodLogEndpoint(table, nodes);
+  AddPodStreamEndpoints(table, nodes);
+  AddProxyEndpoints(table, nodes);
 }
 
 }  // namespace flyball::server

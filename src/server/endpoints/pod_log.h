@@ -1,11 +1,11 @@
 // pods/log: the output of a container, fetched from the node it runs on.
 #pragma once
 
-#include "server/api_server.h"
 #include "server/endpoint.h"
+#include "server/endpoints/transport_cache.h"
 
 namespace flyball::server {
 
-void AddPodLogEndpoint(EndpointTable& table, const ApiServerOptions& options);
+void AddPodLogEndpoint(EndpointTable& table, std::shared_ptr<TransportCache> nodes);
 
 }  // namespace flyball::server
