@@ -182,8 +182,11 @@ def check_port_forward(kubectl, port, environment):
             raise AssertionError('nobody listens, and yet there was an answer')
         except (OSError, http.client.HTTPException):
             pass
-        text = process.stdout.readline() + process.stdout.readline()
-        assert 'connection refused' in text, text
+        text = ''
+        while 'connection refused' not in text:
+            line = process.stdout.readline()
+            assert line, text
+            text += line
     finally:
         process.terminate()
         process.wait(30)

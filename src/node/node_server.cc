@@ -158,8 +158,9 @@ struct NodeServer::State : public std::enable_shared_from_this<State> {
   }
 
   static void SendNothingRuns(net::ResponseStream& stream) {
+    // Without a colon: kubectl takes a text with one for YAML, and shows nothing.
     SendText(stream, 501,
-             "the node's runtime only simulates containers: nothing runs in them (start the node with "
+             "the node's runtime only simulates containers, nothing runs in them (start the node with "
              "--runtime native)");
   }
 

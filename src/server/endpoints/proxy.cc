@@ -79,13 +79,57 @@ void AddEndpoints(const json::Value& slice, const std::string& port_name, std::v
   }
 }
 
+bool Selects(const json::Value& service, const json::Value& pod) {
+  const auto& selector = service["spec"]["selector"];
+  if (!selector.is_object() || selector.empty()) return false;
+  for (const auto& [key, value] : selector.as_object())
+    if (!(pod["metadata"]["labels"][key] == value)) return false;
+  return true;
+}
+
+bool IsReady(const json::Value& pod) {
+  if (!pod["status"]["conditions"].is_array()) return false;
+  for (const auto& condition : pod["status"]["conditions"].as_array())
+    if (condition["type"].string_or("") == "Ready") return condition["status"].string_or("") == "True";
+  return false;
+}
+
+// The number that a service's port has in a pod; 0 if the pod names none so.
+std::int64_t PortIn(const json::Value& pod, const json::Value& service_port) {
+  const auto& target = service_port["targetPort"];
+  if (!target.is_string()) return target.int_or(service_port["port"].int_or(0));
+  for (const auto& container : pod["spec"]["containers"].as_array())
+    if (container["ports"].is_array())
+      for (const auto& port : container["ports"].as_array())
+        if (port["name"] == target) return port["containerPort"].int_or(0);
+  return 0;
+}
+
+// No EndpointSlice may hold a loopback address, which is what pods have that share the network of a machine
+// that serves itself alone: those are found by the service's selector.
+void AddLoopbackPods(ServerState& state, const json::Value& service, const std::string& port_name,
+                     std::vector<Destination>& out, const ProxyName& wanted,
+                     const std::shared_ptr<TransportCache>& pods) {
+  const std::string ns(service["metadata"]["namespace"].string_or(""));
+  for (const auto& object : state.catalog.Find("", "v1", "pods")->cache->List({ns, "", nullptr}).objects) {
+    const json::Value pod = object->ToValue();
+    const std::string ip(pod["status"]["podIP"].string_or(""));
+    if (!ip.starts_with("127.") && ip != "::1") continue;
+    if (!Selects(service, pod) || !IsReady(pod)) continue;
+    for (const auto& port : service["spec"]["ports"].as_array())
+      if (const auto number = PortIn(pod, port); port["name"].string_or("") == port_name && number > 0)
+        out.push_back({UrlOf(wanted.scheme, ip, std::to_string(number)), pods});
+  }
+}
+
 Result<Destination> FindService(ServerState& state, RequestScope& scope, const ProxyName& wanted,
                                 const std::shared_ptr<TransportCache>&,
                                 const std::shared_ptr<TransportCache>& pods) {
   const std::string& ns = scope.info.namespace_name;
   const auto object = scope.resource->cache->Get(ServedResource::CacheKey(ns, wanted.name));
   if (!object) return Unexpected(NotFound(*scope.resource->kind, wanted.name));
-  FLYBALL_ASSIGN(const std::string port_name, ServicePortName(object->ToValue(), wanted));
+  const json::Value service = object->ToValue();
+  FLYBALL_ASSIGN(const std::string port_name, ServicePortName(service, wanted));
   std::vector<Destination> all;
   const auto slices = state.catalog.Find("discovery.k8s.io", "v1", "endpointslices");
   for (const auto& candidate : slices->cache->List({ns, "", nullptr}).objects) {
@@ -93,6 +137,7 @@ Result<Destination> FindService(ServerState& state, RequestScope& scope, const P
     if (slice["metadata"]["labels"]["kubernetes.io/service-name"].string_or("") == wanted.name)
       AddEndpoints(slice, port_name, all, wanted, pods);
   }
+  if (service["spec"]["ports"].is_array()) AddLoopbackPods(state, service, port_name, all, wanted, pods);
   if (all.empty())
     return Unexpected(ServiceUnavailable("no endpoints available for service \"" + scope.info.name + "\""));
   return all[state.random.Next() % all.size()];
