@@ -12,7 +12,7 @@ import tempfile
 from program import Kubectl, Program, skip, wait_until
 
 TOPICS = ['discovery', 'creating', 'applying', 'reading', 'changing', 'access', 'custom']
-OLDEST = 27
+OLDEST = 31
 
 
 def too_old(kubectl):
