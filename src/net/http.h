@@ -118,6 +118,8 @@ class ResponseStream {
 
   // A streamed answer (chunked in HTTP/1.1). Begin sends the head at once.
   virtual void Begin(int status, Headers headers) = 0;
+  // The same for a body that is large and has an end: gzipped if the request accepts it.
+  virtual void BeginCompressible(int status, Headers headers) { Begin(status, std::move(headers)); }
   // Queues a shared chunk. False if the peer is gone: stop. Never blocks; the caller watches pending_bytes().
   virtual bool Write(Bytes chunk) = 0;
   virtual void End() = 0;

@@ -7,6 +7,16 @@
 
 namespace flyball::net {
 
+namespace {
+
+void SayGzip(Headers& headers) {
+  headers.Set("content-encoding", "gzip");
+  headers.Add("vary", "Accept-Encoding");
+  headers.Remove("content-length");
+}
+
+}  // namespace
+
 ServerStream::ServerStream(std::shared_ptr<Channel> channel, std::shared_ptr<ServerContext> context,
                            Traits traits)
     : channel_(std::move(channel)), context_(std::move(context)), traits_(std::move(traits)) {}
@@ -32,9 +42,7 @@ void ServerStream::Send(int status, Headers headers, std::string body) {
   const bool gzip = traits_.accepts_gzip && !traits_.no_body &&
                     body.size() >= context_->limits.gzip_threshold && !headers.Has("content-encoding");
   if (gzip) {
-    headers.Set("content-encoding", "gzip");
-    headers.Add("vary", "Accept-Encoding");
-    headers.Remove("content-length");
+    SayGzip(headers);
   } else if (status >= 200 && status != 204 && status != 304) {
     headers.Set("content-length", std::to_string(body.size()));
   }
@@ -53,10 +61,20 @@ void ServerStream::Send(int status, Headers headers, std::string body) {
 }
 
 void ServerStream::Begin(int status, Headers headers) {
+  BeginWith({status, std::move(headers), true, false});
+}
+
+void ServerStream::BeginCompressible(int status, Headers headers) {
+  const bool gzip = traits_.accepts_gzip && !traits_.no_body;
+  if (gzip) SayGzip(headers);
+  BeginWith({status, std::move(headers), true, gzip});
+}
+
+void ServerStream::BeginWith(Head head) {
   bool notify = false;
   {
     MutexLock lock(mu_);
-    if (!QueueHeadLocked({status, std::move(headers), true, false})) return;
+    if (!QueueHeadLocked(std::move(head))) return;
     notify = NeedsNotifyLocked();
   }
   NotifySession(notify);
@@ -134,10 +152,14 @@ void ServerStream::OnClose(Closure fn) {
 bool ServerStream::Collect() {
   MutexLock lock(mu_);
   if (!std::exchange(notified_, false)) return false;
-  if (head_) head_out_ = std::exchange(head_, std::nullopt);
-  if (head_out_ && head_out_->gzip && !chunks_.empty()) {
-    gzip_ = std::make_unique<GzipSource>(std::move(chunks_.front()));
+  if (head_) {
+    head_out_ = std::exchange(head_, std::nullopt);
+    if (head_out_->gzip) gzip_ = std::make_unique<GzipSource>();
+  }
+  if (gzip_) {
+    for (auto& chunk : chunks_) gzip_->Add(std::move(chunk));
     chunks_.clear();
+    if (stage_ == Stage::kEnded) gzip_->Finish();
   }
   for (const auto& chunk : chunks_) available_ += chunk->size();
   if (outbox_next_ == outbox_.size()) {
@@ -159,9 +181,12 @@ void ServerStream::Compress() {
   pending_.fetch_add(piece->size(), std::memory_order_relaxed);
   pending_.fetch_sub(before - gzip_->input_left(), std::memory_order_relaxed);
   if (gzip_->done()) gzip_ = nullptr;
-  available_ += piece->size();
   outbox_.clear();
   outbox_next_ = outbox_offset_ = 0;
+  // Nothing may have come of what there was; whoever waits for room is told all the same.
+  if (piece->empty() && has_drains_.load(std::memory_order_relaxed)) RunDrained();
+  if (piece->empty()) return;
+  available_ += piece->size();
   outbox_.push_back(std::move(piece));
 }
 

@@ -38,6 +38,7 @@ class ServerStream final : public ResponseStream,
   // The handler's side, from any thread.
   void Send(int status, Headers headers, std::string body) override;
   void Begin(int status, Headers headers) override;
+  void BeginCompressible(int status, Headers headers) override;
   bool Write(Bytes chunk) override;
   void End() override;
   std::size_t pending_bytes() const override { return pending_.load(std::memory_order_relaxed); }
@@ -60,7 +61,7 @@ class ServerStream final : public ResponseStream,
     int status = 0;
     Headers headers;
     bool streamed = false;  // length unknown
-    bool gzip = false;      // the one chunk that follows is to be compressed
+    bool gzip = false;      // what follows is to be compressed
   };
   // Takes over what the handler has queued since the last time. True if there is anything new.
   bool Collect();
@@ -71,7 +72,7 @@ class ServerStream final : public ResponseStream,
     if (available_ == 0 && gzip_) Compress();
     return available_;
   }
-  // Everything has been collected (and compressed).
+  // Everything has been collected and compressed.
   bool ended() const { return ended_out_ && !gzip_; }
   // Abandoned without an end.
   bool aborted() const { return aborted_out_; }
@@ -103,6 +104,7 @@ class ServerStream final : public ResponseStream,
   // Requires mu_ just released: tells the session, unless told already.
   void NotifySession(bool needed);
   bool QueueHeadLocked(Head head) FLYBALL_REQUIRES(mu_);
+  void BeginWith(Head head);
   bool NeedsNotifyLocked() FLYBALL_REQUIRES(mu_);
   void RunDrained();
   void Compress();

@@ -113,6 +113,42 @@ TEST_F(ApiServerTest, ACustomKindIsServedAndGoesWithItsDefinition) {
   EXPECT_EQ(Do("GET", nets)->status, 404);
 }
 
+// Large enough to be sent while it is made.
+TEST_F(ApiServerTest, ALargeListIsWhole) {
+  const std::string ballast(20000, 'x');
+  for (int i = 0; i < 120; ++i)
+    ASSERT_EQ(
+        Do("POST", kMaps,
+           R"({"metadata":{"name":"m)" + std::to_string(1000 + i) + R"("},"data":{"x":")" + ballast + "\"}}")
+            ->status,
+        201);
+  const auto list = Do("GET", kMaps);
+  ASSERT_TRUE(list->ended);
+  EXPECT_GT(list->body.size(), 120u * ballast.size());
+  EXPECT_EQ(list->value()["items"].size(), 120u);
+  EXPECT_EQ(list->value()["items"].as_array()[119]["metadata"]["name"].string_or(""), "m1119");
+  const auto page = Do("GET", std::string(kMaps) + "?limit=100")->value();
+  EXPECT_EQ(page["items"].size(), 100u);
+  EXPECT_EQ(page["metadata"]["remainingItemCount"].int_or(0), 20);
+  const std::string token(page["metadata"]["continue"].string_or(""));
+  Do("DELETE", std::string(kMaps) + "/m1110");  // the list goes on as it was
+  const auto rest = Do("GET", std::string(kMaps) + "?limit=100&continue=" + token)->value();
+  EXPECT_EQ(rest["items"].size(), 20u);
+  EXPECT_EQ(rest["metadata"]["resourceVersion"].string_or(""),
+            page["metadata"]["resourceVersion"].string_or("-"));
+}
+
+TEST_F(ApiServerTest, ACollectionIsDeletedWhole) {
+  for (int i = 0; i < 300; ++i)
+    Do("POST", kMaps,
+       R"({"metadata":{"name":"m)" + std::to_string(i) + R"(","labels":{"n":")" + std::to_string(i % 3) +
+           "\"}}}");
+  const auto deleted = Do("DELETE", std::string(kMaps) + "?labelSelector=n%3D1");
+  EXPECT_EQ(deleted->status, 200);
+  EXPECT_EQ(deleted->value()["items"].size(), 100u);
+  EXPECT_EQ(Do("GET", kMaps)->value()["items"].size(), 200u);
+}
+
 TEST_F(ApiServerTest, EventsGoAfterTheirTime) {
   const auto made = Do(
       "POST", "/api/v1/namespaces/default/events",

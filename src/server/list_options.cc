@@ -89,10 +89,8 @@ ObjectFilter FilterOf(const RequestInfo& info, const ListOptions& options) {
   if (const auto name = options.fields.RequiredValue("metadata.name")) filter.name = *name;
   if (filter.namespace_name.empty())
     if (const auto space = options.fields.RequiredValue("metadata.namespace")) filter.namespace_name = *space;
-  if (!options.labels.empty() || !options.fields.empty())
-    filter.matches = [labels = options.labels, fields = options.fields](const StoredObject& object) {
-      return labels.Matches(object.labels()) && fields.Matches(object.fields());
-    };
+  filter.labels = options.labels;
+  filter.fields = options.fields;
   return filter;
 }
 

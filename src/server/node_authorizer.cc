@@ -129,10 +129,12 @@ class NodeAuthorizer final : public Authorizer {
 
  private:
   bool NeededBy(std::string_view node, const AuthorizationAttributes& a) const {
-    for (const auto& object : pods_->List({a.namespace_name, "", nullptr}).objects) {
-      const auto pod = object->ToValue();
-      if (pod["spec"]["nodeName"].string_or("") == node && PodNeeds(pod, a.resource, a.name)) return true;
-    }
+    ObjectFilter on_node{.namespace_name = std::string(a.namespace_name)};
+    auto fields = api::FieldSelector::Parse("spec.nodeName=" + std::string(node), pods_->kind());
+    if (!fields) return false;
+    on_node.fields = std::move(*fields);
+    for (const auto& object : pods_->List(on_node).objects)
+      if (PodNeeds(object->ToValue(), a.resource, a.name)) return true;
     return false;
   }
 

@@ -22,6 +22,9 @@ api::IncludeObject IncludeOf(std::string_view text) {
   return api::IncludeObject::kMetadata;
 }
 
+// Lists of at least this many stored bytes are made piece by piece.
+constexpr std::size_t kLargeList = 1u << 20;
+
 std::size_t TotalBytes(const std::vector<ObjectPtr>& objects) {
   std::size_t total = 256;
   for (const auto& object : objects) total += object->bytes()->size() + 40;
@@ -85,46 +88,73 @@ std::string Presenter::Object(const StoredObject& object) const {
   return InWantedLanguage(std::move(text));
 }
 
-std::string Presenter::List(const std::vector<ObjectPtr>& objects, const ListMeta& meta) const {
-  std::string out;
+// The text of a list, made as it is asked for.
+class ListText final : public BodySource {
+ public:
+  ListText(Presenter presenter, std::vector<ObjectPtr> objects, ListMeta meta)
+      : presenter_(std::move(presenter)), objects_(std::move(objects)), meta_(std::move(meta)) {}
+
+  bool Next(std::size_t size, std::string& out) override {
+    const std::size_t enough = out.size() + size;
+    if (next_ == 0) presenter_.AppendListStart(meta_, out);
+    for (; next_ < objects_.size() && out.size() < enough; ++next_) {
+      if (next_ > 0) out += ',';
+      presenter_.AppendListItem(*objects_[next_], out);
+      objects_[next_] = nullptr;
+    }
+    if (next_ < objects_.size()) return true;
+    presenter_.AppendListEnd(out);
+    return false;
+  }
+
+ private:
+  const Presenter presenter_;
+  std::vector<ObjectPtr> objects_;
+  const ListMeta meta_;
+  std::size_t next_ = 0;
+};
+
+void Presenter::AnswerList(std::vector<ObjectPtr> objects, const ListMeta& meta, Answer& answer) const {
+  answer.content_type = content_type();
+  const std::size_t total = TotalBytes(objects);
+  ListText text(*this, std::move(objects), meta);
+  if (!format_.yaml && total >= kLargeList) {
+    answer.source = std::make_shared<ListText>(std::move(text));
+    return;
+  }
+  if (plain()) answer.body.reserve(total);
+  text.Next(std::string::npos / 2, answer.body);
+  answer.body = InWantedLanguage(std::move(answer.body));
+}
+
+void Presenter::AppendListStart(const ListMeta& meta, std::string& out) const {
   const bool unstructured = resource_->custom && format_.form == AnswerForm::kObject;
   const json::Value metadata = MetaValue(meta, unstructured);
-  if (format_.form == AnswerForm::kTable) {
-    const api::TableFormat table(*resource_->kind);
-    table.AppendStart(metadata, table_options_, out);
-    for (std::size_t i = 0; i < objects.size(); ++i) {
-      if (i) out += ',';
-      table.AppendRow(Served(*objects[i], objects[i]->revision()), table_options_, out);
-    }
-    api::TableFormat::AppendEnd(out);
-    return InWantedLanguage(std::move(out));
-  }
-  if (format_.form == AnswerForm::kPartialMetadata) {
-    api::AppendPartialObjectMetadataListStart(metadata, out);
-  } else {
-    out.reserve(TotalBytes(objects));
-    out += "{\"kind\":\"" + std::string(resource_->kind->kind) + "List\",\"apiVersion\":\"" +
-           resource_->kind->ApiVersion() + "\",\"metadata\":" + json::Write(metadata) + ",\"items\":[";
-  }
+  if (format_.form == AnswerForm::kTable)
+    return api::TableFormat(*resource_->kind).AppendStart(metadata, table_options_, out);
+  if (format_.form == AnswerForm::kPartialMetadata)
+    return api::AppendPartialObjectMetadataListStart(metadata, out);
+  out += "{\"kind\":\"" + std::string(resource_->kind->kind) + "List\",\"apiVersion\":\"" +
+         resource_->kind->ApiVersion() + "\",\"metadata\":" + json::Write(metadata) + ",\"items\":[";
+}
+
+void Presenter::AppendListItem(const StoredObject& object, std::string& out) const {
   // Items of built-in lists say neither apiVersion nor kind; those of custom ones do.
-  const auto form = resource_->custom ? StoredObject::Form::kWhole : StoredObject::Form::kListItem;
-  for (std::size_t i = 0; i < objects.size(); ++i) {
-    if (i) out += ',';
-    if (plain()) {
-      objects[i]->AppendJson(out, form);
-      continue;
-    }
-    json::Value value = Served(*objects[i], objects[i]->revision());
-    if (format_.form == AnswerForm::kPartialMetadata) {
-      api::AppendPartialObjectMetadata(value, out);
-    } else {
-      value.as_object().Erase("apiVersion");
-      value.as_object().Erase("kind");
-      json::WriteTo(value, out);
-    }
-  }
+  if (plain())
+    return object.AppendJson(out,
+                             resource_->custom ? StoredObject::Form::kWhole : StoredObject::Form::kListItem);
+  json::Value value = Served(object, object.revision());
+  if (format_.form == AnswerForm::kTable)
+    return api::TableFormat(*resource_->kind).AppendRow(value, table_options_, out);
+  if (format_.form == AnswerForm::kPartialMetadata) return api::AppendPartialObjectMetadata(value, out);
+  value.as_object().Erase("apiVersion");
+  value.as_object().Erase("kind");
+  json::WriteTo(value, out);
+}
+
+void Presenter::AppendListEnd(std::string& out) const {
+  if (format_.form == AnswerForm::kTable) return api::TableFormat::AppendEnd(out);
   out += "]}";
-  return InWantedLanguage(std::move(out));
 }
 
 Bytes Presenter::Line(std::string_view type, const StoredObject& object, store::Revision revision) {

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "json/value.h"
+#include "server/answer.h"
 #include "server/catalog.h"
 #include "server/negotiation.h"
 #include "server/watch_cache.h"
@@ -29,7 +30,8 @@ class Presenter {
   Presenter(ResourcePtr resource, AnswerFormat format, TimePoint now, std::string_view include_object);
 
   std::string Object(const StoredObject& object) const;
-  std::string List(const std::vector<ObjectPtr>& objects, const ListMeta& meta) const;
+  // A list: in one piece, or, if it is large, made while it is sent.
+  void AnswerList(std::vector<ObjectPtr> objects, const ListMeta& meta, Answer& answer) const;
   // Lines of a watch. The first event of a table watch carries the column definitions.
   Bytes Event(const Subscriber::Item& item);
   Bytes Initial(const StoredObject& object);
@@ -50,6 +52,10 @@ class Presenter {
   // The text of one object in this format, as JSON.
   std::string Text(const StoredObject& object, store::Revision revision, bool columns) const;
   std::string InWantedLanguage(std::string text) const;
+  friend class ListText;
+  void AppendListStart(const ListMeta& meta, std::string& out) const;
+  void AppendListItem(const StoredObject& object, std::string& out) const;
+  void AppendListEnd(std::string& out) const;
   Bytes Line(std::string_view type, const StoredObject& object, store::Revision revision);
 
   const ResourcePtr resource_;

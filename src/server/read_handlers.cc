@@ -30,22 +30,31 @@ Task<Status> WaitForVersion(ServerState& state, RequestScope& scope, store::Revi
   co_return Unexpected(TooLargeResourceVersion(wanted, state.cache.revision()));
 }
 
-// The state at one revision, whole and filtered. `start` is the first key wanted, relative to the resource's
-// prefix.
-Result<ListSnapshot> ListAt(ServerState& state, const ServedResource& resource, const ObjectFilter& filter,
-                            store::Revision revision) {
-  auto snapshot = resource.cache->List(filter);
-  if (resource.cache->last_change() <= revision) {
-    snapshot.revision = revision;
-    return snapshot;
-  }
-  FLYBALL_ASSIGN(auto range, state.store.Range(resource.prefix, {.revision = revision}));
-  snapshot = {{}, revision};
+// A page of a state that is older than the cache remembers, from the store's history.
+Result<ListSnapshot> ListFromStore(ServerState& state, const ServedResource& resource,
+                                   const ObjectFilter& filter, const ListPage& page) {
+  const std::string prefix =
+      filter.namespace_name.empty() ? resource.prefix : resource.prefix + filter.namespace_name + "/";
+  store::RangeOptions options{.revision = page.revision};
+  if (!page.start.empty()) options.start = resource.prefix + page.start;
+  if (!filter.selective()) options.limit = page.limit;
+  FLYBALL_ASSIGN(auto range, state.store.Range(prefix, options));
+  ListSnapshot snapshot{.revision = page.revision, .more = range.more, .remaining = range.remaining};
   for (auto& item : range.items) {
     FLYBALL_ASSIGN(auto object, StoredObject::Build(item.value, item.mod_revision, resource.cache->kind()));
-    if (filter.Accepts(*object)) snapshot.objects.push_back(std::move(object));
+    if (!filter.Accepts(*object)) continue;
+    snapshot.more |= page.limit > 0 && snapshot.objects.size() == page.limit;
+    if (snapshot.more && snapshot.objects.size() == page.limit) break;
+    snapshot.objects.push_back(std::move(object));
   }
   return snapshot;
+}
+
+Result<ListSnapshot> ListPageOf(ServerState& state, const ServedResource& resource,
+                                const ObjectFilter& filter, const ListPage& page) {
+  auto snapshot = resource.cache->List(filter, page);
+  if (snapshot || !snapshot.error().Is(Reason::kExpired)) return snapshot;
+  return ListFromStore(state, resource, filter, page);
 }
 
 constexpr std::string_view kTooOldToContinue =
@@ -68,21 +77,12 @@ std::string KeyOf(const StoredObject& object) {
   return ServedResource::CacheKey(object.namespace_name(), object.name());
 }
 
-// Cuts the page that starts at `start` out of the whole list.
-ListMeta CutPage(ListSnapshot& snapshot, const std::string& start, std::int64_t limit, bool selective) {
-  auto& objects = snapshot.objects;
-  if (!start.empty()) {
-    const auto first =
-        std::find_if(objects.begin(), objects.end(), [&](const auto& o) { return KeyOf(*o) >= start; });
-    objects.erase(objects.begin(), first);
-  }
+ListMeta MetaOf(const ListSnapshot& snapshot, const ObjectFilter& filter) {
   ListMeta meta{snapshot.revision};
-  const auto wanted = static_cast<std::size_t>(limit);
-  if (limit <= 0 || objects.size() <= wanted) return meta;
+  if (!snapshot.more || snapshot.objects.empty()) return meta;
   // Upstream's start key is the last one sent with a NUL behind it: the smallest key after it.
-  meta.continue_token = EncodeContinue({snapshot.revision, KeyOf(*objects[wanted - 1]) + '\0'});
-  if (!selective) meta.remaining = static_cast<std::int64_t>(objects.size() - wanted);
-  objects.resize(wanted);
+  meta.continue_token = EncodeContinue({snapshot.revision, KeyOf(*snapshot.objects.back()) + '\0'});
+  if (!filter.selective()) meta.remaining = static_cast<std::int64_t>(snapshot.remaining);
   return meta;
 }
 
@@ -114,20 +114,18 @@ Task<Result<Answer>> HandleList(ServerState& state, RequestScope& scope, const n
              (options.version_match == "Exact" || (options.limit > 0 && options.version_match.empty()))) {
     from.revision = version;
   }
+  ListPage page{from.start_key, static_cast<std::size_t>(options.limit),
+                std::max<store::Revision>(from.revision, 0)};
   // A list at version 0 takes what is cached, whole (upstream ignores the limit too).
-  const bool any_version = options.resource_version == 0 && options.version_match.empty();
-  ListSnapshot snapshot;
-  if (from.revision > 0) {
-    auto at = ListAt(state, resource, filter, from.revision);
-    if (!at && at.error().Is(Reason::kExpired) && !from.start_key.empty()) co_return ExpiredContinue(from);
-    if (!at) co_return Unexpected(at.error());
-    snapshot = std::move(*at);
-  } else {
-    snapshot = resource.cache->List(filter);
-  }
-  const bool selective = static_cast<bool>(filter.matches);
-  const ListMeta meta = CutPage(snapshot, from.start_key, any_version ? 0 : options.limit, selective);
-  co_return Answer{200, std::string(presenter.content_type()), presenter.List(snapshot.objects, meta)};
+  if (options.resource_version == 0 && options.version_match.empty()) page.limit = 0;
+  auto snapshot = ListPageOf(state, resource, filter, page);
+  if (!snapshot && snapshot.error().Is(Reason::kExpired) && !from.start_key.empty())
+    co_return ExpiredContinue(from);
+  if (!snapshot) co_return Unexpected(snapshot.error());
+  const ListMeta meta = MetaOf(*snapshot, filter);
+  Answer answer;
+  presenter.AnswerList(std::move(snapshot->objects), meta, answer);
+  co_return answer;
 }
 
 }  // namespace flyball::server

@@ -82,6 +82,23 @@ Task<Result<store::CommitOutcome>> Registry::Commit(RequestScope& scope, store::
   co_return co_await committed;
 }
 
+Task<Result<Registry::Committed>> Registry::CommitObject(RequestScope& scope, const ServedResource& resource,
+                                                         const json::Value& object, Bytes bytes,
+                                                         store::Precondition precondition) {
+  Committed committed{StoredObject::FromValue(object, bytes, 0, resource.cache->kind())};
+  store::Operation put{resource.Key(committed.object->namespace_name(), committed.object->name()),
+                       std::move(bytes), precondition, IsEvent(resource) ? event_ttl_ : Duration{}};
+  resource.cache->Expect(committed.object);
+  auto outcome = co_await Commit(scope, std::move(put));
+  resource.cache->StopExpecting(*committed.object);
+  if (!outcome) co_return Unexpected(outcome.error());
+  committed.happened = outcome->committed;
+  // Otherwise the cache has done it, and shares the object now.
+  if (committed.happened && committed.object->revision() == 0)
+    committed.object->set_revision(outcome->revision);
+  co_return committed;
+}
+
 Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResource& resource,
                                          json::Value object, bool track_fields) {
   const bool generated = object["metadata"]["name"].string_or("").empty();
@@ -101,18 +118,14 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
 
   for (int attempt = 1;; ++attempt) {
     const Bytes bytes = EncodeStored(resource, object);
-    const std::string key = resource.Key(NamespaceOf(object), NameOf(object));
     if (scope.dry_run) {
       if (lifecycle) lifecycle->Undo(object, nullptr);
       if (resource.cache->Get(ServedResource::CacheKey(NamespaceOf(object), NameOf(object))))
         co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
-      co_return StoredObject::FromValue(object, bytes, 0, resource.cache->kind());
+      co_return ObjectPtr(StoredObject::FromValue(object, bytes, 0, resource.cache->kind()));
     }
-    store::Operation put{key, bytes, store::Precondition::Absent(),
-                         IsEvent(resource) ? event_ttl_ : Duration{}};
-    auto outcome = co_await Commit(scope, std::move(put));
-    if (outcome && outcome->committed)
-      co_return StoredObject::FromValue(object, bytes, outcome->revision, resource.cache->kind());
+    auto outcome = co_await CommitObject(scope, resource, object, bytes, store::Precondition::Absent());
+    if (outcome && outcome->happened) co_return ObjectPtr(std::move(outcome->object));
     if (!outcome || !generated || attempt == kMaxNameTries) {
       if (lifecycle) lifecycle->Undo(object, nullptr);
       if (!outcome) co_return Unexpected(outcome.error());
@@ -208,14 +221,11 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
     co_return UpdateOutcome{
         StoredObject::FromValue(object, bytes, current->revision(), resource.cache->kind())};
   }
-  store::Operation put{resource.Key(current->namespace_name(), current->name()), bytes,
-                       store::Precondition::ModRevision(current->revision()),
-                       IsEvent(resource) ? event_ttl_ : Duration{}};
-  auto outcome = co_await Commit(scope, std::move(put));
-  if (outcome && outcome->committed) {
+  auto outcome = co_await CommitObject(scope, resource, object, bytes,
+                                       store::Precondition::ModRevision(current->revision()));
+  if (outcome && outcome->happened) {
     if (lifecycle) lifecycle->AfterUpdate(object, old);
-    co_return UpdateOutcome{
-        StoredObject::FromValue(object, bytes, outcome->revision, resource.cache->kind())};
+    co_return UpdateOutcome{std::move(outcome->object)};
   }
   if (lifecycle) lifecycle->Undo(object, &old);
   if (!outcome) co_return Unexpected(outcome.error());
@@ -226,7 +236,7 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
 Task<Result<ObjectPtr>> Registry::Remove(RequestScope& scope, const ServedResource& resource,
                                          const ObjectPtr& current, json::Value object, bool& conflict) {
   const Bytes bytes = EncodeStored(resource, object);
-  auto shown = StoredObject::FromValue(object, bytes, current->revision(), resource.cache->kind());
+  const ObjectPtr shown = StoredObject::FromValue(object, bytes, current->revision(), resource.cache->kind());
   if (scope.dry_run) co_return shown;
   store::Operation removal{resource.Key(current->namespace_name(), current->name()), nullptr,
                            store::Precondition::ModRevision(current->revision())};
@@ -237,7 +247,7 @@ Task<Result<ObjectPtr>> Registry::Remove(RequestScope& scope, const ServedResour
     co_return Unexpected(Modified(*resource.kind, current->name()));
   }
   if (auto* lifecycle = LifecycleOf(resource)) lifecycle->AfterDelete(object);
-  co_return StoredObject::FromValue(object, bytes, outcome->revision, resource.cache->kind());
+  co_return ObjectPtr(StoredObject::FromValue(object, bytes, outcome->revision, resource.cache->kind()));
 }
 
 Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedResource& resource,
@@ -275,13 +285,10 @@ Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedRe
     if (scope.dry_run)
       co_return DeleteOutcome{
           StoredObject::FromValue(plan.object, bytes, current->revision(), resource.cache->kind()), false};
-    store::Operation put{resource.Key(object_namespace, object_name), bytes,
-                         store::Precondition::ModRevision(current->revision())};
-    auto outcome = co_await Commit(scope, std::move(put));
+    auto outcome = co_await CommitObject(scope, resource, plan.object, bytes,
+                                         store::Precondition::ModRevision(current->revision()));
     if (!outcome) co_return Unexpected(outcome.error());
-    if (outcome->committed)
-      co_return DeleteOutcome{
-          StoredObject::FromValue(plan.object, bytes, outcome->revision, resource.cache->kind()), false};
+    if (outcome->happened) co_return DeleteOutcome{std::move(outcome->object), false};
     if (attempt == kMaxUnconditionalTries) co_return Unexpected(Modified(*resource.kind, object_name));
   }
 }

@@ -94,6 +94,13 @@ class Registry {
                                         const ObjectPtr& current, const Transform& transform,
                                         const UpdateOptions& options, bool& retry);
   Task<Result<store::CommitOutcome>> Commit(RequestScope& scope, store::Operation operation);
+  struct Committed {
+    std::shared_ptr<StoredObject> object;  // the very one the cache has, if it happened
+    bool happened = false;                 // false: the precondition does not hold
+  };
+  Task<Result<Committed>> CommitObject(RequestScope& scope, const ServedResource& resource,
+                                       const json::Value& object, Bytes bytes,
+                                       store::Precondition precondition);
   ObjectLifecycle* LifecycleOf(const ServedResource& resource) const;
   Task<Result<ObjectPtr>> Remove(RequestScope& scope, const ServedResource& resource,
                                  const ObjectPtr& current, json::Value object, bool& conflict);

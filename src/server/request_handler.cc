@@ -93,7 +93,11 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
   const int code = answer ? answer->code : 200;
   if (answer) {
     if (request->method == "HEAD") answer->body.clear();
-    SendAnswer(*stream, std::move(*answer), scope.warnings);
+    if (answer->source) {
+      co_await StreamAnswer(*stream, std::move(*answer), scope.warnings);
+    } else {
+      SendAnswer(*stream, std::move(*answer), scope.warnings);
+    }
   }
   const TimePoint finished = state_.clock().Now();
   request_metrics_.Record(scope, code, finished - scope.now);

@@ -16,22 +16,21 @@ Result<ObjectPtr> StoredObject::Build(Bytes bytes, store::Revision revision, con
   auto value = json::Parse(*bytes);
   if (!value) return Unexpected(InternalError("stored object is not JSON: " + value.error().message()));
   if (!(*value)["metadata"].is_object()) return Unexpected(InternalError("stored object has no metadata"));
-  return FromValue(*value, std::move(bytes), revision, kind);
+  return ObjectPtr(FromValue(*value, std::move(bytes), revision, kind));
 }
 
-ObjectPtr StoredObject::FromValue(const json::Value& value, Bytes bytes, store::Revision revision,
-                                  const api::KindInfo& kind) {
+std::shared_ptr<StoredObject> StoredObject::FromValue(const json::Value& value, Bytes bytes,
+                                                      store::Revision revision, const api::KindInfo& kind) {
   auto object = std::make_shared<StoredObject>();
   object->bytes_ = std::move(bytes);
   object->revision_ = revision;
   object->Extract(value, kind);
-  object->Locate();
+  object->Locate(value["metadata"]["uid"].string_or(""));
   return object;
 }
 
 void StoredObject::Extract(const json::Value& value, const api::KindInfo& kind) {
   const auto& metadata = value["metadata"];
-  uid_ = metadata["uid"].string_or("");
   if (const auto& labels = metadata["labels"]; labels.is_object()) {
     labels_.reserve(labels.size());
     for (const auto& [key, label] : labels.as_object()) labels_.emplace_back(key, label.string_or(""));
@@ -41,13 +40,20 @@ void StoredObject::Extract(const json::Value& value, const api::KindInfo& kind) 
 }
 
 // The first "metadata" member is the object's own: only apiVersion and kind come before it.
-void StoredObject::Locate() {
+void StoredObject::Locate(std::string_view uid) {
   const auto metadata = bytes_->find(kMetadata);
   metadata_offset_ = static_cast<std::uint32_t>(metadata);
-  const auto uid = bytes_->find("\"uid\":\"" + uid_ + "\"", metadata);
-  version_offset_ = static_cast<std::uint32_t>(
-      uid == std::string::npos || uid_.empty() ? 0
-                                               : uid + std::string_view("\"uid\":\"\"").size() + uid_.size());
+  if (uid.empty()) return;
+  const std::string member = "\"uid\":\"" + std::string(uid) + "\"";
+  const auto at = bytes_->find(member, metadata);
+  if (at == std::string::npos) return;
+  version_offset_ = static_cast<std::uint32_t>(at + member.size());
+  uid_size_ = static_cast<std::uint32_t>(uid.size());
+}
+
+std::string StoredObject::uid() const {
+  if (version_offset_ == 0) return {};
+  return bytes_->substr(version_offset_ - 1 - uid_size_, uid_size_);
 }
 
 void StoredObject::AppendJson(std::string& out, Form form, store::Revision resource_version) const {

@@ -3,7 +3,7 @@
 // stored bytes do not contain (the store's revision is its only source), is spliced in while copying to the
 // wire.
 //
-// Immutable after Build: thread-safe.
+// Immutable once shared: thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,17 @@ class StoredObject {
   // bytes are no JSON object with metadata.
   static Result<std::shared_ptr<const StoredObject>> Build(Bytes bytes, store::Revision revision,
                                                            const api::KindInfo& kind);
-  // The same, from a value that was just encoded to `bytes`.
-  static std::shared_ptr<const StoredObject> FromValue(const json::Value& value, Bytes bytes,
-                                                       store::Revision revision, const api::KindInfo& kind);
+  // The same, from a value that was just encoded to `bytes`. Not shared with anyone yet, so its revision may
+  // still be set.
+  static std::shared_ptr<StoredObject> FromValue(const json::Value& value, Bytes bytes,
+                                                 store::Revision revision, const api::KindInfo& kind);
 
   const std::string& name() const { return fields_[0]; }
   const std::string& namespace_name() const { return fields_[1]; }
-  const std::string& uid() const { return uid_; }
+  std::string uid() const;
   store::Revision revision() const { return revision_; }
+  // Before the object is shared.
+  void set_revision(store::Revision revision) { revision_ = revision; }
   const Bytes& bytes() const { return bytes_; }
   const LabelList& labels() const { return labels_; }
   // As api::SelectableValues gives them: name, namespace, then the kind's own.
@@ -52,14 +55,14 @@ class StoredObject {
   json::Value ToValue(store::Revision resource_version) const;
 
  private:
-  void Locate();
+  void Locate(std::string_view uid);
   void Extract(const json::Value& value, const api::KindInfo& kind);
 
   Bytes bytes_;
   store::Revision revision_ = 0;
   std::uint32_t metadata_offset_ = 0;  // of `"metadata":`
-  std::uint32_t version_offset_ = 0;   // where `,"resourceVersion":"N"` goes
-  std::string uid_;
+  std::uint32_t version_offset_ = 0;   // where `,"resourceVersion":"N"` goes: after the uid; 0: there is none
+  std::uint32_t uid_size_ = 0;
   LabelList labels_;
   std::vector<std::string> fields_;
 };

@@ -6,123 +6,54 @@
 
 namespace flyball::server {
 
-std::string_view ChangeTypeName(ChangeType type) {
-  switch (type) {
-    case ChangeType::kAdded:
-      return "ADDED";
-    case ChangeType::kModified:
-      return "MODIFIED";
-    case ChangeType::kDeleted:
-      return "DELETED";
-  }
-  return "";
+namespace {
+
+std::string KeyOf(const StoredObject& object) {
+  return object.namespace_name().empty() ? object.name() : object.namespace_name() + "/" + object.name();
 }
 
-Bytes Change::Encoded(ChangeType type) const {
-  MutexLock lock(mu_);
-  auto& slot = encoded_[static_cast<int>(type)];
-  if (slot) return slot;
-  const auto& shown = type == ChangeType::kDeleted ? previous : object;
-  std::string text;
-  text.reserve(shown->bytes()->size() + 96);
-  text += "{\"type\":\"";
-  text += ChangeTypeName(type);
-  text += "\",\"object\":";
-  shown->AppendJson(text, StoredObject::Form::kWhole, revision);
-  text += "}\n";
-  return slot = MakeBytes(std::move(text));
+Error TooOld(store::Revision wanted, store::Revision oldest) {
+  return Error(Reason::kExpired,
+               "too old resource version: " + std::to_string(wanted) + " (" + std::to_string(oldest) + ")");
 }
 
-void Change::ForgetEncoded() const {
-  MutexLock lock(mu_);
-  for (Bytes& slot : encoded_) slot = nullptr;
-}
+// Collects a page: what the filter accepts, up to the limit.
+class PageBuilder {
+ public:
+  PageBuilder(const ObjectFilter& filter, std::size_t limit) : filter_(filter), limit_(limit) {}
 
-bool ObjectFilter::Accepts(const StoredObject& object) const {
-  if (!namespace_name.empty() && object.namespace_name() != namespace_name) return false;
-  if (!name.empty() && object.name() != name) return false;
-  return !matches || matches(object);
-}
-
-bool Subscriber::Take(std::vector<Item>& out, Closure wake) {
-  MutexLock lock(mu_);
-  out.clear();
-  if (!queue_.empty() || closed_) {
-    out.swap(queue_);
-    catching_up_ = queued_bytes_ = 0;
+  // False: the page is full and the object is beyond it.
+  bool Add(const ObjectPtr& object) {
+    if (!filter_.Accepts(*object)) return true;
+    if (limit_ > 0 && snapshot_.objects.size() == limit_) {
+      snapshot_.more = true;
+      ++snapshot_.remaining;
+      return false;
+    }
+    snapshot_.objects.push_back(object);
     return true;
   }
-  wake_ = std::move(wake);
-  return false;
-}
+  ListSnapshot& snapshot() { return snapshot_; }
 
-bool Subscriber::closed() const {
-  MutexLock lock(mu_);
-  return closed_;
-}
+ private:
+  const ObjectFilter& filter_;
+  const std::size_t limit_;
+  ListSnapshot snapshot_;
+};
 
-void Subscriber::Close() {
-  Closure wake;
-  {
-    MutexLock lock(mu_);
-    closed_ = true;
-    wake = std::move(wake_);
-  }
-  if (wake) wake();
-}
-
-void Subscriber::Push(Item item) {
-  Closure wake;
-  {
-    MutexLock lock(mu_);
-    if (closed_) return;
-    if (item.change) queued_bytes_ += item.change->size();
-    if (queue_.size() >= catching_up_ + kMaxQueued || queued_bytes_ > kMaxQueuedBytes) {
-      closed_ = true;
-      queue_ = {};
-    } else {
-      queue_.push_back(std::move(item));
-    }
-    wake = std::move(wake_);
-  }
-  if (wake) wake();
-}
-
-std::optional<Subscriber::Item> Subscriber::Select(const ChangePtr& change) const {
-  const bool now = change->object && filter_.Accepts(*change->object);
-  const bool before = change->previous && filter_.Accepts(*change->previous);
-  if (!now && !before) return std::nullopt;
-  const auto type = !before ? ChangeType::kAdded : now ? ChangeType::kModified : ChangeType::kDeleted;
-  return Item{change, type, change->revision};
-}
-
-void Subscriber::Offer(const ChangePtr& change) {
-  if (auto item = Select(change)) Push(std::move(*item));
-}
-
-void Subscriber::CatchUp(const ChangePtr& change) {
-  auto item = Select(change);
-  if (!item) return;
-  MutexLock lock(mu_);
-  queue_.push_back(std::move(*item));
-  ++catching_up_;
-}
-
-void Subscriber::Bookmark(store::Revision revision) {
-  Push({nullptr, ChangeType::kModified, revision});
-}
+}  // namespace
 
 ResourceCache::ResourceCache(std::string prefix, std::shared_ptr<const api::KindInfo> kind,
                              Executor& executor, const std::atomic<store::Revision>& published)
     : prefix_(std::move(prefix)),
       kind_(std::move(kind)),
       strand_(std::make_shared<Strand>(executor)),
-      published_(published) {}
+      published_(published),
+      objects_(kind_->namespaced) {}
 
 ObjectPtr ResourceCache::Get(std::string_view key) const {
   MutexLock lock(mu_);
-  const auto it = objects_.find(key);
-  return it == objects_.end() ? nullptr : it->second;
+  return objects_.Find(key);
 }
 
 std::size_t ResourceCache::size() const {
@@ -136,54 +67,99 @@ store::Revision ResourceCache::last_change() const {
 }
 
 ListSnapshot ResourceCache::List(const ObjectFilter& filter) const {
-  MutexLock lock(mu_);
-  return Snapshot(filter);
+  return *List(filter, ListPage{});  // the present is never too old
 }
 
-ListSnapshot ResourceCache::Snapshot(const ObjectFilter& filter) const {
-  ListSnapshot snapshot;
-  snapshot.revision = std::max(published_.load(std::memory_order_acquire), last_change_);
-  if (!filter.namespace_name.empty() && !filter.name.empty()) {
-    const auto it = objects_.find(filter.namespace_name + "/" + filter.name);
-    if (it != objects_.end() && filter.Accepts(*it->second)) snapshot.objects.push_back(it->second);
-    return snapshot;
+Result<ListSnapshot> ResourceCache::List(const ObjectFilter& filter, const ListPage& page) const {
+  ObjectTable::Candidates present;
+  PastObjects past;
+  store::Revision revision = 0;
+  {
+    MutexLock lock(mu_);
+    revision = std::max(published_.load(std::memory_order_acquire), last_change_);
+    if (page.revision > 0 && page.revision < last_change_) {
+      FLYBALL_ASSIGN(past, ChangedSince(page.revision));
+    }
+    present = objects_.Select(filter, page.start, past.empty() ? page.limit : 0);
   }
-  const std::string range = filter.namespace_name.empty() ? "" : filter.namespace_name + "/";
-  if (range.empty() && !filter.matches && filter.name.empty()) snapshot.objects.reserve(objects_.size());
-  for (auto it = objects_.lower_bound(range); it != objects_.end() && it->first.starts_with(range); ++it)
-    if (filter.Accepts(*it->second)) snapshot.objects.push_back(it->second);
-  return snapshot;
+  PageBuilder builder(filter, page.limit);
+  auto& snapshot = builder.snapshot();
+  snapshot.objects.reserve(filter.selective() || page.limit > 0 ? 0 : present.size());
+  auto changed = past.lower_bound(page.start);
+  const auto add_past = [&] {
+    const ObjectPtr& object = (changed++)->second;
+    return !object || builder.Add(object);
+  };
+  const bool counts = !filter.selective();
+  present.ForEach([&](const ObjectPtr& object) {
+    if (past.empty()) return builder.Add(object);
+    const std::string key = KeyOf(*object);
+    while (changed != past.end() && changed->first < key)
+      if (!add_past() && !counts) return false;
+    if (changed == past.end() || changed->first != key) return builder.Add(object) || counts;
+    return add_past() || counts;
+  });
+  while (changed != past.end() && (add_past() || counts)) {
+  }
+  if (past.empty()) snapshot.remaining = present.remaining();
+  snapshot.more |= snapshot.remaining > 0;
+  snapshot.revision = page.revision > 0 ? page.revision : revision;
+  return std::move(snapshot);
+}
+
+Result<ResourceCache::PastObjects> ResourceCache::ChangedSince(store::Revision revision) const {
+  if (revision < ring_start_) return Unexpected(TooOld(revision, ring_start_ + 1));
+  PastObjects past;
+  // Backwards: what a key was before the oldest change after the revision counts.
+  for (auto it = ring_.rbegin(); it != ring_.rend() && (*it)->revision > revision; ++it)
+    past.insert_or_assign(KeyOf((*it)->any()), (*it)->previous);
+  return past;
+}
+
+void ResourceCache::Expect(std::shared_ptr<StoredObject> object) {
+  MutexLock lock(expected_mu_);
+  expected_[object->bytes().get()] = std::move(object);
+}
+
+void ResourceCache::StopExpecting(const StoredObject& object) {
+  MutexLock lock(expected_mu_);
+  expected_.erase(object.bytes().get());
 }
 
 Result<Subscription> ResourceCache::SubscribeAfter(ObjectFilter filter, store::Revision after) {
   Subscription subscription{std::make_shared<Subscriber>(std::move(filter)), {}, after};
   MutexLock lock(mu_);
-  if (after < ring_start_)
-    return Unexpected(Error(Reason::kExpired, "too old resource version: " + std::to_string(after) + " (" +
-                                                  std::to_string(ring_start_ + 1) + ")"));
+  if (after < ring_start_) return Unexpected(TooOld(after, ring_start_ + 1));
   // What is not dispatched yet is in the ring too: it is offered here, and the dispatch skips new subscribers
   // by version.
   const auto first = std::upper_bound(ring_.begin(), ring_.end(), after,
                                       [](store::Revision r, const ChangePtr& c) { return r < c->revision; });
   for (auto it = first; it != ring_.end(); ++it) subscription.subscriber->CatchUp(*it);
   subscription.subscriber->set_dispatched(std::max(last_change_, after));
-  subscribers_.push_back(subscription.subscriber);
+  subscribers_.Add(subscription.subscriber);
   return subscription;
 }
 
 Subscription ResourceCache::SubscribeNow(ObjectFilter filter) {
-  MutexLock lock(mu_);
-  auto snapshot = Snapshot(filter);
-  Subscription subscription{std::make_shared<Subscriber>(std::move(filter)), std::move(snapshot.objects),
-                            snapshot.revision};
-  subscription.subscriber->set_dispatched(last_change_);
-  subscribers_.push_back(subscription.subscriber);
+  Subscription subscription{std::make_shared<Subscriber>(std::move(filter)), {}, 0};
+  const auto& wanted = subscription.subscriber->filter();
+  ObjectTable::Candidates present;
+  {
+    MutexLock lock(mu_);
+    subscription.revision = std::max(published_.load(std::memory_order_acquire), last_change_);
+    present = objects_.Select(wanted);
+    subscription.subscriber->set_dispatched(last_change_);
+    subscribers_.Add(subscription.subscriber);
+  }
+  present.ForEach([&](const ObjectPtr& object) {
+    if (wanted.Accepts(*object)) subscription.initial.push_back(object);
+  });
   return subscription;
 }
 
-void ResourceCache::Unsubscribe(const std::shared_ptr<Subscriber>& subscriber) {
+void ResourceCache::Unsubscribe(const SubscriberPtr& subscriber) {
   MutexLock lock(mu_);
-  std::erase(subscribers_, subscriber);
+  subscribers_.Remove(subscriber);
 }
 
 void ResourceCache::Observe(std::function<void(const Change&)> fn) {
@@ -193,19 +169,28 @@ void ResourceCache::Observe(std::function<void(const Change&)> fn) {
 
 void ResourceCache::Load(std::vector<ObjectPtr> objects, store::Revision revision) {
   MutexLock lock(mu_);
-  for (auto& object : objects) {
-    auto key =
-        object->namespace_name().empty() ? object->name() : object->namespace_name() + "/" + object->name();
-    objects_.emplace_hint(objects_.end(), std::move(key), std::move(object));
-  }
+  for (auto& object : objects) objects_.Put(std::move(object));
   ring_start_ = last_change_ = revision;
+}
+
+Result<ObjectPtr> ResourceCache::ObjectOf(const store::Event& event) {
+  {
+    MutexLock lock(expected_mu_);
+    if (const auto it = expected_.find(event.kv.value.get()); it != expected_.end()) {
+      const auto object = std::move(it->second);
+      expected_.erase(it);
+      object->set_revision(event.kv.mod_revision);
+      return ObjectPtr(object);
+    }
+  }
+  return StoredObject::Build(event.kv.value, event.kv.mod_revision, *kind_);
 }
 
 void ResourceCache::Apply(const store::Event& event) {
   const std::string_view key = std::string_view(event.kv.key).substr(prefix_.size());
   ObjectPtr object;
   if (event.type == store::Event::Type::kPut) {
-    auto built = StoredObject::Build(event.kv.value, event.kv.mod_revision, *kind_);
+    auto built = ObjectOf(event);
     if (!built) {
       log::Error("object left out of the watch cache",
                  {{"key", std::string(event.kv.key)}, {"error", built.error().message()}});
@@ -215,23 +200,13 @@ void ResourceCache::Apply(const store::Event& event) {
   }
   MutexLock lock(mu_);
   if (event.kv.mod_revision <= ring_start_) return;  // was loaded
-  const auto it = objects_.find(key);
-  ObjectPtr previous = it == objects_.end() ? nullptr : it->second;
-  if (object) {
-    if (it == objects_.end()) {
-      objects_.emplace(key, object);
-    } else {
-      it->second = object;
-    }
-  } else if (it != objects_.end()) {
-    objects_.erase(it);
-  } else {
-    return;
-  }
-  auto change = std::make_shared<const Change>(std::move(object), std::move(previous), event.kv.mod_revision);
+  ObjectPtr previous = object ? objects_.Put(object) : objects_.Erase(key);
+  if (!object && !previous) return;
+  const auto change =
+      std::make_shared<const Change>(std::move(object), std::move(previous), event.kv.mod_revision);
   last_change_ = event.kv.mod_revision;
   Remember(change);
-  undispatched_.push_back(std::move(change));
+  undispatched_.push_back(change);
   if (std::exchange(dispatch_scheduled_, true)) return;
   strand_->Post([self = shared_from_this()] { self->Dispatch(); });
 }
@@ -249,19 +224,20 @@ void ResourceCache::Remember(const ChangePtr& change) {
 
 void ResourceCache::Dispatch() {
   std::vector<ChangePtr> changes;
-  std::vector<std::shared_ptr<Subscriber>> subscribers;
+  std::vector<std::vector<SubscriberPtr>> concerned;
   std::vector<std::function<void(const Change&)>> observers;
   {
     MutexLock lock(mu_);
     changes.swap(undispatched_);
     dispatch_scheduled_ = false;
-    subscribers = subscribers_;
     observers = observers_;
+    concerned.resize(changes.size());
+    for (std::size_t i = 0; i < changes.size(); ++i) subscribers_.Find(*changes[i], concerned[i]);
   }
-  for (const auto& change : changes) {
-    for (const auto& observer : observers) observer(*change);
-    for (const auto& subscriber : subscribers)
-      if (change->revision > subscriber->dispatched()) subscriber->Offer(change);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    for (const auto& observer : observers) observer(*changes[i]);
+    for (const auto& subscriber : concerned[i])
+      if (changes[i]->revision > subscriber->dispatched()) subscriber->Offer(changes[i]);
   }
 }
 
@@ -271,22 +247,22 @@ void ResourceCache::BookmarkAll() {
 
 void ResourceCache::DispatchBookmarks() {
   Dispatch();
-  std::vector<std::shared_ptr<Subscriber>> subscribers;
+  std::vector<SubscriberPtr> subscribers;
   store::Revision revision = 0;
   {
     MutexLock lock(mu_);
     if (!undispatched_.empty()) return;  // a change came in between; its own events advance the clients
-    subscribers = subscribers_;
+    subscribers = subscribers_.All();
     revision = std::max(published_.load(std::memory_order_acquire), last_change_);
   }
   for (const auto& subscriber : subscribers) subscriber->Bookmark(revision);
 }
 
 void ResourceCache::CloseAll() {
-  std::vector<std::shared_ptr<Subscriber>> subscribers;
+  std::vector<SubscriberPtr> subscribers;
   {
     MutexLock lock(mu_);
-    subscribers.swap(subscribers_);
+    subscribers = std::exchange(subscribers_, {}).All();
   }
   for (const auto& subscriber : subscribers) subscriber->Close();
 }

@@ -15,108 +15,35 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/executor.h"
 #include "base/mutex.h"
-#include "server/stored_object.h"
+#include "server/object_table.h"
+#include "server/subscriber.h"
 #include "store/store.h"
 
 namespace flyball::server {
 
-enum class ChangeType : std::uint8_t { kAdded, kModified, kDeleted };
-std::string_view ChangeTypeName(ChangeType type);  // "ADDED"
-
-// One change of one resource, shared by the ring and every subscriber.
-class Change {
- public:
-  Change(ObjectPtr now, ObjectPtr before, store::Revision at)
-      : object(std::move(now)), previous(std::move(before)), revision(at) {}
-
-  const ObjectPtr object;    // null: deleted
-  const ObjectPtr previous;  // null: created
-  const store::Revision revision;
-
-  // `{"type":"ADDED","object":{...}}\n`, encoded once a type and then shared. A deletion carries the last
-  // object with the deletion's version. Thread-safe.
-  Bytes Encoded(ChangeType type) const;
-  // Lets go of what Encoded keeps; it is made again if anybody still asks. Thread-safe.
-  void ForgetEncoded() const;
-  // The bytes that are in memory because of this change.
-  std::size_t size() const { return (object ? object : previous)->bytes()->size(); }
-
- private:
-  mutable Mutex mu_;
-  mutable Bytes encoded_[3] FLYBALL_GUARDED_BY(mu_);
-};
-using ChangePtr = std::shared_ptr<const Change>;
-
-// Which objects a list or watch is about. Empty strings and functions mean "all".
-struct ObjectFilter {
-  std::string namespace_name;
-  std::string name;
-  std::function<bool(const StoredObject&)> matches;
-
-  bool Accepts(const StoredObject& object) const;
-};
-
-// A subscription's buffer, between the dispatch strand and the connection that sends. Thread-safe.
-class Subscriber {
- public:
-  struct Item {
-    ChangePtr change;  // null: a bookmark
-    ChangeType type = ChangeType::kAdded;
-    store::Revision revision = 0;
-  };
-  // More than this many undelivered changes, or changes of so many bytes, close the subscription: the client
-  // is too slow and must list again. What there was to catch up with at the start does not count.
-  static constexpr std::size_t kMaxQueued = 10000;
-  static constexpr std::size_t kMaxQueuedBytes = 64u << 20;
-
-  explicit Subscriber(ObjectFilter filter) : filter_(std::move(filter)) {}
-
-  // Takes everything queued. If there is nothing, `wake` is called once when there is (or when closed), on
-  // any thread, and false is returned.
-  bool Take(std::vector<Item>& out, Closure wake);
-  bool closed() const;
-  // Nothing more is queued; wakes the reader. Idempotent.
-  void Close();
-
-  // For the cache: queues what the filter lets through.
-  void Offer(const ChangePtr& change);
-  // The same for changes from before the subscription, which the ring bounds. Before it is shared.
-  void CatchUp(const ChangePtr& change);
-  void Bookmark(store::Revision revision);
-  // Changes up to here were offered when it subscribed; the dispatch leaves them out. Set before it is
-  // shared.
-  void set_dispatched(store::Revision revision) { dispatched_ = revision; }
-  store::Revision dispatched() const { return dispatched_; }
-
- private:
-  std::optional<Item> Select(const ChangePtr& change) const;
-  void Push(Item item);
-
-  store::Revision dispatched_ = 0;
-
-  const ObjectFilter filter_;
-  mutable Mutex mu_;
-  std::vector<Item> queue_ FLYBALL_GUARDED_BY(mu_);
-  std::size_t catching_up_ FLYBALL_GUARDED_BY(mu_) = 0;   // of the queue: from before the subscription
-  std::size_t queued_bytes_ FLYBALL_GUARDED_BY(mu_) = 0;  // of the queue without those
-  Closure wake_ FLYBALL_GUARDED_BY(mu_);
-  bool closed_ FLYBALL_GUARDED_BY(mu_) = false;
+// Which part of a list is wanted.
+struct ListPage {
+  std::string start{};           // the first key, "ns/name" or "name"; empty: from the beginning
+  std::size_t limit = 0;         // 0: all
+  store::Revision revision = 0;  // 0: now
 };
 
 struct ListSnapshot {
-  std::vector<ObjectPtr> objects;  // in key order
-  store::Revision revision = 0;    // everything up to here is in it
+  std::vector<ObjectPtr> objects{};  // in key order
+  store::Revision revision = 0;      // the state is of this revision
+  bool more = false;                 // the limit has cut it
+  std::size_t remaining = 0;         // how many follow; known only if the filter is not selective
 };
 
 struct Subscription {
-  std::shared_ptr<Subscriber> subscriber;
+  SubscriberPtr subscriber;
   std::vector<ObjectPtr> initial;  // what there was at the start, if it was asked for
   store::Revision revision = 0;    // of `initial`
 };
@@ -130,16 +57,25 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
 
   // "ns/name" for namespaced resources, "name" otherwise.
   ObjectPtr Get(std::string_view key) const;
+  // As it is now.
   ListSnapshot List(const ObjectFilter& filter) const;
+  // A page, also of the past as far as the ring goes back; Expired for earlier revisions.
+  Result<ListSnapshot> List(const ObjectFilter& filter, const ListPage& page) const;
   std::size_t size() const;
   // The revision of the newest change: at and after it the current state is also the state at that revision.
   store::Revision last_change() const;
+
+  // An object whose commit is about to begin: when its event comes the cache takes it as it is, instead of
+  // reading the bytes again. It has no revision yet; the cache sets it.
+  void Expect(std::shared_ptr<StoredObject> object);
+  // The commit is over, whether it happened or not.
+  void StopExpecting(const StoredObject& object);
 
   // Changes with revision > `after` that pass the filter. Expired if they are no longer all known.
   Result<Subscription> SubscribeAfter(ObjectFilter filter, store::Revision after);
   // What there is now as `initial`, then every later change.
   Subscription SubscribeNow(ObjectFilter filter);
-  void Unsubscribe(const std::shared_ptr<Subscriber>& subscriber);
+  void Unsubscribe(const SubscriberPtr& subscriber);
 
   // Calls fn on the dispatch strand after each change (not for what is there at the call). For the server's
   // own needs: custom resource definitions, policy caches. The observer must outlive the cache.
@@ -155,15 +91,18 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   void CloseAll();
 
  private:
-  // How many changes are kept for watches that start in the past: so many, or so many bytes of them, but a
-  // few of any size.
+  // How many changes are kept for watches and lists that start in the past: so many, or so many bytes of
+  // them, but a few of any size.
   static constexpr std::size_t kRingSize = 16384;
   static constexpr std::size_t kRingBytes = 32u << 20;
   static constexpr std::size_t kRingAlways = 64;
   // The newest of them keep their encoded form: watchers that lag a little still share it.
   static constexpr std::size_t kEncodedKept = 256;
 
-  ListSnapshot Snapshot(const ObjectFilter& filter) const FLYBALL_REQUIRES(mu_);
+  // What the objects that changed after a revision were at it, by key; null: absent.
+  using PastObjects = std::map<std::string, ObjectPtr, std::less<>>;
+  Result<PastObjects> ChangedSince(store::Revision revision) const FLYBALL_REQUIRES(mu_);
+  Result<std::shared_ptr<const StoredObject>> ObjectOf(const store::Event& event);
   void Remember(const ChangePtr& change) FLYBALL_REQUIRES(mu_);
   void Dispatch();
   void DispatchBookmarks();
@@ -175,15 +114,20 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   const std::atomic<store::Revision>& published_;
 
   mutable Mutex mu_;
-  std::map<std::string, ObjectPtr, std::less<>> objects_ FLYBALL_GUARDED_BY(mu_);
+  mutable ObjectTable objects_ FLYBALL_GUARDED_BY(mu_);  // mutable: reading may make an index
   std::deque<ChangePtr> ring_ FLYBALL_GUARDED_BY(mu_);
   std::size_t ring_bytes_ FLYBALL_GUARDED_BY(mu_) = 0;
   store::Revision ring_start_ FLYBALL_GUARDED_BY(mu_) = 0;  // changes after this one are all in the ring
   store::Revision last_change_ FLYBALL_GUARDED_BY(mu_) = 0;
   std::vector<ChangePtr> undispatched_ FLYBALL_GUARDED_BY(mu_);
   bool dispatch_scheduled_ FLYBALL_GUARDED_BY(mu_) = false;
-  std::vector<std::shared_ptr<Subscriber>> subscribers_ FLYBALL_GUARDED_BY(mu_);
+  SubscriberIndex subscribers_ FLYBALL_GUARDED_BY(mu_);
   std::vector<std::function<void(const Change&)>> observers_ FLYBALL_GUARDED_BY(mu_);
+
+  Mutex expected_mu_;
+  // By their bytes, which the store hands on as they are.
+  std::unordered_map<const std::string*, std::shared_ptr<StoredObject>> expected_
+      FLYBALL_GUARDED_BY(expected_mu_);
 };
 
 // All resources. Thread-safe.

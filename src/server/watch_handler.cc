@@ -15,9 +15,6 @@ namespace flyball::server {
 namespace {
 
 constexpr std::int64_t kMinWatchSeconds = 1800;  // upstream: --min-request-timeout
-// More than this many unsent bytes and the coroutine waits for the connection before it takes more events.
-constexpr std::size_t kHighWater = 1u << 20;
-constexpr std::size_t kLowWater = 64u << 10;
 
 Duration WatchTime(const ListOptions& options, Random& random) {
   if (options.timeout_seconds && *options.timeout_seconds > 0)
@@ -44,15 +41,6 @@ Result<Subscription> Subscribe(const ServedResource& resource, const RequestInfo
   return resource.cache->SubscribeAfter(std::move(filter), version);
 }
 
-Task<void> Drain(net::ResponseStream& stream) {
-  if (stream.pending_bytes() <= kHighWater) co_return;
-  auto start = [&stream](UniqueFunction<void(bool)> done) {
-    stream.OnDrained(kLowWater, [done = std::move(done)] { done(true); });
-  };
-  auto drained = Callback<bool>(stream.executor(), std::move(start));
-  co_await drained;
-}
-
 // Waits until there is something to take; false once the subscription is over and everything was taken.
 Task<bool> TakeItems(Executor& executor, Subscriber& subscriber, std::vector<Subscriber::Item>& items) {
   for (;;) {
@@ -71,7 +59,7 @@ Task<void> SendInitial(net::ResponseStream& stream, Presenter& presenter, const 
                        const ListOptions& options) {
   for (const auto& object : subscription.initial) {
     if (!stream.Write(presenter.Initial(*object))) co_return;
-    co_await Drain(stream);
+    if (IsFull(stream)) co_await Drain(stream);
   }
   if (options.send_initial_events.value_or(false) && options.allow_bookmarks)
     stream.Write(presenter.Bookmark(subscription.revision, true));
@@ -85,7 +73,7 @@ Task<void> SendChanges(net::ResponseStream& stream, Presenter& presenter, Subscr
       if (!item.change && !bookmarks) continue;
       if (!stream.Write(item.change ? presenter.Event(item) : presenter.Bookmark(item.revision, false)))
         co_return;
-      co_await Drain(stream);
+      if (IsFull(stream)) co_await Drain(stream);
     }
   }
 }

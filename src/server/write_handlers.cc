@@ -1,6 +1,7 @@
 #include "server/write_handlers.h"
 
 #include "api/status.h"
+#include "base/concurrently.h"
 #include "json/json.h"
 #include "server/api_errors.h"
 #include "server/list_options.h"
@@ -47,6 +48,21 @@ Answer DeletedStatus(const RequestScope& scope, const StoredObject& object) {
                       {"status", "Success"},
                       {"details", std::move(details)}};
   return {200, "application/json", json::Write(json::Value(std::move(status)))};
+}
+
+// Deletions of one deletecollection under way at a time: as many commits share an fsync.
+constexpr std::size_t kDeletionsAtATime = 64;
+
+Task<Status> DeleteAll(ServerState& state, RequestScope& scope, const std::vector<ObjectPtr>& objects,
+                       const DeleteOptions& options) {
+  const auto delete_one = [&](std::size_t i) -> Task<Status> {
+    RequestScope own = scope;  // a deletion may change its scope; they run beside each other
+    auto outcome = co_await state.registry.Delete(own, *own.resource, objects[i]->namespace_name(),
+                                                  objects[i]->name(), options);
+    if (!outcome && !outcome.error().Is(Reason::kNotFound)) co_return Unexpected(outcome.error());
+    co_return Status();
+  };
+  co_return co_await ForEachAtATime(scope.executor, objects.size(), kDeletionsAtATime, delete_one);
 }
 
 }  // namespace
@@ -134,14 +150,11 @@ Task<Result<Answer>> HandleDeleteCollection(ServerState& state, RequestScope& sc
   const Presenter presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
   FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *scope.resource->kind, false));
   FLYBALL_CO_ASSIGN(const DeleteOptions delete_options, ReadDeleteOptions(scope, request));
-  const auto snapshot = scope.resource->cache->List(FilterOf(scope.info, options));
-  for (const auto& object : snapshot.objects) {
-    auto outcome = co_await state.registry.Delete(scope, *scope.resource, object->namespace_name(),
-                                                  object->name(), delete_options);
-    if (!outcome && !outcome.error().Is(Reason::kNotFound)) co_return Unexpected(outcome.error());
-  }
-  co_return Answer{200, std::string(presenter.content_type()),
-                   presenter.List(snapshot.objects, {snapshot.revision})};
+  auto snapshot = scope.resource->cache->List(FilterOf(scope.info, options));
+  FLYBALL_CO_TRY(co_await DeleteAll(state, scope, snapshot.objects, delete_options));
+  Answer answer;
+  presenter.AnswerList(std::move(snapshot.objects), {snapshot.revision}, answer);
+  co_return answer;
 }
 
 }  // namespace flyball::server

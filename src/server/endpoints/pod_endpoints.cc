@@ -149,7 +149,7 @@ class EvictionEndpoint final : public Endpoint {
   static Task<Status> SpendBudget(ServerState& state, RequestScope& scope, const json::Value& pod) {
     const auto budgets = state.catalog.Find("policy", "v1", "poddisruptionbudgets");
     std::vector<ObjectPtr> matching;
-    for (const auto& object : budgets->cache->List({scope.info.namespace_name, "", nullptr}).objects) {
+    for (const auto& object : budgets->cache->List({.namespace_name = scope.info.namespace_name}).objects) {
       const auto budget = object->ToValue();
       const auto selector = api::LabelSelector::FromObject(budget["spec"]["selector"]);
       if (selector && selector->Matches(pod["metadata"]["labels"])) matching.push_back(object);
