@@ -213,9 +213,9 @@ void MeasureLists(const Settings& settings, const MeasuredServer& server, Report
 }
 
 // Every watcher gets every event; `writers` events are under way at a time, each until all watchers have it.
-void MeasureWatch(const Settings& settings, const MeasuredServer& server, bool http2, Report& report) {
-  const auto writer = server.NewClient(true), reader = server.NewClient(http2);
-  const std::string space = http2 ? "watched-h2" : "watched-h1";
+void MeasureWatch(const Settings& settings, const MeasuredServer& server, Report& report) {
+  const auto writer = server.NewClient(true), reader = server.NewClient(true);
+  const std::string space = "watched";
   MakeNamespace(*writer, space);
   const int watchers_wanted = static_cast<int>(settings.Scaled(1000));
   Watchers watchers(*reader, ConfigMapsPath(space) + "?watch=true&resourceVersion=0", watchers_wanted);
@@ -242,12 +242,9 @@ void MeasureWatch(const Settings& settings, const MeasuredServer& server, bool h
     p50 = std::min(p50, QuantileMs(ages, 0.5));
     return events / seconds;
   });
-  const std::string how = http2 ? ", HTTP/2" : ", HTTP/1.1";
-  report.Add("events to 1,000 watchers" + how, rate, "/s", http2 ? AtLeast(200000) : Target{},
-             http2 ? "32,000-42,000 /s" : "");
-  report.Add("write to event at a watcher, p50" + how, p50, "ms", http2 ? AtMost(8) : Target{},
-             http2 ? "34-41 ms" : "");
-  report.Add("server CPU an event" + how, cpu, "us", {}, "");
+  report.Add("events to 1,000 watchers, HTTP/2", rate, "/s", AtLeast(200000), "32,000-42,000 /s");
+  report.Add("write to event at a watcher, p50", p50, "ms", AtMost(8), "34-41 ms");
+  report.Add("server CPU an event", cpu, "us", {}, "");
 }
 
 void FillTo(const MeasuredServer& server, const std::string& space, long count) {
@@ -304,8 +301,7 @@ int Main(int argc, char** argv) {
     MeasureManyWriters(settings, server, report);
     if (settings.Wants("reads")) MeasureReads(settings, server, report);
     if (settings.Wants("lists")) MeasureLists(settings, server, report);
-    if (settings.Wants("watch")) MeasureWatch(settings, server, true, report);
-    if (settings.Wants("watch")) MeasureWatch(settings, server, false, report);
+    if (settings.Wants("watch")) MeasureWatch(settings, server, report);
   }
   if (settings.Wants("memory")) MeasureMemory(settings, report);
   if (settings.quick)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/mutex.h"
 #include "base/thread.h"
@@ -36,9 +37,9 @@ class WatchSinkStream final : public net::ResponseSink {
     if (dated_) Date(data);
     received_.fetch_add(lines, std::memory_order_release);
   }
-  void OnEnd() override { std::fprintf(stderr, "a watch ended\n"); }
+  void OnEnd() override { Die("it ended"); }
   void OnError(const Error& error) override {
-    if (!error.Is(Reason::kCancelled)) std::fprintf(stderr, "a watch broke: %s\n", error.ToString().c_str());
+    if (!error.Is(Reason::kCancelled)) Die(error.ToString());
   }
 
   std::vector<Duration> TakeAges() {
@@ -47,6 +48,12 @@ class WatchSinkStream final : public net::ResponseSink {
   }
 
  private:
+  // Without it the measurement would wait for ever.
+  [[noreturn]] static void Die(const std::string& why) {
+    std::fprintf(stderr, "server_bench: a watch broke: %s\n", why.c_str());
+    std::_Exit(1);
+  }
+
   void Date(std::string_view data) {
     const Duration now = SteadyNow();
     MutexLock lock(mu_);

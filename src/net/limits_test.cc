@@ -66,6 +66,39 @@ TEST_P(EveryWireTest, LargeAnswersAreGzippedWhenAskedFor) {
   EXPECT_EQ(head->headers.Get("content-length"), std::to_string(body.size()));
 }
 
+// Pieces of every size, sent as the connection takes them.
+TEST_P(EveryWireTest, StreamedAnswersAreGzippedWhenAskedFor) {
+  std::vector<Bytes> pieces;
+  std::string body;
+  for (int i = 0; i < 300; ++i) {
+    std::string piece;
+    for (int j = 0; j < i * i % 1000; ++j) piece += "pod-" + std::to_string(i * j) + ",";
+    body += piece;
+    pieces.push_back(MakeBytes(std::move(piece)));
+  }
+  Loopback net(GetParam(), {{"/list", [&](auto, Answer answer) -> Task<void> {
+                               answer->BeginCompressible(200, {{"content-type", "application/json"}});
+                               for (const auto& piece : pieces) {
+                                 answer->Write(piece);
+                                 if (answer->pending_bytes() < 10000) continue;
+                                 auto start = [&](UniqueFunction<void(bool)> done) {
+                                   answer->OnDrained(1000, [done = std::move(done)] { done(true); });
+                                 };
+                                 auto drained = Callback<bool>(answer->executor(), std::move(start));
+                                 co_await drained;
+                               }
+                               answer->End();
+                             }}});
+  const auto zipped = net.Get("/list", {{"accept-encoding", "gzip"}});
+  ASSERT_TRUE(zipped);
+  EXPECT_EQ(zipped->headers.Get("content-encoding"), "gzip");
+  EXPECT_LT(zipped->body.size(), body.size() / 2);
+  EXPECT_TRUE(Gunzip(zipped->body) == body);
+  const auto plain = net.Get("/list");
+  EXPECT_FALSE(plain->headers.Has("content-encoding"));
+  EXPECT_TRUE(plain->body == body);
+}
+
 TEST_P(EveryWireTest, IdleConnectionsAreClosed) {
   ServerLimits limits;
   limits.idle_timeout = 30ms;
