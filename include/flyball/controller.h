@@ -1,6 +1,7 @@
 // Loops that make what is into what should be.
 #pragma once
 
+#include "base/log.h"
 #include "controller/action.h"
 #include "controller/controller.h"
 #include "controller/controller_ref.h"

@@ -3,6 +3,7 @@
 
 #include "api/custom_resource.h"
 #include "api/fields.h"
+#include "api/selector.h"
 #include "api/types/apiextensions.h"
 #include "api/types/apps.h"
 #include "api/types/autoscaling.h"
@@ -16,3 +17,5 @@
 #include "api/types/rbac.h"
 #include "api/types/scheduling.h"
 #include "api/types/storage.h"
+#include "json/json.h"
+#include "json/yaml.h"

@@ -3,10 +3,9 @@
 namespace flyball {
 
 ThreadPool::ThreadPool(std::string name, int threads, const Clock& clock)
-    : clock_(clock), timers_(name + "-timer") {
-  workers_.reserve(static_cast<std::size_t>(threads));
-  for (int i = 0; i < threads; ++i)
-    workers_.emplace_back(name + "-" + std::to_string(i), [this] { RunWorker(); });
+    : name_(std::move(name)), clock_(clock), timers_(name_ + "-timer") {
+  MutexLock lock(mu_);
+  for (int i = 0; i < threads; ++i) StartWorker();
 }
 
 ThreadPool::~ThreadPool() {
@@ -22,7 +21,30 @@ void ThreadPool::Stop() {
     work_ready_.NotifyAll();
   }
   timers_.Stop();
-  for (auto& worker : workers_) worker.Join();
+  std::list<Worker> workers;
+  {
+    MutexLock lock(mu_);
+    workers.swap(workers_);
+  }
+  for (Worker& worker : workers) worker.thread.Join();
+}
+
+void ThreadPool::StartWorker() {
+  Worker* worker = &workers_.emplace_back();
+  worker->thread = Thread(name_ + "-" + std::to_string(started_++), [this, worker] { RunWorker(worker); });
+}
+
+void ThreadPool::AddSpare() {
+  MutexLock lock(mu_);
+  if (stopping_) return;
+  workers_.remove_if([](const Worker& worker) { return worker.ended; });
+  StartWorker();
+}
+
+void ThreadPool::RemoveSpare() {
+  MutexLock lock(mu_);
+  ++surplus_;
+  work_ready_.NotifyOne();
 }
 
 void ThreadPool::Post(Closure fn) {
@@ -40,13 +62,20 @@ bool ThreadPool::Cancel(TimerId id) {
   return timers_.Cancel(id);
 }
 
-void ThreadPool::RunWorker() {
+void ThreadPool::RunWorker(Worker* self) {
   for (;;) {
     Closure fn;
     {
       MutexLock lock(mu_);
-      while (queue_.empty() && !stopping_) work_ready_.Wait(mu_);
+      while (queue_.empty() && !stopping_ && surplus_ == 0) work_ready_.Wait(mu_);
       if (stopping_) return;
+      if (surplus_ > 0) {
+        --surplus_;
+        self->ended = true;
+        // Whoever woke us for work must not be lost.
+        work_ready_.NotifyOne();
+        return;
+      }
       fn = std::move(queue_.front());
       queue_.pop_front();
     }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,9 +35,14 @@ class Executor {
   virtual bool Cancel(TimerId id) = 0;
 
   virtual const Clock& clock() const = 0;
+
+  // One of its threads is stuck in a closure: until RemoveSpare another one works in its place. Executors
+  // without threads of their own ignore it.
+  virtual void AddSpare() {}
+  virtual void RemoveSpare() {}
 };
 
-// A fixed number of threads sharing one queue and one timer heap.
+// A fixed number of threads (and spares) sharing one queue and one timer heap.
 // Destruction stops: closures not begun are dropped, running ones are waited for.
 class ThreadPool final : public Executor {
  public:
@@ -47,21 +53,31 @@ class ThreadPool final : public Executor {
   TimerId PostAt(SteadyTime when, Closure fn) override;
   bool Cancel(TimerId id) override;
   const Clock& clock() const override { return clock_; }
+  void AddSpare() override;
+  void RemoveSpare() override;
 
   // Drops what is queued, waits for what runs. Idempotent. Not to be called from one of its own closures.
   void Stop();
 
  private:
-  void RunWorker();
+  struct Worker {
+    bool ended = false;
+    Thread thread;
+  };
+  void StartWorker() FLYBALL_REQUIRES(mu_);
+  void RunWorker(Worker* self);
 
+  const std::string name_;
   const Clock& clock_;
   Mutex mu_;
   CondVar work_ready_;
   std::deque<Closure> queue_ FLYBALL_GUARDED_BY(mu_);
   bool stopping_ FLYBALL_GUARDED_BY(mu_) = false;
+  int started_ FLYBALL_GUARDED_BY(mu_) = 0;
+  int surplus_ FLYBALL_GUARDED_BY(mu_) = 0;  // as many workers are to end
+  std::list<Worker> workers_ FLYBALL_GUARDED_BY(mu_);
 
   TimerThread timers_;
-  std::vector<Thread> workers_;
 };
 
 // Runs closures one at a time, in order, on an underlying executor: a lock that never blocks a thread.

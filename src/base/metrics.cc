@@ -53,6 +53,7 @@ struct Metrics::State {
   std::map<Key, std::unique_ptr<Counter>> counters FLYBALL_GUARDED_BY(mu);
   std::map<Key, std::unique_ptr<Gauge>> gauges FLYBALL_GUARDED_BY(mu);
   std::map<Key, std::unique_ptr<Histogram>> histograms FLYBALL_GUARDED_BY(mu);
+  std::vector<std::weak_ptr<std::function<void()>>> before_reading FLYBALL_GUARDED_BY(mu);
 };
 
 Metrics::Metrics() : state_(std::make_unique<State>()) {}
@@ -86,7 +87,22 @@ Histogram& Metrics::GetHistogram(const std::string& name, const std::string& hel
   return *slot;
 }
 
+std::shared_ptr<void> Metrics::BeforeReading(std::function<void()> fn) {
+  auto handle = std::make_shared<std::function<void()>>(std::move(fn));
+  MutexLock lock(state_->mu);
+  std::erase_if(state_->before_reading, [](const auto& known) { return known.expired(); });
+  state_->before_reading.push_back(handle);
+  return handle;
+}
+
 std::string Metrics::Serialize() const {
+  std::vector<std::weak_ptr<std::function<void()>>> refreshers;
+  {
+    MutexLock lock(state_->mu);
+    refreshers = state_->before_reading;
+  }
+  for (const auto& weak : refreshers)
+    if (const auto fn = weak.lock()) (*fn)();
   return prometheus::TextSerializer().Serialize(state_->registry.Collect());
 }
 

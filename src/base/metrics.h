@@ -2,6 +2,7 @@
 // where it has the same metric. The exposition is prometheus-cpp's; its headers stay in metrics.cc.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -43,6 +44,10 @@ class Metrics {
   Gauge& GetGauge(const std::string& name, const std::string& help, const MetricLabels& labels = {});
   Histogram& GetHistogram(const std::string& name, const std::string& help,
                           const std::vector<double>& buckets, const MetricLabels& labels = {});
+
+  // Calls fn before every reading, for values that are only known by looking, as long as the handle given
+  // back lives. fn must not use this registry's Get functions.
+  [[nodiscard]] std::shared_ptr<void> BeforeReading(std::function<void()> fn);
 
   // The text exposition of everything, format version 0.0.4.
   std::string Serialize() const;

@@ -28,51 +28,51 @@
 namespace flyball {
 
 struct GetParams {
-  std::string resource_version;
+  std::string resource_version{};
 };
 struct ListParams {
-  std::string label_selector, field_selector;
-  std::string resource_version, resource_version_match;
+  std::string label_selector{}, field_selector{};
+  std::string resource_version{}, resource_version_match{};
   std::int64_t limit = 0;
-  std::string continue_token;
+  std::string continue_token{};
 };
 struct WatchParams {
-  std::string label_selector, field_selector;
-  std::string resource_version;
+  std::string label_selector{}, field_selector{};
+  std::string resource_version{};
   bool bookmarks = true;
   bool send_initial_events = false;
   Duration timeout{};  // the server ends the stream after it; zero: its own choice
 };
 // Of create and update.
 struct WriteParams {
-  std::string field_manager;
+  std::string field_manager{};
   bool dry_run = false;
-  std::string field_validation;  // "Strict", "Warn", "Ignore"; empty: the server's default
-  std::string subresource;       // "status", "scale", "binding", ...
+  std::string field_validation{};  // "Strict", "Warn", "Ignore"; empty: the server's default
+  std::string subresource{};       // "status", "scale", "binding", ...
 };
 enum class PatchType { kJson, kMerge, kStrategicMerge };
 struct PatchParams {
-  std::string field_manager;
+  std::string field_manager{};
   bool dry_run = false;
-  std::string field_validation;
-  std::string subresource;
+  std::string field_validation{};
+  std::string subresource{};
 };
 struct ApplyParams {
-  std::string field_manager;
+  std::string field_manager{};
   bool force = false;
   bool dry_run = false;
-  std::string subresource;
+  std::string subresource{};
 };
 struct DeleteParams {
-  std::optional<std::int64_t> grace_period_seconds;
-  std::string propagation_policy;     // "Background", "Foreground", "Orphan"; empty: the kind's default
-  std::string uid, resource_version;  // preconditions
+  std::optional<std::int64_t> grace_period_seconds{};
+  std::string propagation_policy{};       // "Background", "Foreground", "Orphan"; empty: the kind's default
+  std::string uid{}, resource_version{};  // preconditions
   bool dry_run = false;
 };
 
 // The parts of a list besides its items.
 struct ListMetadata {
-  std::string resource_version, continue_token;
+  std::string resource_version{}, continue_token{};
   std::int64_t remaining_items = 0;
 };
 template <typename T>
@@ -154,10 +154,13 @@ class DynamicClient {
 
 // What to read of a container's log.
 struct LogParams {
-  std::string container;
+  std::string container{};
   bool follow = false, previous = false, timestamps = false;
-  std::optional<std::int64_t> tail_lines, since_seconds, limit_bytes;
+  std::optional<std::int64_t> tail_lines{}, since_seconds{}, limit_bytes{};
 };
+
+template <ApiObject T>
+class Pager;
 
 // Thread-safe; a small value.
 class Client {
@@ -171,7 +174,14 @@ class Client {
   // One page; everything if params.limit is 0. All namespaces if ns is empty.
   template <ApiObject T>
   Result<ObjectList<T>> List(std::string_view ns = {}, const ListParams& params = {}) const;
-  // Everything, fetched page by page; fn(T) for each. Stops at the first error.
+  // Everything, fetched page by page as it is read:
+  //   auto pods = client.Pages<Pod>("default");
+  //   while (auto pod = pods.Next()) ...
+  //   if (!pods.status()) ...                       // it ended early
+  // params.limit is the size of a page.
+  template <ApiObject T>
+  Pager<T> Pages(std::string_view ns = {}, ListParams params = {}) const;
+  // The same; fn(T) for each. Stops at the first error.
   template <ApiObject T, typename Fn>
   Status ForEach(std::string_view ns, ListParams params, Fn&& fn) const;
 
@@ -297,17 +307,67 @@ Result<ObjectList<T>> Client::List(std::string_view ns, const ListParams& params
 
 template <ApiObject T, typename Fn>
 Status Client::ForEach(std::string_view ns, ListParams params, Fn&& fn) const {
-  // client-go's page size.
-  if (params.limit == 0) params.limit = 500;
-  for (;;) {
-    auto page = List<T>(ns, params);
-    if (!page) return Unexpected(page.error());
-    for (T& item : page->items) fn(std::move(item));
-    if (page->metadata.continue_token.empty()) return {};
-    params.continue_token = page->metadata.continue_token;
-    params.resource_version.clear();
-    params.resource_version_match.clear();
+  Pager<T> pager = Pages<T>(ns, std::move(params));
+  while (auto item = pager.Next()) fn(std::move(*item));
+  return pager.status();
+}
+
+// The objects of a list, one after the other; asks for the next page when the last one has been read. All
+// pages show the list as it was when the first was read; Expired (410) if that is too long ago.
+// Thread-compatible.
+template <ApiObject T>
+class Pager {
+ public:
+  // client-go's.
+  static constexpr std::int64_t kPageSize = 500;
+
+  Pager(Client client, std::string ns, ListParams params)
+      : client_(std::move(client)), ns_(std::move(ns)), params_(std::move(params)) {
+    if (params_.limit == 0) params_.limit = kPageSize;
   }
+
+  // Nothing at the end, or when a page could not be read: status() tells which.
+  std::optional<T> Next() {
+    while (next_ == page_.items.size())
+      if (!Turn()) return std::nullopt;
+    return std::move(page_.items[next_++]);
+  }
+  const Status& status() const { return status_; }
+  // Of the page being read.
+  const ListMetadata& metadata() const { return page_.metadata; }
+
+ private:
+  bool Turn() {
+    if (ended_) return false;
+    auto page = client_.List<T>(ns_, params_);
+    next_ = 0;
+    if (!page) {
+      status_ = Unexpected(page.error());
+      page_ = {};
+      ended_ = true;
+      return false;
+    }
+    page_ = std::move(*page);
+    params_.continue_token = page_.metadata.continue_token;
+    ended_ = params_.continue_token.empty();
+    // A continue token says which version; to say it again is an error.
+    params_.resource_version.clear();
+    params_.resource_version_match.clear();
+    return true;
+  }
+
+  const Client client_;
+  const std::string ns_;
+  ListParams params_;
+  ObjectList<T> page_;
+  std::size_t next_ = 0;
+  bool ended_ = false;
+  Status status_;
+};
+
+template <ApiObject T>
+Pager<T> Client::Pages(std::string_view ns, ListParams params) const {
+  return Pager<T>(*this, std::string(ns), std::move(params));
 }
 
 }  // namespace flyball

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -12,30 +13,43 @@
 
 namespace flyball {
 
+// Certificates that change while the program runs: files that somebody replaces, a credential plugin's that
+// expire. Thread-safe.
+class TlsSource {
+ public:
+  virtual ~TlsSource() = default;
+  // What connections made from now on should use; nothing if that has not changed since the last call. May
+  // block.
+  virtual Result<std::optional<net::ClientTls>> Changed() = 0;
+};
+
 // Everything needed to reach a server.
 struct ClientConfig {
-  net::ClientOptions http;
-  RestOptions rest;
-  std::shared_ptr<Credentials> credentials;
+  net::ClientOptions http{};
+  std::shared_ptr<TlsSource> tls_source{};  // null: http.tls for ever
+  RestOptions rest{};
+  std::shared_ptr<Credentials> credentials{};
   std::string default_namespace = "default";
 };
 
 struct KubeconfigParams {
-  std::string path;     // empty: $KUBECONFIG (a list, merged), else ~/.kube/config
-  std::string context;  // empty: current-context
+  std::string path{};     // empty: $KUBECONFIG (a list, merged), else ~/.kube/config
+  std::string context{};  // empty: current-context
 };
 
-// Contexts, certificates inline and by file, tokens, token files (read again as they change), basic
-// authentication, exec plugins, proxy-url, tls-server-name, impersonation. BadRequest if there is no such
-// file or context or a part is malformed.
+// Contexts, certificates inline and by file, tokens, token files, basic authentication, exec plugins,
+// proxy-url, tls-server-name, impersonation. Files of tokens and certificates are read again as they change.
+// BadRequest if there is no such file or context or a part is malformed.
 Result<ClientConfig> LoadKubeconfig(const KubeconfigParams& params = {}, const Clock& clock = RealClock());
 // From the text of one file; relative paths in it are taken from `directory`.
 Result<ClientConfig> ParseKubeconfig(std::string_view yaml, const std::string& directory,
                                      const std::string& context = {}, const Clock& clock = RealClock());
 
-// From KUBERNETES_SERVICE_HOST/PORT and the mounted service account. NotFound outside a pod. The token is
-// read again every minute: it rotates.
-Result<ClientConfig> LoadInClusterConfig(const Clock& clock = RealClock());
+// From KUBERNETES_SERVICE_HOST/PORT and the mounted service account. NotFound outside a pod. The token and
+// the CA are read again every minute: they rotate.
+inline constexpr char kServiceAccountDirectory[] = "/var/run/secrets/kubernetes.io/serviceaccount";
+Result<ClientConfig> LoadInClusterConfig(const Clock& clock = RealClock(),
+                                         const std::string& directory = kServiceAccountDirectory);
 
 // What a program should use: an explicit kubeconfig, else in-cluster, else the default kubeconfig.
 Result<ClientConfig> LoadConfig(const KubeconfigParams& params = {}, const Clock& clock = RealClock());

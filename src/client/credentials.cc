@@ -1,5 +1,7 @@
 #include "client/credentials.h"
 
+#include <unistd.h>
+
 #include <fstream>
 #include <sstream>
 
@@ -12,7 +14,8 @@
 namespace flyball {
 namespace {
 
-constexpr Duration kTokenFileAge = std::chrono::minutes(1);
+// Files are looked at again after this long.
+constexpr Duration kFileAge = std::chrono::minutes(1);
 // A credential is replaced this long before it expires, so that it does not expire on its way.
 constexpr Duration kExpirySlack = std::chrono::seconds(10);
 
@@ -28,7 +31,7 @@ class TokenFromFile final : public Credentials {
   Status Authorize(net::Headers& headers) override {
     MutexLock lock(mu_);
     const SteadyTime now = clock_.Steady();
-    if (token_.empty() || now - read_at_ > kTokenFileAge) {
+    if (token_.empty() || now - read_at_ > kFileAge) {
       auto text = ReadFile(path_);
       // A file that is being replaced may be missing for a moment: the token we have is still good.
       if (text)
@@ -67,35 +70,91 @@ class FixedHeader final : public Credentials {
 
 class ExecToken final : public Credentials {
  public:
-  ExecToken(ExecPlugin plugin, std::optional<ExecCredential> first, const Clock& clock)
-      : plugin_(std::move(plugin)), clock_(clock), current_(std::move(first)) {}
+  explicit ExecToken(std::shared_ptr<ExecSession> session) : session_(std::move(session)) {}
 
   Status Authorize(net::Headers& headers) override {
-    MutexLock lock(mu_);
-    const bool expired = current_ && current_->expires && clock_.Now() + kExpirySlack >= *current_->expires;
-    if (!current_ || expired) {
-      auto fresh = RunExecPlugin(plugin_);
-      if (!fresh) return Unexpected(fresh.error());
-      current_ = std::move(*fresh);
-    }
-    if (!current_->token.empty()) headers.Set("authorization", "Bearer " + current_->token);
+    FLYBALL_ASSIGN(const ExecCredential current, session_->Current());
+    if (!current.token.empty()) headers.Set("authorization", "Bearer " + current.token);
     return {};
   }
-  void Invalidate() override {
+  void Invalidate() override { session_->Invalidate(); }
+
+ private:
+  const std::shared_ptr<ExecSession> session_;
+};
+
+class ExecCertificates final : public TlsSource {
+ public:
+  ExecCertificates(std::shared_ptr<ExecSession> session, net::ClientTls base)
+      : session_(std::move(session)), tls_(std::move(base)) {}
+
+  Result<std::optional<net::ClientTls>> Changed() override {
+    FLYBALL_ASSIGN(const ExecCredential current, session_->Current());
     MutexLock lock(mu_);
-    current_.reset();
+    if (current.certificate_pem.empty() || current.certificate_pem == tls_.certificate_pem)
+      return std::optional<net::ClientTls>();
+    tls_.certificate_pem = current.certificate_pem;
+    tls_.private_key_pem = current.private_key_pem;
+    return std::optional(tls_);
   }
 
  private:
-  const ExecPlugin plugin_;
-  const Clock& clock_;
+  const std::shared_ptr<ExecSession> session_;
   Mutex mu_;
-  std::optional<ExecCredential> current_ FLYBALL_GUARDED_BY(mu_);
+  net::ClientTls tls_ FLYBALL_GUARDED_BY(mu_);
 };
 
-std::string ExecInfo(const ExecPlugin& plugin) {
+class TlsFromFiles final : public TlsSource {
+ public:
+  TlsFromFiles(TlsFiles files, net::ClientTls base, const Clock& clock)
+      : files_(std::move(files)), clock_(clock), tls_(std::move(base)), read_at_(clock.Steady()) {}
+
+  Result<std::optional<net::ClientTls>> Changed() override {
+    MutexLock lock(mu_);
+    const SteadyTime now = clock_.Steady();
+    if (now - read_at_ <= kFileAge) return std::optional<net::ClientTls>();
+    read_at_ = now;
+    net::ClientTls fresh = tls_;
+    const bool readable = Read(files_.ca, &fresh.ca_pem) &&
+                          Read(files_.certificate, &fresh.certificate_pem) &&
+                          Read(files_.private_key, &fresh.private_key_pem);
+    const bool same = fresh.ca_pem == tls_.ca_pem && fresh.certificate_pem == tls_.certificate_pem &&
+                      fresh.private_key_pem == tls_.private_key_pem;
+    if (!readable || same) return std::optional<net::ClientTls>();
+    tls_ = fresh;
+    return std::optional(std::move(fresh));
+  }
+
+ private:
+  static bool Read(const std::string& path, std::string* out) {
+    if (path.empty()) return true;
+    auto text = ReadFile(path);
+    if (!text || text->empty()) return false;
+    *out = std::move(*text);
+    return true;
+  }
+
+  const TlsFiles files_;
+  const Clock& clock_;
+  Mutex mu_;
+  net::ClientTls tls_ FLYBALL_GUARDED_BY(mu_);
+  SteadyTime read_at_ FLYBALL_GUARDED_BY(mu_);
+};
+
+// Whether the plugin may talk to the person at the terminal.
+Result<bool> MayInteract(const ExecPlugin& plugin) {
+  if (plugin.interactive == ExecPlugin::Interactive::kNever) return false;
+  const bool terminal = isatty(STDIN_FILENO) == 1;
+  if (plugin.interactive == ExecPlugin::Interactive::kAlways && !terminal)
+    return Unexpected(Error(
+        Reason::kUnauthorized,
+        "credential plugin " + plugin.command + " needs standard input to be a terminal, and it is not"));
+  return terminal;
+}
+
+std::string ExecInfo(const ExecPlugin& plugin, bool interactive) {
   json::Value info(json::Object{{"kind", "ExecCredential"}, {"apiVersion", plugin.api_version}});
-  info["spec"]["interactive"] = false;
+  info["spec"]["interactive"] = interactive;
   if (!plugin.cluster.is_null()) info["spec"]["cluster"] = plugin.cluster;
   return json::Write(info);
 }
@@ -119,9 +178,11 @@ std::shared_ptr<Credentials> BasicAuth(const std::string& user, const std::strin
 }
 
 Result<ExecCredential> RunExecPlugin(const ExecPlugin& plugin) {
+  FLYBALL_ASSIGN(const bool interactive, MayInteract(plugin));
   auto env = plugin.env;
-  env.emplace_back("KUBERNETES_EXEC_INFO", ExecInfo(plugin));
-  auto output = RunProcess(plugin.command, plugin.args, env);
+  env.emplace_back("KUBERNETES_EXEC_INFO", ExecInfo(plugin, interactive));
+  auto output =
+      RunProcess(plugin.command, plugin.args, env, interactive ? ProcessInput::kOurs : ProcessInput::kEmpty);
   if (!output) {
     const std::string hint = plugin.install_hint.empty() ? "" : "\n" + plugin.install_hint;
     return Unexpected(Error(output.error().reason(), output.error().message() + hint));
@@ -131,11 +192,19 @@ Result<ExecCredential> RunExecPlugin(const ExecPlugin& plugin) {
                                                        std::to_string(output->exit_code)));
   auto parsed = json::Parse(output->out);
   if (!parsed) return Unexpected(BadRequest("credential plugin " + plugin.command + " did not print JSON"));
+  const std::string_view version = std::as_const(*parsed)["apiVersion"].string_or("");
+  if (version != plugin.api_version)
+    return Unexpected(BadRequest("credential plugin " + plugin.command +
+                                 " is configured to use API version " + plugin.api_version +
+                                 " and returned version " + std::string(version)));
   const json::Value& status = std::as_const(*parsed)["status"];
   ExecCredential credential{std::string(status["token"].string_or("")),
                             std::string(status["clientCertificateData"].string_or("")),
                             std::string(status["clientKeyData"].string_or("")),
                             {}};
+  if (credential.certificate_pem.empty() != credential.private_key_pem.empty())
+    return Unexpected(BadRequest("credential plugin " + plugin.command +
+                                 " gave a certificate without its key or the reverse"));
   if (credential.token.empty() && credential.certificate_pem.empty())
     return Unexpected(
         BadRequest("credential plugin " + plugin.command + " gave neither token nor certificate"));
@@ -144,9 +213,30 @@ Result<ExecCredential> RunExecPlugin(const ExecPlugin& plugin) {
   return credential;
 }
 
-std::shared_ptr<Credentials> ExecCredentials(ExecPlugin plugin, std::optional<ExecCredential> first,
-                                             const Clock& clock) {
-  return std::make_shared<ExecToken>(std::move(plugin), std::move(first), clock);
+Result<ExecCredential> ExecSession::Current() {
+  MutexLock lock(mu_);
+  const bool expired = current_ && current_->expires && clock_.Now() + kExpirySlack >= *current_->expires;
+  if (!current_ || expired) {
+    FLYBALL_ASSIGN(current_, RunExecPlugin(plugin_));
+  }
+  return *current_;
+}
+
+void ExecSession::Invalidate() {
+  MutexLock lock(mu_);
+  current_.reset();
+}
+
+std::shared_ptr<Credentials> ExecCredentials(std::shared_ptr<ExecSession> session) {
+  return std::make_shared<ExecToken>(std::move(session));
+}
+
+std::shared_ptr<TlsSource> ExecTls(std::shared_ptr<ExecSession> session, net::ClientTls base) {
+  return std::make_shared<ExecCertificates>(std::move(session), std::move(base));
+}
+
+std::shared_ptr<TlsSource> FileTls(TlsFiles files, net::ClientTls base, const Clock& clock) {
+  return std::make_shared<TlsFromFiles>(std::move(files), std::move(base), clock);
 }
 
 }  // namespace flyball

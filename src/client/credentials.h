@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/result.h"
+#include "client/config.h"
 #include "client/rest_client.h"
 #include "json/value.h"
 
@@ -22,23 +24,47 @@ std::shared_ptr<Credentials> BasicAuth(const std::string& user, const std::strin
 // A program that prints an ExecCredential (upstream: client-go exec plugins). It is run when there is no
 // credential, when the last one has expired, or after a 401.
 struct ExecPlugin {
-  std::string command;
-  std::vector<std::string> args;
-  std::vector<std::pair<std::string, std::string>> env;
+  std::string command{};
+  std::vector<std::string> args{};
+  std::vector<std::pair<std::string, std::string>> env{};
   std::string api_version = "client.authentication.k8s.io/v1";
-  json::Value cluster;  // sent to it if provideClusterInfo; else null
-  std::string install_hint;
+  // Whether it may ask the person at the terminal.
+  enum class Interactive { kNever, kIfAvailable, kAlways };
+  Interactive interactive = Interactive::kIfAvailable;
+  json::Value cluster{};  // sent to it if provideClusterInfo; else null
+  std::string install_hint{};
 };
 struct ExecCredential {
-  std::string token, certificate_pem, private_key_pem;
-  std::optional<TimePoint> expires;
+  std::string token{}, certificate_pem{}, private_key_pem{};
+  std::optional<TimePoint> expires{};
 };
 // Runs it now. Blocks.
 Result<ExecCredential> RunExecPlugin(const ExecPlugin& plugin);
-// Uses its tokens. Certificates cannot change in a connection that is open: those are taken once, when the
-// client is made.
-std::shared_ptr<Credentials> ExecCredentials(ExecPlugin plugin, std::optional<ExecCredential> first,
-                                             const Clock& clock);
+
+// The credential of a plugin, run when there is none, when it has expired, or when it was refused.
+// Thread-safe; blocks while the plugin runs.
+class ExecSession {
+ public:
+  ExecSession(ExecPlugin plugin, const Clock& clock) : plugin_(std::move(plugin)), clock_(clock) {}
+  Result<ExecCredential> Current();
+  void Invalidate();
+
+ private:
+  const ExecPlugin plugin_;
+  const Clock& clock_;
+  Mutex mu_;
+  std::optional<ExecCredential> current_ FLYBALL_GUARDED_BY(mu_);
+};
+// Its tokens, and its certificates on top of `base`.
+std::shared_ptr<Credentials> ExecCredentials(std::shared_ptr<ExecSession> session);
+std::shared_ptr<TlsSource> ExecTls(std::shared_ptr<ExecSession> session, net::ClientTls base);
+
+// Certificates in files: looked at once a minute. An empty path leaves that part as it is in `base`. Files
+// that cannot be read for a moment change nothing.
+struct TlsFiles {
+  std::string ca{}, certificate{}, private_key{};
+};
+std::shared_ptr<TlsSource> FileTls(TlsFiles files, net::ClientTls base, const Clock& clock);
 
 Result<std::string> ReadFile(const std::string& path);
 

@@ -10,7 +10,7 @@
 namespace flyball {
 
 struct KindRef {
-  std::string group, version, kind, plural;
+  std::string group{}, version{}, kind{}, plural{};
   bool namespaced = true;
 
   bool operator==(const KindRef&) const = default;
@@ -37,7 +37,7 @@ const KindRef& KindRefOf() {
 
 // The name of an object within its kind: "ns/name", or "name" when it has no namespace.
 struct ObjectKey {
-  std::string ns, name;
+  std::string ns{}, name{};
 
   bool operator==(const ObjectKey&) const = default;
   auto operator<=>(const ObjectKey&) const = default;

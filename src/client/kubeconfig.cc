@@ -4,6 +4,7 @@
 
 #include "client/config.h"
 #include "client/credentials.h"
+#include "client/rotating_transport.h"
 #include "json/json.h"
 #include "json/yaml.h"
 #include "net/pki.h"
@@ -93,6 +94,7 @@ ExecPlugin ReadExec(const json::Value& exec, const Kubeconfig::Entry& cluster, c
     for (const json::Value& var : exec["env"].as_array())
       plugin.env.emplace_back(var["name"].string_or(""), var["value"].string_or(""));
   plugin.api_version = exec["apiVersion"].string_or(plugin.api_version);
+  plugin.interactive = InteractiveMode(exec["interactiveMode"].string_or(""));
   plugin.install_hint = exec["installHint"].string_or("");
   if (exec["provideClusterInfo"].bool_or(false)) {
     json::Object info{{"server", cluster.value["server"]}};
@@ -104,15 +106,40 @@ ExecPlugin ReadExec(const json::Value& exec, const Kubeconfig::Entry& cluster, c
   return plugin;
 }
 
+// Run at once: mistakes are told here, and a certificate is needed before the first connection.
 Status UseExec(ExecPlugin plugin, ClientConfig* config, const Clock& clock) {
-  auto first = RunExecPlugin(plugin);
-  if (!first) return Unexpected(first.error());
-  if (!first->certificate_pem.empty()) {
-    config->http.tls.certificate_pem = first->certificate_pem;
-    config->http.tls.private_key_pem = first->private_key_pem;
-  }
-  config->credentials = ExecCredentials(std::move(plugin), std::move(*first), clock);
+  auto session = std::make_shared<ExecSession>(std::move(plugin), clock);
+  FLYBALL_ASSIGN(const ExecCredential first, session->Current());
+  config->credentials = ExecCredentials(session);
+  if (first.certificate_pem.empty()) return {};
+  config->http.tls.certificate_pem = first.certificate_pem;
+  config->http.tls.private_key_pem = first.private_key_pem;
+  config->tls_source = ExecTls(std::move(session), config->http.tls);
   return {};
+}
+
+ExecPlugin::Interactive InteractiveMode(std::string_view text) {
+  if (text == "Never") return ExecPlugin::Interactive::kNever;
+  if (text == "Always") return ExecPlugin::Interactive::kAlways;
+  return ExecPlugin::Interactive::kIfAvailable;
+}
+
+// The file a field names, if its bytes are not in the kubeconfig itself.
+std::string FileOf(const Kubeconfig::Entry& entry, const std::string& field) {
+  const std::string_view path = entry.value[field].string_or("");
+  if (path.empty() || !entry.value[field + "-data"].string_or("").empty()) return {};
+  return Absolute(path, entry.directory);
+}
+
+void FollowFiles(const Kubeconfig::Entry& cluster, const Kubeconfig::Entry* user, ClientConfig* config,
+                 const Clock& clock) {
+  TlsFiles files{.ca = FileOf(cluster, "certificate-authority")};
+  if (user) {
+    files.certificate = FileOf(*user, "client-certificate");
+    files.private_key = FileOf(*user, "client-key");
+  }
+  if (config->tls_source || (files.ca.empty() && files.certificate.empty())) return;
+  config->tls_source = FileTls(std::move(files), config->http.tls, clock);
 }
 
 Status ReadUser(const Kubeconfig::Entry& entry, const Kubeconfig::Entry& cluster, ClientConfig* config,
@@ -154,10 +181,14 @@ Result<ClientConfig> Resolve(const Kubeconfig& file, const std::string& wanted, 
   config.default_namespace = context->value["namespace"].string_or("default");
   FLYBALL_TRY(ReadCluster(*cluster, &config));
   const std::string user_name(context->value["user"].string_or(""));
-  if (user_name.empty()) return config;
+  if (user_name.empty()) {
+    FollowFiles(*cluster, nullptr, &config, clock);
+    return config;
+  }
   const auto* user = Kubeconfig::Find(file.users, user_name);
   if (!user) return Unexpected(BadRequest("kubeconfig: user \"" + user_name + "\" does not exist"));
   FLYBALL_TRY(ReadUser(*user, *cluster, &config, clock));
+  FollowFiles(*cluster, user, &config, clock);
   return config;
 }
 
@@ -178,8 +209,6 @@ std::vector<std::string> Paths(const KubeconfigParams& params) {
   if (paths.empty()) paths.push_back(Env("HOME") + "/.kube/config");
   return paths;
 }
-
-constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount/";
 
 }  // namespace
 
@@ -206,7 +235,7 @@ Result<ClientConfig> LoadKubeconfig(const KubeconfigParams& params, const Clock&
   return Resolve(merged, params.context, clock);
 }
 
-Result<ClientConfig> LoadInClusterConfig(const Clock& clock) {
+Result<ClientConfig> LoadInClusterConfig(const Clock& clock, const std::string& directory) {
   const std::string host = Env("KUBERNETES_SERVICE_HOST"), port = Env("KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty())
     return Unexpected(
@@ -215,10 +244,10 @@ Result<ClientConfig> LoadInClusterConfig(const Clock& clock) {
   ClientConfig config;
   const bool ipv6 = host.find(':') != std::string::npos;
   config.http.url = "https://" + (ipv6 ? "[" + host + "]" : host) + ":" + port;
-  const std::string directory = kServiceAccount;
-  FLYBALL_ASSIGN(config.http.tls.ca_pem, ReadFile(directory + "ca.crt"));
-  config.credentials = TokenFile(directory + "token", clock);
-  if (auto ns = ReadFile(directory + "namespace"); ns && !ns->empty()) config.default_namespace = *ns;
+  FLYBALL_ASSIGN(config.http.tls.ca_pem, ReadFile(directory + "/ca.crt"));
+  config.tls_source = FileTls({.ca = directory + "/ca.crt"}, config.http.tls, clock);
+  config.credentials = TokenFile(directory + "/token", clock);
+  if (auto ns = ReadFile(directory + "/namespace"); ns && !ns->empty()) config.default_namespace = *ns;
   return config;
 }
 
@@ -230,10 +259,8 @@ Result<ClientConfig> LoadConfig(const KubeconfigParams& params, const Clock& clo
 }
 
 Result<std::shared_ptr<RestClient>> NewRestClient(const ClientConfig& config, const Runtime& runtime) {
-  auto transport = net::NewHttpClient(config.http);
-  if (!transport) return Unexpected(transport.error());
-  return std::make_shared<RestClient>(std::shared_ptr<net::Transport>(std::move(*transport)), runtime,
-                                      config.rest, config.credentials);
+  FLYBALL_ASSIGN(auto transport, NewRotatingTransport(config.http, config.tls_source));
+  return std::make_shared<RestClient>(std::move(transport), runtime, config.rest, config.credentials);
 }
 
 }  // namespace flyball

@@ -1,7 +1,8 @@
 #include "client/rest_client.h"
 
 #include <algorithm>
-#include <charconv>
+#include <atomic>
+#include <map>
 #include <optional>
 
 #include "base/notification.h"
@@ -24,6 +25,10 @@ std::string EncodeTarget(const std::string& prefix, const RestRequest& request) 
   }
   return target;
 }
+
+// Between attempts, when the server does not say how long to wait.
+constexpr Duration kFirstBackoff = std::chrono::seconds(1);
+constexpr Duration kMaxBackoff = std::chrono::seconds(30);
 
 class Bearer final : public Credentials {
  public:
@@ -86,6 +91,17 @@ struct RestClient::Core {
     return out;
   }
 
+  // What is sent is counted when its answer begins, or when there is none ("<error>", as client-go says).
+  void Count(const std::string& method, int status) {
+    MutexLock lock(mu);
+    Counter*& counter = counters[{method, status}];
+    if (!counter)
+      counter = &runtime.metrics.GetCounter(
+          "rest_client_requests_total", "Number of HTTP requests, partitioned by status code and method",
+          {{"code", status == 0 ? "<error>" : std::to_string(status)}, {"method", method}});
+    counter->Add();
+  }
+
   // Takes a token, in advance if there is none: how long to wait until it exists.
   Duration ReserveToken() {
     if (options.qps <= 0) return {};
@@ -102,7 +118,9 @@ struct RestClient::Core {
   const Runtime runtime;
   const RestOptions options;
   const std::shared_ptr<Credentials> credentials;
+  std::atomic<std::uint64_t> sent = 0;
   Mutex mu;
+  std::map<std::pair<std::string, int>, Counter*> counters FLYBALL_GUARDED_BY(mu);
   double tokens FLYBALL_GUARDED_BY(mu);
   SteadyTime refilled FLYBALL_GUARDED_BY(mu);
 };
@@ -133,9 +151,13 @@ class RestClient::Attempts final : public RestCall,
   void OnHead(int status, const net::Headers& headers) override {
     response_.status = status;
     response_.headers = headers;
+    core_->Count(request_.verb, status);
   }
   void OnData(std::string_view data) override { response_.body.append(data); }
-  void OnError(const Error& error) override { Finish(Unexpected(error)); }
+  void OnError(const Error& error) override {
+    if (response_.status == 0) core_->Count(request_.verb, 0);
+    Finish(Unexpected(error));
+  }
   void OnEnd() override {
     if (response_.status < 400) return Finish(std::move(response_));
     if (response_.status == 401 && core_->credentials) core_->credentials->Invalidate();
@@ -145,7 +167,8 @@ class RestClient::Attempts final : public RestCall,
     if (!again || retries_left_ == 0) return Finish(Unexpected(error));
     --retries_left_;
     ForgetCall();
-    SendAfter(std::chrono::seconds(std::max(1, error.details().retry_after_seconds)));
+    const int asked = error.details().retry_after_seconds;
+    SendAfter(asked > 0 ? std::chrono::seconds(asked) : NextBackoff());
   }
 
  private:
@@ -155,6 +178,12 @@ class RestClient::Attempts final : public RestCall,
       if (const auto self = weak.lock()) self->Cancel();
     }
   };
+
+  Duration NextBackoff() {
+    const Duration wait = backoff_;
+    backoff_ = std::min(backoff_ * 2, kMaxBackoff);
+    return wait;
+  }
 
   void SendAfter(Duration wait) {
     MutexLock lock(mu_);
@@ -171,6 +200,7 @@ class RestClient::Attempts final : public RestCall,
     response_ = {};
     auto request = core_->BuildRequest(request_);
     if (!request) return Finish(Unexpected(request.error()));
+    ++core_->sent;
     auto call = core_->transport->Start(std::move(*request), shared_from_this());
     bool abandoned = false;
     {
@@ -230,6 +260,7 @@ class RestClient::Attempts final : public RestCall,
   const std::shared_ptr<Core> core_;
   const RestRequest request_;
   int retries_left_;
+  Duration backoff_ = kFirstBackoff;
   RestResponse response_;
   std::optional<std::stop_callback<CancelWeak>> on_stop_;
 
@@ -241,6 +272,30 @@ class RestClient::Attempts final : public RestCall,
   TimerId timer_ FLYBALL_GUARDED_BY(mu_) = kNoTimer;
 };
 
+// Passes an answer on and counts it.
+class RestClient::CountedSink final : public net::ResponseSink {
+ public:
+  CountedSink(std::shared_ptr<Core> core, std::string method, std::shared_ptr<net::ResponseSink> sink)
+      : core_(std::move(core)), method_(std::move(method)), sink_(std::move(sink)) {}
+  void OnHead(int status, const net::Headers& headers) override {
+    answered_ = true;
+    core_->Count(method_, status);
+    sink_->OnHead(status, headers);
+  }
+  void OnData(std::string_view data) override { sink_->OnData(data); }
+  void OnEnd() override { sink_->OnEnd(); }
+  void OnError(const Error& error) override {
+    if (!answered_) core_->Count(method_, 0);
+    sink_->OnError(error);
+  }
+
+ private:
+  const std::shared_ptr<Core> core_;
+  const std::string method_;
+  const std::shared_ptr<net::ResponseSink> sink_;
+  bool answered_ = false;
+};
+
 RestClient::RestClient(std::shared_ptr<net::Transport> transport, const Runtime& runtime, RestOptions options,
                        std::shared_ptr<Credentials> credentials)
     : core_(std::make_shared<Core>(std::move(transport), runtime, std::move(options),
@@ -250,6 +305,10 @@ RestClient::~RestClient() = default;
 
 const Runtime& RestClient::runtime() const {
   return core_->runtime;
+}
+
+std::uint64_t RestClient::requests() const {
+  return core_->sent;
 }
 
 std::shared_ptr<RestCall> RestClient::Start(RestRequest request, Done done) {
@@ -295,7 +354,9 @@ std::shared_ptr<net::Call> RestClient::Stream(RestRequest request, std::shared_p
     core_->runtime.executor.Post([sink, error = built.error()] { sink->OnError(error); });
     return std::make_shared<NoCall>();
   }
-  return core_->transport->Start(std::move(*built), std::move(sink));
+  ++core_->sent;
+  return core_->transport->Start(std::move(*built),
+                                 std::make_shared<CountedSink>(core_, request.verb, std::move(sink)));
 }
 
 void RestClient::OpenWebSocket(RestRequest request, std::vector<std::string> subprotocols,

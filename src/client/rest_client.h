@@ -3,6 +3,7 @@
 // built on the two ways to send: Do blocks, Start calls back.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -31,15 +32,15 @@ std::shared_ptr<Credentials> BearerToken(std::string token);
 
 struct RestRequest {
   std::string verb = "GET";
-  std::string path;                                        // percent-encoded, without the query
-  std::vector<std::pair<std::string, std::string>> query;  // not encoded; empty values are left out
-  std::string body;
+  std::string path{};                                        // percent-encoded, without the query
+  std::vector<std::pair<std::string, std::string>> query{};  // not encoded; empty values are left out
+  std::string body{};
   std::string content_type = "application/json";  // sent if there is a body
   std::string accept = "application/json";
-  net::Headers headers;       // further ones
-  Duration timeout{};         // of one attempt; zero: RestOptions::timeout
-  std::stop_token cancelled;  // when stopped the call ends with kCancelled
-  int max_retries = -1;       // -1: RestOptions::max_retries
+  net::Headers headers{};       // further ones
+  Duration timeout{};           // of one attempt; zero: RestOptions::timeout
+  std::stop_token cancelled{};  // when stopped the call ends with kCancelled
+  int max_retries = -1;         // -1: RestOptions::max_retries
 
   RestRequest& Query(std::string name, std::string value) {
     query.emplace_back(std::move(name), std::move(value));
@@ -49,21 +50,22 @@ struct RestRequest {
 
 struct RestResponse {
   int status = 0;
-  net::Headers headers;
-  std::string body;
+  net::Headers headers{};
+  std::string body{};
 };
 
 struct RestOptions {
   std::string user_agent = "flyball-sdk";
-  std::string path_prefix;  // of the server's URL, if it has one
+  std::string path_prefix{};  // of the server's URL, if it has one
   Duration timeout = std::chrono::seconds(60);
-  // How often a request is sent again when the server answers 429, or 5xx with Retry-After (client-go: 10).
+  // How often a request is sent again when the server answers 429, or 5xx with Retry-After (client-go: 10):
+  // after the time it says, or else 1 s, 2 s, 4 s, ... at most 30 s.
   int max_retries = 10;
   // Client-side limit, in requests a second; 0: none. The server's own fairness is the better place.
   double qps = 0;
   int burst = 10;
-  std::string impersonate_user;
-  std::vector<std::string> impersonate_groups;
+  std::string impersonate_user{};
+  std::vector<std::string> impersonate_groups{};
 };
 
 // A call under way; dropping it does not cancel. Thread-safe.
@@ -99,10 +101,13 @@ class RestClient {
                      UniqueFunction<void(Result<std::shared_ptr<net::WebSocket>>)> done);
 
   const Runtime& runtime() const;
+  // Requests sent so far, retries included. Also the metric rest_client_requests_total, by method and code.
+  std::uint64_t requests() const;
 
  private:
   struct Core;
   class Attempts;
+  class CountedSink;
   // Shared with the calls under way, which may outlive the client.
   const std::shared_ptr<Core> core_;
 };

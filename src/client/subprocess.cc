@@ -49,7 +49,8 @@ std::string ReadAll(int fd) {
 }  // namespace
 
 Result<ProcessOutput> RunProcess(const std::string& command, const std::vector<std::string>& args,
-                                 const std::vector<std::pair<std::string, std::string>>& env) {
+                                 const std::vector<std::pair<std::string, std::string>>& env,
+                                 ProcessInput input) {
   std::vector<std::string> argv_strings{command};
   argv_strings.insert(argv_strings.end(), args.begin(), args.end());
   std::vector<std::string> env_strings = Environment(env);
@@ -60,6 +61,8 @@ Result<ProcessOutput> RunProcess(const std::string& command, const std::vector<s
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, pipe_fds[1], STDOUT_FILENO);
+  if (input == ProcessInput::kEmpty)
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   // Signals we have blocked are none of its business.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);

@@ -14,8 +14,11 @@ struct ProcessOutput {
   std::string out;  // standard output; standard error goes where ours goes
 };
 
-// Blocks until it ends. The environment is ours with `env` added. NotFound if there is no such program.
+// Blocks until it ends. The environment is ours with `env` added; standard input is ours, or empty. NotFound
+// if there is no such program.
+enum class ProcessInput { kOurs, kEmpty };
 Result<ProcessOutput> RunProcess(const std::string& command, const std::vector<std::string>& args,
-                                 const std::vector<std::pair<std::string, std::string>>& env);
+                                 const std::vector<std::pair<std::string, std::string>>& env,
+                                 ProcessInput input = ProcessInput::kEmpty);
 
 }  // namespace flyball

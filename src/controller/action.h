@@ -10,9 +10,9 @@
 namespace flyball {
 
 struct Action {
-  Duration requeue_after{};       // zero: not until something changes
-  bool requeue = false;           // soon, by the rate limiter
-  std::optional<Error> terminal;  // failed for good: logged and counted, not retried
+  Duration requeue_after{};         // zero: not until something changes
+  bool requeue = false;             // soon, by the rate limiter
+  std::optional<Error> terminal{};  // failed for good: logged and counted, not retried
 };
 
 inline Action Done() {

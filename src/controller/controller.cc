@@ -77,9 +77,20 @@ std::shared_ptr<Controller> Controller::Make(Client client, InformerFactory& inf
                                              ControllerOptions options, Reconciler reconciler) {
   auto controller =
       std::make_shared<Controller>(std::move(client), informers, std::move(options), std::move(reconciler));
-  controller->queue_.OnReady([weak = std::weak_ptr<Controller>(controller)] {
+  const std::weak_ptr<Controller> weak = controller;
+  controller->queue_.OnReady([weak] {
     if (const auto self = weak.lock()) self->Pump();
   });
+  const ControllerOptions& made = controller->options_;
+  controller->supervisor_ = std::make_shared<WorkerSupervisor>(
+      controller->client_.runtime(), SupervisionOptions{made.name, made.stuck_after, made.behind_after},
+      [weak] {
+        const auto self = weak.lock();
+        return self ? self->queue_.OldestWait() : Duration{};
+      },
+      [weak] {
+        if (const auto self = weak.lock()) self->PumpAll();
+      });
   return controller;
 }
 
@@ -117,8 +128,7 @@ void Controller::Start() {
       if (self->stopping_) return;
     }
     self->running_ = true;
-    // What was queued until now: one try for each worker.
-    for (int i = 0; i < self->options_.workers; ++i) self->Pump();
+    self->PumpAll();
   });
 }
 
@@ -133,11 +143,22 @@ void Controller::Stop(Closure stopped) {
     client_.runtime().executor.Post(std::move(stopped));
 }
 
+int Controller::active() const {
+  MutexLock lock(mu_);
+  return active_;
+}
+
+// For what was queued while no worker could run: one try for each.
+void Controller::PumpAll() {
+  for (int i = 0; i < options_.workers; ++i) Pump();
+}
+
 // Gives the queue another worker if it has work and workers are left.
 void Controller::Pump() {
   {
     MutexLock lock(mu_);
-    if (!running_ || stopping_ || active_ >= options_.workers || queue_.size() == 0) return;
+    if (!running_ || stopping_ || queue_.size() == 0 || supervisor_->paused()) return;
+    if (active_ >= options_.workers + supervisor_->spares()) return;
     ++active_;
     counters_->active.Set(active_);
   }
@@ -199,17 +220,26 @@ Result<Action> Controller::CallReconciler(const ObjectKey& key) {
   Client client = client_.WithCancel(cancel.get_token());
   if (options_.read_your_writes) client = client.WithObserver(writes_->ObserverFor(key));
   Context context(std::move(client), key, informers_, recorder_, cancel.get_token(), queue_.Failures(key));
-  Result<Action> result = Unexpected(InternalError("the reconciler threw something unknown"));
-  try {
-    result = reconciler_(key, context);
-  } catch (const std::exception& e) {
-    counters_->panics.Add();
-    result = Unexpected(InternalError(std::string("the reconciler threw: ") + e.what()));
-  } catch (...) {
-    counters_->panics.Add();
-  }
+  const Result<Action> result = Supervise(key, context, cancel);
   if (timer != kNoTimer) executor.Cancel(timer);
   return result;
+}
+
+Result<Action> Controller::Supervise(const ObjectKey& key, Context& context, const std::stop_source& cancel) {
+  const WorkerSupervisor::RunId run = supervisor_->Began(key.ToString(), cancel);
+  std::string thrown = "something unknown";
+  try {
+    Result<Action> result = reconciler_(key, context);
+    supervisor_->Returned(run);
+    return result;
+  } catch (const std::exception& e) {
+    thrown = e.what();
+  } catch (...) {
+    // It has no words.
+  }
+  counters_->panics.Add();
+  supervisor_->Threw(run);
+  return Unexpected(InternalError("the reconciler threw: " + thrown));
 }
 
 void Controller::Finish(const ObjectKey& key, const Result<Action>& result) {

@@ -2,7 +2,8 @@
 // the reconciler, for one key at a time.
 //
 // Guarantees: never two reconciles of one key at a time; a reconcile that fails is retried with back-off; an
-// exception counts as a failure; a reconcile does not start on a cache older than what the last reconcile of
+// exception counts as a failure; workers that throw again and again or get stuck are reported and replaced
+// (see WorkerSupervisor); a reconcile does not start on a cache older than what the last reconcile of
 // the same key wrote (see WriteTracker). Workers are closures on Runtime::worker_executor(): the reconciler
 // may block, nothing else does.
 #pragma once
@@ -17,6 +18,7 @@
 #include "controller/action.h"
 #include "controller/event_recorder.h"
 #include "controller/work_queue.h"
+#include "controller/worker_supervisor.h"
 #include "controller/write_tracker.h"
 #include "informer/informer_factory.h"
 
@@ -63,12 +65,16 @@ class Context {
 };
 
 struct ControllerOptions {
-  std::string name;
+  std::string name{};
   int workers = 1;
   int max_retries = -1;  // give a key up after so many failures in a row; -1: never
   // A reconcile that runs longer is reported, and its client calls fail from then on; zero: no limit.
   Duration timeout{};
-  RateLimits limits;
+  // A reconcile that runs this long is stuck; a controller whose keys wait this long is behind. Both are
+  // reported, and a stuck worker is replaced.
+  Duration stuck_after = std::chrono::minutes(2);
+  Duration behind_after = std::chrono::minutes(5);
+  RateLimits limits{};
   bool needs_leader = true;
   bool read_your_writes = true;
 };
@@ -103,15 +109,21 @@ class Controller : public std::enable_shared_from_this<Controller> {
   void DependOn(std::shared_ptr<InformerCore> informer);
 
   bool running() const { return running_; }
+  // What is wrong with its workers, or ok.
+  Status Health() const { return supervisor_->Health(); }
+  // Reconciles under way.
+  int active() const;
   // No key waits, is being worked on, or failed last: for tests.
   bool idle() const { return queue_.size() == 0 && queue_.processing() == 0; }
 
  private:
   struct Counters;
   void Pump();
+  void PumpAll();
   void Work();
   void RunOne(const ObjectKey& key);
   Result<Action> CallReconciler(const ObjectKey& key);
+  Result<Action> Supervise(const ObjectKey& key, Context& context, const std::stop_source& cancel);
   void Finish(const ObjectKey& key, const Result<Action>& result);
   void Fail(const ObjectKey& key, const Error& error);
   bool WaitsForCache(const ObjectKey& key);
@@ -125,10 +137,11 @@ class Controller : public std::enable_shared_from_this<Controller> {
   mutable WorkQueue<ObjectKey> queue_;
   const std::shared_ptr<WriteTracker> writes_;
   const std::unique_ptr<Counters> counters_;
+  std::shared_ptr<WorkerSupervisor> supervisor_;  // set by Make
   std::stop_source stop_;
   std::atomic<bool> running_ = false;
 
-  Mutex mu_;
+  mutable Mutex mu_;
   int active_ FLYBALL_GUARDED_BY(mu_) = 0;
   bool stopping_ FLYBALL_GUARDED_BY(mu_) = false;
   Closure stopped_ FLYBALL_GUARDED_BY(mu_);

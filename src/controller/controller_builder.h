@@ -23,9 +23,9 @@ namespace flyball {
 // Which changes matter. Unset: all. Resyncs pass the update predicate too.
 template <typename T>
 struct Predicates {
-  std::function<bool(const T& object)> create;
-  std::function<bool(const T& old_object, const T& object)> update;
-  std::function<bool(const T& object)> remove;
+  std::function<bool(const T& object)> create{};
+  std::function<bool(const T& old_object, const T& object)> update{};
+  std::function<bool(const T& object)> remove{};
 };
 
 // Only updates that change metadata.generation, i.e. the spec: not those of status, labels or annotations.

@@ -18,9 +18,9 @@ namespace flyball {
 
 // What an event is about (upstream: ObjectReference).
 struct EventTarget {
-  KindRef kind;
-  std::string ns, name, uid, resource_version;
-  std::string field_path;  // "spec.containers{web}"; empty: the whole object
+  KindRef kind{};
+  std::string ns{}, name{}, uid{}, resource_version{};
+  std::string field_path{};  // "spec.containers{web}"; empty: the whole object
 };
 
 template <ApiObject T>

@@ -6,27 +6,36 @@
 namespace flyball {
 namespace {
 
-void Answer(net::ResponseStream& stream, const Status& status) {
-  const net::Headers headers{{"content-type", "text/plain; charset=utf-8"}};
-  if (status)
-    stream.Send(200, headers, "ok");
-  else
-    stream.Send(500, headers, status.error().message() + "\n");
+constexpr char kPlainText[] = "text/plain; charset=utf-8";
+
+void Answer(net::ResponseStream& stream, std::string_view endpoint, bool verbose,
+            const Manager::CheckResults& results) {
+  bool good = true;
+  std::string lines;
+  for (const auto& [name, status] : results) {
+    good = good && status.has_value();
+    lines += status ? "[+]" + name + " ok\n" : "[-]" + name + " failed: " + status.error().message() + "\n";
+  }
+  const net::Headers headers{{"content-type", kPlainText}};
+  if (good && !verbose) return stream.Send(200, headers, "ok");
+  lines += std::string(endpoint) + " check " + (good ? "passed\n" : "failed\n");
+  stream.Send(good ? 200 : 500, headers, lines);
 }
 
 Task<void> Handle(Manager& manager, std::shared_ptr<net::Request> request,
                   std::shared_ptr<net::ResponseStream> stream) {
   const std::string_view target(request->target);
   const std::string_view path = target.substr(0, target.find('?'));
-  if (path == "/healthz")
-    Answer(*stream, manager.Healthy());
+  const bool verbose = target.find("?verbose") != std::string_view::npos;
+  if (path == "/healthz" || path == "/livez")
+    Answer(*stream, path.substr(1), verbose, manager.HealthChecks());
   else if (path == "/readyz")
-    Answer(*stream, manager.Ready());
+    Answer(*stream, path.substr(1), verbose, manager.ReadyChecks());
   else if (path == "/metrics")
     stream->Send(200, {{"content-type", "text/plain; version=0.0.4; charset=utf-8"}},
                  manager.runtime().metrics.Serialize());
   else
-    stream->Send(404, {{"content-type", "text/plain; charset=utf-8"}}, "404 page not found\n");
+    stream->Send(404, {{"content-type", kPlainText}}, "404 page not found\n");
   co_return;
 }
 

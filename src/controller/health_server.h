@@ -1,4 +1,5 @@
-// HealthServer: /healthz, /readyz and /metrics of a manager, over plain HTTP.
+// HealthServer: /healthz (also /livez), /readyz and /metrics of a manager, over plain HTTP. As Kubernetes'
+// components do: 200 "ok", or 500 and the list of checks; "?verbose" shows the list either way.
 #pragma once
 
 #include <memory>

@@ -2,6 +2,7 @@
 // waiting ones in lines by priority. Nodes are recycled, so a steady queue does not allocate.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -104,6 +105,20 @@ class KeyTable {
   }
 
   std::size_t queued() const { return queued_; }
+
+  // Of the waiting keys; SteadyTime::max() if none waits. A key lifted to a higher priority keeps its stamp
+  // and may be older than this says.
+  SteadyTime OldestStamp() const {
+    SteadyTime oldest = SteadyTime::max();
+    for (const Line& line : lines_)
+      if (line.first) oldest = std::min(oldest, line.first->stamp);
+    return oldest;
+  }
+  template <typename Fn>
+  void ForEachProcessing(Fn&& fn) const {
+    for (const Node& node : nodes_)
+      if (node.processing) fn(node);
+  }
 
  private:
   struct Line {

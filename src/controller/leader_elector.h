@@ -16,8 +16,8 @@ namespace flyball {
 
 struct LeaderElectorOptions {
   std::string ns = "default";
-  std::string name;      // of the Lease
-  std::string identity;  // unique among the candidates
+  std::string name{};      // of the Lease
+  std::string identity{};  // unique among the candidates
   Duration lease_duration = std::chrono::seconds(15);
   Duration renew_deadline = std::chrono::seconds(10);
   Duration retry_period = std::chrono::seconds(2);
@@ -25,10 +25,10 @@ struct LeaderElectorOptions {
 };
 
 struct LeaderCallbacks {
-  std::function<void()> started_leading;
+  std::function<void()> started_leading{};
   // Not to be followed by anything that only a leader may do. Called once for each started_leading.
-  std::function<void()> stopped_leading;
-  std::function<void(const std::string& identity)> new_leader;  // optional
+  std::function<void()> stopped_leading{};
+  std::function<void(const std::string& identity)> new_leader{};  // optional
 };
 
 // Thread-safe. Runs on the client's executor; callbacks come one at a time from it and must not block.

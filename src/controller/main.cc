@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 
+#include "api/duration.h"
 #include "base/log.h"
 #include "base/notification.h"
 #include "client/config.h"
@@ -72,6 +74,19 @@ Status InstallCrds(const Manager& manager) {
   return {};
 }
 
+// A flag that is a duration in Go's notation: "15s".
+void AddDuration(CLI::App& app, const std::string& name, Duration* out, const std::string& help) {
+  app.add_option_function<std::string>(
+         name,
+         [out, name](const std::string& text) {
+           const auto parsed = api::ParseDuration(text);
+           if (!parsed) throw CLI::ValidationError(name, parsed.error().message());
+           *out = *parsed;
+         },
+         help)
+      ->default_str(api::FormatDuration(*out));
+}
+
 void AddFlags(CLI::App& app, Flags* flags, ManagerOptions* options) {
   app.add_option("--kubeconfig", flags->kubeconfig.path, "Path of a kubeconfig file");
   app.add_option("--context", flags->kubeconfig.context, "Context of the kubeconfig to use");
@@ -79,6 +94,12 @@ void AddFlags(CLI::App& app, Flags* flags, ManagerOptions* options) {
   app.add_flag("--leader-elect", options->leader_election, "Act only while holding a lease");
   app.add_option("--leader-elect-namespace", options->election.ns, "Namespace of the lease");
   app.add_option("--leader-elect-name", options->election.name, "Name of the lease");
+  LeaderElectorOptions& election = options->election;
+  AddDuration(app, "--leader-elect-lease-duration", &election.lease_duration,
+              "How long others wait before they take over from a leader they do not hear of");
+  AddDuration(app, "--leader-elect-renew-deadline", &election.renew_deadline,
+              "How long a leader that cannot renew goes on leading");
+  AddDuration(app, "--leader-elect-retry-period", &election.retry_period, "How often the lease is tried");
   app.add_option("--bind-address", flags->bind_address, "Serve /metrics, /healthz and /readyz at host:port");
   app.add_flag("--print-crds", flags->print_crds, "Print the CustomResourceDefinitions and end");
   app.add_flag("--install-crds", flags->install_crds, "Apply the CustomResourceDefinitions at the start");
@@ -120,6 +141,7 @@ int RunManager(const Flags& flags, const Setup& setup, const ManagerOptions& opt
     auto server = HealthServer::Start(flags.bind_address, manager);
     if (!server) return Fail(server.error());
     health = std::move(*server);
+    log::Info("serving metrics and health", {{"port", std::to_string(health->port())}});
   }
   std::atomic<bool> lost = false;
   manager.OnLeadershipLost([&lost] {
@@ -132,6 +154,12 @@ int RunManager(const Flags& flags, const Setup& setup, const ManagerOptions& opt
   auto stopped = std::make_shared<Notification<bool>>();
   manager.Stop([stopped] { stopped->Set(true); });
   stopped->Wait();
+  // Threads that never return cannot be joined.
+  for (const auto& controller : manager.controllers()) {
+    if (controller->active() == 0) continue;
+    log::Error("a reconcile did not end", {{"controller", controller->name()}});
+    std::_Exit(1);
+  }
   if (!lost) return 0;
   return Fail(Error(Reason::kTimeout, "leadership was lost"));
 }

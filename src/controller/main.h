@@ -21,7 +21,8 @@ using Setup = std::function<Status(Manager& manager)>;
 // Returns the exit code: 0 after SIGINT or SIGTERM, 1 after an error or when leadership was lost. Flags:
 //   --kubeconfig, --context     where the server is; default: in-cluster, $KUBECONFIG, ~/.kube/config
 //   --namespace                 watch this namespace only
-//   --leader-elect, --leader-elect-namespace, --leader-elect-name
+//   --leader-elect, --leader-elect-namespace, --leader-elect-name, --leader-elect-lease-duration,
+//   --leader-elect-renew-deadline, --leader-elect-retry-period
 //   --bind-address              serve /metrics, /healthz and /readyz there ("127.0.0.1:8081"); default: not
 //   --print-crds                print the CustomResourceDefinitions of the kinds it is For, and end
 //   --install-crds              apply them at the start

@@ -17,6 +17,7 @@ struct Manager::Supervised {
   Runnable fn;
   bool needs_leader;
   bool launched = false;
+  bool failed = false;  // waits to be started again
   Duration backoff = kFirstBackoff;
 };
 
@@ -67,30 +68,56 @@ void Manager::AddReadyCheck(std::string name, Check check) {
 
 namespace {
 
-Status RunChecks(const std::map<std::string, Manager::Check>& checks) {
-  for (const auto& [name, check] : checks)
-    if (Status s = check(); !s) return Unexpected(s.error().Annotate(name));
+Manager::CheckResults RunChecks(const std::map<std::string, Manager::Check>& checks) {
+  Manager::CheckResults results;
+  for (const auto& [name, check] : checks) results.emplace_back(name, check());
+  return results;
+}
+
+Status FirstFailure(const Manager::CheckResults& results) {
+  for (const auto& [name, status] : results)
+    if (!status) return Unexpected(status.error().Annotate(name));
   return {};
 }
 
 }  // namespace
 
-Status Manager::Healthy() const {
+Manager::CheckResults Manager::HealthChecks() const {
   std::map<std::string, Check> checks;
+  CheckResults runnables;
   {
     MutexLock lock(mu_);
     checks = health_;
+    for (const auto& runnable : runnables_)
+      runnables.emplace_back(
+          "runnable-" + runnable->name,
+          runnable->failed ? Unexpected(InternalError("it failed; it waits to start again")) : Status());
   }
-  return RunChecks(checks);
+  CheckResults results = RunChecks(checks);
+  for (const auto& controller : controllers())
+    results.emplace_back("controller-" + controller->name(), controller->Health());
+  results.insert(results.end(), runnables.begin(), runnables.end());
+  return results;
 }
 
-Status Manager::Ready() const {
+Manager::CheckResults Manager::ReadyChecks() {
   std::map<std::string, Check> checks;
   {
     MutexLock lock(mu_);
     checks = ready_;
   }
-  return RunChecks(checks);
+  CheckResults results = RunChecks(checks);
+  results.emplace_back(
+      "caches", informers_.HasSynced() ? Status() : Unexpected(InternalError("they have not synced yet")));
+  return results;
+}
+
+Status Manager::Healthy() const {
+  return FirstFailure(HealthChecks());
+}
+
+Status Manager::Ready() {
+  return FirstFailure(ReadyChecks());
 }
 
 bool Manager::is_leader() const {
@@ -168,6 +195,10 @@ void Manager::Launch(const std::shared_ptr<Supervised>& runnable) {
   runtime().worker_executor().Post([this, alive = std::weak_ptr<bool>(alive_), runnable] {
     const auto keep = alive.lock();
     if (!keep || stop_source_.stop_requested()) return;
+    {
+      MutexLock lock(mu_);
+      runnable->failed = false;
+    }
     Status status;
     try {
       status = runnable->fn(stop_source_.get_token());
@@ -179,6 +210,10 @@ void Manager::Launch(const std::shared_ptr<Supervised>& runnable) {
     if (status || stop_source_.stop_requested()) return;
     log::Error("runnable failed, will be started again",
                {{"name", runnable->name}, {"error", status.error().ToString()}});
+    {
+      MutexLock lock(mu_);
+      runnable->failed = true;
+    }
     const Duration wait = runnable->backoff;
     runnable->backoff = std::min(runnable->backoff * 2, Supervised::kMaxBackoff);
     runtime().executor.PostAfter(wait, [this, alive, runnable] {

@@ -27,9 +27,9 @@ class ControllerBuilder;
 
 struct ManagerOptions {
   std::string name = "flyball-manager";  // of the lease and the user agent
-  std::string ns;                        // watch only this namespace; empty: all
+  std::string ns{};                      // watch only this namespace; empty: all
   bool leader_election = false;
-  LeaderElectorOptions election;  // name, ns and identity are filled in when empty
+  LeaderElectorOptions election{};  // name, ns and identity are filled in when empty
   bool streaming_lists = false;
   // Stop waits this long for reconciles under way, then returns anyway and their client calls fail.
   Duration stop_timeout = std::chrono::seconds(30);
@@ -61,8 +61,14 @@ class Manager {
   using Check = std::function<Status()>;
   void AddHealthCheck(std::string name, Check check);
   void AddReadyCheck(std::string name, Check check);
+  // Every check by name, with those of the SDK itself: of health one a controller (its workers neither throw
+  // nor are stuck nor fall behind) and one a runnable (it runs); of readiness "caches" (they have synced).
+  using CheckResults = std::vector<std::pair<std::string, Status>>;
+  CheckResults HealthChecks() const;
+  CheckResults ReadyChecks();
+  // The first failure.
   Status Healthy() const;
-  Status Ready() const;
+  Status Ready();
 
   // Starts caches, then the election, then controllers as they may. Returns at once.
   Status Start();

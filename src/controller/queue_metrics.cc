@@ -25,6 +25,20 @@ QueueMetrics::QueueMetrics(Metrics* metrics, const std::string& name, const Cloc
   work_duration_ =
       &metrics->GetHistogram("workqueue_work_duration_seconds",
                              "How long in seconds processing an item from workqueue takes", kBuckets, labels);
+  unfinished_ =
+      &metrics->GetGauge("workqueue_unfinished_work_seconds",
+                         "How many seconds of work has been done that is in progress and hasn't been "
+                         "observed by work_duration. Large values indicate stuck threads",
+                         labels);
+  longest_running_ = &metrics->GetGauge(
+      "workqueue_longest_running_processor_seconds",
+      "How many seconds has the longest running processor for workqueue been running", labels);
+}
+
+void QueueMetrics::Unfinished(Duration sum, Duration longest) {
+  if (!unfinished_) return;
+  unfinished_->Set(Seconds(sum));
+  longest_running_->Set(Seconds(longest));
 }
 
 void QueueMetrics::OnQueued(SteadyTime& stamp, std::size_t depth) {

@@ -14,6 +14,8 @@ class QueueMetrics {
  public:
   QueueMetrics(Metrics* metrics, const std::string& name, const Clock& clock);
 
+  bool enabled() const { return adds_ != nullptr; }
+
   void Added() {
     if (adds_) adds_->Add();
   }
@@ -31,6 +33,9 @@ class QueueMetrics {
     if (adds_) OnFinished(stamp);
   }
 
+  // Of the keys being worked on: how long they have been, all together and the longest.
+  void Unfinished(Duration sum, Duration longest);
+
  private:
   void OnQueued(SteadyTime& stamp, std::size_t depth);
   void OnTaken(SteadyTime& stamp, std::size_t depth);
@@ -42,6 +47,8 @@ class QueueMetrics {
   Gauge* depth_ = nullptr;
   Histogram* queue_duration_ = nullptr;
   Histogram* work_duration_ = nullptr;
+  Gauge* unfinished_ = nullptr;
+  Gauge* longest_running_ = nullptr;
 };
 
 }  // namespace flyball

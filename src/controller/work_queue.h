@@ -29,9 +29,9 @@
 namespace flyball {
 
 struct WorkQueueOptions {
-  std::string name;            // label of the metrics
+  std::string name{};          // label of the metrics
   Metrics* metrics = nullptr;  // null: none
-  RateLimits limits;
+  RateLimits limits{};
 };
 
 // Thread-safe. May be destroyed while timers of delayed adds are pending; not while somebody is in Get.
@@ -39,7 +39,12 @@ template <typename Key, typename Hash = KeyHash<Key>>
 class WorkQueue {
  public:
   explicit WorkQueue(Executor& executor, WorkQueueOptions options = {})
-      : state_(std::make_shared<State>(executor, std::move(options))) {}
+      : state_(std::make_shared<State>(executor, options)) {
+    if (options.metrics)
+      state_->refresh = options.metrics->BeforeReading([weak = std::weak_ptr<State>(state_)] {
+        if (const auto state = weak.lock()) state->RefreshMetrics();
+      });
+  }
   ~WorkQueue() { ShutDown(); }
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
@@ -72,6 +77,9 @@ class WorkQueue {
   // Keys waiting, without the delayed and the taken ones.
   std::size_t size() const { return state_->size(); }
   std::size_t processing() const { return state_->processing_count(); }
+  // How long the longest-waiting key has waited; zero if none waits. Needs metrics: without them no key
+  // knows.
+  Duration OldestWait() const { return state_->OldestWait(); }
 
   // From now on adds are dropped; what waits is still given out; blocked Gets return when nothing is left.
   void ShutDown() { state_->ShutDown(); }
@@ -82,7 +90,7 @@ class WorkQueue {
   using Node = typename Table::Node;
 
   struct State {
-    State(Executor& e, WorkQueueOptions o)
+    State(Executor& e, const WorkQueueOptions& o)
         : executor(e), metrics(o.metrics, o.name, e.clock()), limiter(e.clock(), o.limits) {}
 
     void Add(const Key& key, Priority priority) {
@@ -234,11 +242,31 @@ class WorkQueue {
       LightLock lock(mu);
       return in_process;
     }
+    Duration OldestWait() {
+      LightLock lock(mu);
+      const SteadyTime oldest = table.OldestStamp();
+      return metrics.enabled() && oldest != SteadyTime::max() ? executor.clock().Steady() - oldest
+                                                              : Duration{};
+    }
+
+    // What can only be known by looking, for whoever reads the metrics.
+    void RefreshMetrics() {
+      LightLock lock(mu);
+      const SteadyTime now = executor.clock().Steady();
+      Duration sum{}, longest{};
+      if (in_process > 0)
+        table.ForEachProcessing([&](const Node& node) {
+          sum += now - node.stamp;
+          longest = std::max(longest, Duration(now - node.stamp));
+        });
+      metrics.Unfinished(sum, longest);
+    }
 
     using Delayed = std::multimap<SteadyTime, std::pair<Key, Priority>>;
 
     Executor& executor;
     QueueMetrics metrics;
+    std::shared_ptr<void> refresh;
     RateLimiter<Key, Hash> limiter;
     Closure ready;
     LightMutex mu;

@@ -14,14 +14,14 @@
 namespace flyball {
 
 struct FactoryOptions {
-  std::string ns;  // of every namespaced kind; empty: all
+  std::string ns{};  // of every namespaced kind; empty: all
   bool streaming_lists = false;
 };
 
 // What one informer sees. Informers that differ in it are different.
 struct InformerScope {
-  std::string ns;
-  std::string label_selector, field_selector;
+  std::string ns{};
+  std::string label_selector{}, field_selector{};
 };
 
 // Thread-safe. Destroying it stops its informers.

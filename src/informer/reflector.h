@@ -20,14 +20,14 @@
 namespace flyball {
 
 struct ReflectorOptions {
-  KindRef kind;
-  std::string ns;  // empty: all
-  std::string label_selector, field_selector;
+  KindRef kind{};
+  std::string ns{};  // empty: all
+  std::string label_selector{}, field_selector{};
   // Ask for the initial list as a stream of events first (sendInitialEvents); falls back to a list when the
   // server refuses.
   bool streaming_list = false;
   // Changes an object before it is stored: to drop fields nobody reads. Optional.
-  std::function<void(void* object)> transform;
+  std::function<void(void* object)> transform{};
 };
 
 // Thread-safe.

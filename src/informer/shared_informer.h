@@ -31,7 +31,7 @@ inline constexpr std::size_t kHandlerBuffer = 10000;
 bool VersionAtLeast(std::string_view have, std::string_view want);
 
 struct InformerOptions {
-  ReflectorOptions reflector;
+  ReflectorOptions reflector{};
 };
 
 // A handler of an informer. Thread-safe.
@@ -50,9 +50,9 @@ class HandlerRegistration {
 
 // Type-erased handler; see EventHandler<T>.
 struct ErasedHandler {
-  std::function<void(const ObjectPtr& object, bool initial)> on_add;
-  std::function<void(const ObjectPtr& old_object, const ObjectPtr& object)> on_update;
-  std::function<void(const ObjectPtr& object, bool final_state_unknown)> on_delete;
+  std::function<void(const ObjectPtr& object, bool initial)> on_add{};
+  std::function<void(const ObjectPtr& old_object, const ObjectPtr& object)> on_update{};
+  std::function<void(const ObjectPtr& object, bool final_state_unknown)> on_delete{};
 };
 
 // Type-erased; see SharedInformer<T>. Thread-safe. Must be owned by a shared_ptr.
@@ -97,9 +97,9 @@ class InformerCore : public std::enable_shared_from_this<InformerCore> {
 template <typename T>
 struct EventHandler {
   using Ptr = std::shared_ptr<const T>;
-  std::function<void(const Ptr& object, bool initial)> on_add;
-  std::function<void(const Ptr& old_object, const Ptr& object)> on_update;
-  std::function<void(const Ptr& object, bool final_state_unknown)> on_delete;
+  std::function<void(const Ptr& object, bool initial)> on_add{};
+  std::function<void(const Ptr& old_object, const Ptr& object)> on_update{};
+  std::function<void(const Ptr& object, bool final_state_unknown)> on_delete{};
 };
 
 // Reads the store of an informer (upstream: Lister). A small value; thread-safe.
