@@ -88,6 +88,32 @@ def network_controller(kubectl, kubeconfig):
             assert controller.stop() == 0, controller.output()
 
 
+def bridges(kubectl, kubeconfig):
+    """The same with real bridges, where we may make them."""
+    if os.geteuid() != 0 or subprocess.run('ip netns add flyball-example-probe && ip netns delete flyball-example-probe',
+                                           shell=True, capture_output=True).returncode != 0:
+        print('     no real bridges: needs root and network namespaces')
+        return
+
+    def addresses():
+        return subprocess.run(['ip', '-n', 'flyball-example', '-br', 'address'], capture_output=True, text=True).stdout
+
+    network = {'apiVersion': 'sample.k8s.io/v1', 'kind': 'Network', 'metadata': {'name': 'real'},
+               'spec': {'cidr': '10.2.0.0/16', 'gateway': '10.2.0.1'}}
+    try:
+        with example('network-controller', '--kubeconfig', kubeconfig) as controller:
+            kubectl('apply', '-f', '-', stdin=json.dumps(network))
+            wait_until('the bridge has its address', lambda: '10.2.0.1/16' in addresses())
+            network['spec']['gateway'] = '10.2.0.254'
+            kubectl('apply', '-f', '-', stdin=json.dumps(network))
+            wait_until('the address follows', lambda: '10.2.0.254/16' in addresses() and '10.2.0.1/16' not in addresses())
+            kubectl('delete', 'network', 'real')
+            assert 'br-' not in addresses(), addresses()
+            assert controller.stop() == 0
+    finally:
+        subprocess.run(['ip', 'netns', 'delete', 'flyball-example'])
+
+
 def health_and_metrics(controller):
     port = wait_until('health is served', lambda: controller.find(r'serving metrics and health port=(\d+)')).group(1)
     base = 'http://127.0.0.1:' + port
@@ -234,7 +260,7 @@ def main():
                      '--disable-admission-plugins', 'ServiceAccount', data_dir=folder)
     try:
         kubectl = Kubectl(server.kubeconfig)
-        for part in (network_controller, replicaset_from_scratch, registry_sync, polling_vs_informer, leader_election):
+        for part in (network_controller, bridges, replicaset_from_scratch, registry_sync, polling_vs_informer, leader_election):
             began = time.monotonic()
             part(kubectl, server.kubeconfig)
             print('ok   %s (%.0f s)' % (part.__name__, time.monotonic() - began), flush=True)

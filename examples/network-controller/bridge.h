@@ -11,7 +11,9 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -75,18 +77,32 @@ class LinuxBridges final : public Bridges {
         Ip({"-n", netns_, "link", "show", name}) || Ip({"-n", netns_, "link", "add", name, "type", "bridge"});
     if (!there || !Ip({"-n", netns_, "link", "set", name, "up"}))
       return flyball::Unexpected(flyball::InternalError("cannot make bridge " + name));
-    if (gateway.empty()) return {};
-    const std::string address = gateway + cidr.substr(std::min(cidr.size(), cidr.find('/')));
-    if (Ip({"-n", netns_, "address", "replace", address, "dev", name})) return {};
-    return flyball::Unexpected(flyball::InternalError("cannot give " + address + " to " + name));
+    const std::string length = cidr.substr(std::min(cidr.size(), cidr.find('/')));
+    return SetAddress(name, gateway.empty() ? "" : gateway + length);
   }
   flyball::Status Remove(const std::string& name) override {
     Ip({"-n", netns_, "link", "delete", name});
+    const std::lock_guard lock(mu_);
+    addresses_.erase(name);
     return {};
   }
 
  private:
+  // A bridge of an earlier life, or one whose gateway was another, loses the addresses it has.
+  flyball::Status SetAddress(const std::string& name, const std::string& address) {
+    const std::lock_guard lock(mu_);
+    const auto known = addresses_.find(name);
+    if (known == addresses_.end() || known->second != address)
+      Ip({"-n", netns_, "address", "flush", "dev", name});
+    if (!address.empty() && !Ip({"-n", netns_, "address", "replace", address, "dev", name}))
+      return flyball::Unexpected(flyball::InternalError("cannot give " + address + " to " + name));
+    addresses_[name] = address;
+    return {};
+  }
+
   const std::string netns_;
+  std::mutex mu_;
+  std::map<std::string, std::string> addresses_;  // of the bridges we made; guarded by mu_
 };
 
 // At most 15 bytes, as Linux wants; different networks get different names.

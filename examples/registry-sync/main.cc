@@ -73,7 +73,7 @@ void Dispatch(const std::string& path, Controller& services, Controller& namespa
   (path.starts_with("services/") ? services : namespaces).Enqueue(key);
 }
 
-Status Setup(Manager& manager, std::unique_ptr<Registry>& registry) {
+Status SetUp(Manager& manager, std::unique_ptr<Registry>& registry) {
   const char* url = std::getenv("REGISTRY_URL");
   FLYBALL_ASSIGN(registry, Registry::Connect(url ? url : "http://127.0.0.1:8500", manager.runtime()));
   std::shared_ptr<Controller> services, namespaces;
@@ -103,5 +103,5 @@ Status Setup(Manager& manager, std::unique_ptr<Registry>& registry) {
 
 int main(int argc, char** argv) {
   std::unique_ptr<Registry> registry;
-  return Main(argc, argv, [&registry](Manager& manager) { return Setup(manager, registry); });
+  return Main(argc, argv, [&registry](Manager& manager) { return SetUp(manager, registry); });
 }

@@ -29,6 +29,28 @@ TEST(ThreadPoolTest, CancelledTimerNeverRuns) {
   EXPECT_FALSE(ran);
 }
 
+TEST(ThreadPoolTest, ASpareWorksInPlaceOfAStuckThreadAndIsGivenBack) {
+  ThreadPool pool("test", 1);
+  for (int i = 0; i < 20; ++i) {
+    const auto release = std::make_shared<Notification<bool>>(),
+               stuck = std::make_shared<Notification<bool>>(),
+               others = std::make_shared<Notification<bool>>();
+    pool.Post([stuck, release] {
+      stuck->Set(true);
+      release->Wait();
+    });
+    stuck->Wait();
+    pool.AddSpare();
+    pool.Post([others] { others->Set(true); });
+    EXPECT_TRUE(others->Wait());
+    release->Set(true);
+    pool.RemoveSpare();
+  }
+  const auto last = std::make_shared<Notification<bool>>();
+  pool.Post([last] { last->Set(true); });
+  EXPECT_TRUE(last->Wait()) << "one is left";
+}
+
 TEST(StrandTest, RunsOneAtATimeInOrder) {
   ThreadPool pool("test", 4);
   Strand strand(pool);

@@ -82,6 +82,12 @@ Status ReadCluster(const Kubeconfig::Entry& entry, ClientConfig* config) {
   return {};
 }
 
+ExecPlugin::Interactive InteractiveMode(std::string_view text) {
+  if (text == "Never") return ExecPlugin::Interactive::kNever;
+  if (text == "Always") return ExecPlugin::Interactive::kAlways;
+  return ExecPlugin::Interactive::kIfAvailable;
+}
+
 ExecPlugin ReadExec(const json::Value& exec, const Kubeconfig::Entry& cluster, const std::string& directory) {
   ExecPlugin plugin;
   const std::string_view command = exec["command"].string_or("");
@@ -116,12 +122,6 @@ Status UseExec(ExecPlugin plugin, ClientConfig* config, const Clock& clock) {
   config->http.tls.private_key_pem = first.private_key_pem;
   config->tls_source = ExecTls(std::move(session), config->http.tls);
   return {};
-}
-
-ExecPlugin::Interactive InteractiveMode(std::string_view text) {
-  if (text == "Never") return ExecPlugin::Interactive::kNever;
-  if (text == "Always") return ExecPlugin::Interactive::kAlways;
-  return ExecPlugin::Interactive::kIfAvailable;
 }
 
 // The file a field names, if its bytes are not in the kubeconfig itself.

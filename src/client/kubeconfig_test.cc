@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -156,6 +157,114 @@ users:
   const auto info = ReadFile(count + ".info");
   ASSERT_TRUE(info);
   EXPECT_NE(info->find(R"("server":"https://s")"), std::string::npos) << *info;
+}
+
+// Prints certificates $1 and $1.key, valid until $2.
+constexpr char kCertificatePlugin[] = R"(#!/bin/sh
+n=$(cat "$COUNT_FILE" 2>/dev/null || echo 0)
+n=$((n + 1))
+echo $n > "$COUNT_FILE"
+echo "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{\"clientCertificateData\":\"cert$n\",\"clientKeyData\":\"key$n\",\"expirationTimestamp\":\"2024-01-01T0$n:00:00Z\"}}"
+)";
+
+TEST_F(KubeconfigTest, CertificatesOfAnExecPluginAreReplacedWhenTheyExpire) {
+  const std::string script = Write("plugin.sh", kCertificatePlugin);
+  fs::permissions(script, fs::perms::owner_all);
+  SimExecutor executor(1);
+  auto config = ParseKubeconfig(R"(
+current-context: x
+clusters: [{name: c, cluster: {server: "https://s"}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin.sh,
+  interactiveMode: Never, env: [{name: COUNT_FILE, value: ")" +
+                                    (directory_ / "count").string() + R"("}]}}}])",
+                                directory_.string(), "", executor.clock());
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->http.tls.certificate_pem, "cert1");
+  EXPECT_EQ(config->http.tls.private_key_pem, "key1");
+  ASSERT_TRUE(config->tls_source);
+  EXPECT_EQ(config->tls_source->Changed()->has_value(), false);
+  executor.RunFor(std::chrono::hours(1));
+  const auto changed = config->tls_source->Changed();
+  ASSERT_TRUE(changed && changed->has_value());
+  EXPECT_EQ((*changed)->certificate_pem, "cert2");
+  EXPECT_EQ((*changed)->private_key_pem, "key2");
+}
+
+TEST_F(KubeconfigTest, CertificateFilesAreReadAgainWhenTheyChange) {
+  Write("ca.pem", "ca1");
+  Write("cert.pem", "cert1");
+  Write("key.pem", "key1");
+  SimExecutor executor(1);
+  auto config = ParseKubeconfig(R"(
+current-context: x
+clusters: [{name: c, cluster: {server: "https://s", certificate-authority: ca.pem}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+users: [{name: u, user: {client-certificate: cert.pem, client-key: key.pem}}])",
+                                directory_.string(), "", executor.clock());
+  ASSERT_TRUE(config) << config.error().message();
+  ASSERT_TRUE(config->tls_source);
+  executor.RunFor(std::chrono::minutes(2));
+  EXPECT_FALSE(config->tls_source->Changed()->has_value()) << "the same bytes";
+  Write("cert.pem", "cert2");
+  Write("key.pem", "key2");
+  EXPECT_FALSE(config->tls_source->Changed()->has_value()) << "looked at once a minute";
+  executor.RunFor(std::chrono::minutes(2));
+  const auto changed = config->tls_source->Changed();
+  ASSERT_TRUE(changed->has_value());
+  EXPECT_EQ((*changed)->ca_pem, "ca1");
+  EXPECT_EQ((*changed)->certificate_pem, "cert2");
+  EXPECT_EQ((*changed)->private_key_pem, "key2");
+  fs::remove(directory_ / "cert.pem");
+  executor.RunFor(std::chrono::minutes(2));
+  EXPECT_FALSE(config->tls_source->Changed()->has_value()) << "being replaced";
+}
+
+TEST_F(KubeconfigTest, InteractiveModeDecidesAboutStandardInput) {
+  // Standard input of a test is no terminal.
+  const ExecPlugin echo{
+      .command = "sh",
+      .args = {"-c",
+               "echo '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":{\"token\":\"'$("
+               "echo $KUBERNETES_EXEC_INFO | grep -c '\"interactive\":false')'\"}}'"}};
+  ExecPlugin plugin = echo;
+  if (isatty(STDIN_FILENO)) GTEST_SKIP() << "standard input is a terminal";
+  EXPECT_EQ(RunExecPlugin(plugin)->token, "1");
+  plugin.interactive = ExecPlugin::Interactive::kNever;
+  EXPECT_EQ(RunExecPlugin(plugin)->token, "1");
+  plugin.interactive = ExecPlugin::Interactive::kAlways;
+  EXPECT_TRUE(RunExecPlugin(plugin).error().Is(Reason::kUnauthorized));
+}
+
+TEST_F(KubeconfigTest, APluginOfAnotherApiVersionIsRefused) {
+  const auto refused = RunExecPlugin(
+      {.command = "echo",
+       .args = {R"({"apiVersion":"client.authentication.k8s.io/v1beta1","status":{"token":"t"}})"}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "credential plugin echo is configured to use API version client.authentication.k8s.io/v1 and "
+            "returned version client.authentication.k8s.io/v1beta1");
+}
+
+TEST_F(KubeconfigTest, InAPodTheServiceAccountIsUsedAndFollowed) {
+  Write("ca.crt", "ca1");
+  Write("token", "t1");
+  Write("namespace", "shop");
+  SimExecutor executor(1);
+  setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1);
+  setenv("KUBERNETES_SERVICE_PORT", "443", 1);
+  auto config = LoadInClusterConfig(executor.clock(), directory_.string());
+  unsetenv("KUBERNETES_SERVICE_HOST");
+  unsetenv("KUBERNETES_SERVICE_PORT");
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->http.url, "https://[fd00::1]:443");
+  EXPECT_EQ(config->default_namespace, "shop");
+  EXPECT_EQ(Authorization(*config), "Bearer t1");
+  Write("token", "t2");
+  Write("ca.crt", "ca2");
+  executor.RunFor(std::chrono::minutes(2));
+  EXPECT_EQ(Authorization(*config), "Bearer t2");
+  EXPECT_EQ((*config->tls_source->Changed())->ca_pem, "ca2");
 }
 
 TEST_F(KubeconfigTest, APluginThatIsMissingOrFailsIsAnError) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/types/core.h"
 #include "base/sim_executor.h"
 #include "client/client.h"
 #include "client/testing/fake_api_server.h"
@@ -73,6 +74,43 @@ TEST_F(RestClientTest, AsksAgainAfterTheTimeTheServerSays) {
   executor_.RunFor(200ms);
   ASSERT_TRUE(answer && answer->has_value());
   EXPECT_EQ(server_->requests(), 3u);
+}
+
+TEST_F(RestClientTest, BacksOffWhenTheServerDoesNotSayHowLong) {
+  for (int i = 0; i < 3; ++i) server_->AnswerNext("GET", "pods", 429, "");
+  std::optional<Result<RestResponse>> answer;
+  auto client = Make();
+  client->Start({.path = "/api/v1/pods"}, [&](Result<RestResponse> r) { answer = std::move(r); });
+  executor_.RunFor(6900ms);  // 1 s, 2 s, 4 s
+  EXPECT_EQ(client->requests(), 3u);
+  executor_.RunFor(200ms);
+  ASSERT_TRUE(answer && answer->has_value());
+  EXPECT_NE(metrics_.Serialize().find("rest_client_requests_total{code=\"429\",method=\"GET\"} 3"),
+            std::string::npos);
+}
+
+TEST_F(RestClientTest, PagesAreReadAsTheyAreNeeded) {
+  for (int i = 0; i < 5; ++i)
+    server_->Put("/api/v1/configmaps",
+                 json::Object{{"metadata",
+                               json::Object{{"name", "c" + std::to_string(i)}, {"namespace", "default"}}}});
+  const Client client(Make());
+  auto pages = client.Pages<ConfigMap>("default", {.limit = 2});
+  EXPECT_EQ(server_->requests(), 0u);
+  std::string names;
+  while (auto object = pages.Next()) names += object->metadata.name;
+  EXPECT_EQ(names, "c0c1c2c3c4");
+  EXPECT_TRUE(pages.status());
+  EXPECT_EQ(server_->requests(), 3u);
+  EXPECT_FALSE(pages.Next());
+
+  auto broken = client.Pages<ConfigMap>("default", {.limit = 4});
+  ASSERT_TRUE(broken.Next());
+  server_->AnswerNext("GET", "continue=", 410, R"({"kind":"Status","reason":"Expired","code":410})");
+  int more = 0;
+  while (broken.Next()) ++more;
+  EXPECT_EQ(more, 3);
+  EXPECT_TRUE(broken.status().error().Is(Reason::kExpired));
 }
 
 TEST_F(RestClientTest, A500WithoutRetryAfterIsNotRetried) {

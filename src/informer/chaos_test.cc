@@ -109,7 +109,8 @@ class Chaos {
                                    .cut_watch = 0.1 * random_.Unit(),
                                    .split = random_.Unit(),
                                    .slow = 0.05 * random_.Unit(),
-                                   .shuffle_lists = 1});
+                                   .shuffle_lists = 1,
+                                   .duplicate_items = 0.1 * random_.Unit()});
       default:
         return;
     }

@@ -49,6 +49,7 @@ class RealServer {
     auto http = server::Serve(serving, *pki, api_->handler());
     if (!http) return;
     http_ = std::move(*http);
+    pki_ = *pki;
     kubeconfig_ = server::KubeconfigText("https://127.0.0.1:" + std::to_string(http_->port()),
                                          pki->ca.certificate_pem, pki->admin, "kubernetes-admin");
     const auto config = ParseKubeconfig(kubeconfig_, directory_);
@@ -72,6 +73,8 @@ class RealServer {
   bool ok() const { return rest_ != nullptr; }
   Client client() const { return Client(rest_); }
   server::ApiServer& api() { return *api_; }
+  net::HttpServer& http() { return *http_; }       // of kHttps only
+  const server::Pki& pki() const { return pki_; }  // of kHttps only
   const std::string& kubeconfig() const { return kubeconfig_; }
 
  private:
@@ -80,6 +83,7 @@ class RealServer {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<server::ApiServer> api_;
   std::unique_ptr<net::HttpServer> http_;
+  server::Pki pki_;
   std::string directory_, kubeconfig_;
   std::shared_ptr<RestClient> rest_;
 };

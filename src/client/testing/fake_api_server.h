@@ -30,14 +30,15 @@ class FakeApiServer final : public net::Transport {
  public:
   // What goes wrong by chance; each is a probability a request, event or piece of data.
   struct Faults {
-    double refuse = 0;         // a request fails with kConnection
-    double overload = 0;       // ... is answered 429
-    double unavailable = 0;    // ... is answered 500
-    double cut_list = 0;       // a list ends in the middle
-    double cut_watch = 0;      // a watch ends, by chance in the middle of a frame, after an event
-    double split = 0;          // a frame arrives in pieces
-    double slow = 0;           // an event is delayed by up to ten seconds
-    double shuffle_lists = 0;  // items in another order
+    double refuse = 0;           // a request fails with kConnection
+    double overload = 0;         // ... is answered 429
+    double unavailable = 0;      // ... is answered 500
+    double cut_list = 0;         // a list ends in the middle
+    double cut_watch = 0;        // a watch ends, by chance in the middle of a frame, after an event
+    double split = 0;            // a frame arrives in pieces
+    double slow = 0;             // an event is delayed by up to ten seconds
+    double shuffle_lists = 0;    // items in another order
+    double duplicate_items = 0;  // an item of a list comes twice
   };
 
   FakeApiServer(Executor& executor, Random& random) : executor_(executor), random_(random) {}

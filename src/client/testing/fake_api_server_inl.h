@@ -208,6 +208,8 @@ inline net::Response FakeApiServer::List(const FakeRequest& request) {
   for (const auto& [key, object] : objects_[request.collection])
     if (request.ns.empty() || object["metadata"]["namespace"].string_or("") == request.ns)
       items.push_back(object);
+  for (std::size_t i = items.size(); i > 0; --i)
+    if (Chance(faults_.duplicate_items)) items.push_back(items[i - 1]);
   if (Chance(faults_.shuffle_lists))
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random_.Below(i)]);
   json::Object meta{{"resourceVersion", std::to_string(version_)}};
