@@ -1,5 +1,7 @@
 #include "cli/signals.h"
 
+#include <unistd.h>
+
 #include <csignal>
 
 namespace flyball::cli {
@@ -27,6 +29,10 @@ int WaitForStopSignal() {
   int number = 0;
   sigwait(&set, &number);
   return number;
+}
+
+void StopBySignal() {
+  kill(getpid(), SIGTERM);
 }
 
 }  // namespace flyball::cli

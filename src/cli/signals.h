@@ -8,5 +8,7 @@ namespace flyball::cli {
 void BlockStopSignals();
 // Waits for one of them; returns its number.
 int WaitForStopSignal();
+// Makes the process stop as if it had been asked to from outside.
+void StopBySignal();
 
 }  // namespace flyball::cli

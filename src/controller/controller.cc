@@ -66,7 +66,7 @@ Controller::Controller(Client client, InformerFactory& informers, ControllerOpti
       informers_(informers),
       options_(std::move(options)),
       reconciler_(std::move(reconciler)),
-      recorder_(client_, options_.name),
+      recorder_(client_, options_.event_source.empty() ? options_.name : options_.event_source),
       queue_(client_.runtime().executor, QueueOptions(client_, options_)),
       writes_(std::make_shared<WriteTracker>(client_, informers)),
       counters_(std::make_unique<Counters>(client_.runtime().metrics, options_.name)) {}

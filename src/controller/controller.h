@@ -77,6 +77,7 @@ struct ControllerOptions {
   RateLimits limits{};
   bool needs_leader = true;
   bool read_your_writes = true;
+  std::string event_source;  // source.component of its events; empty: its name
 };
 
 using Reconciler = std::function<Result<Action>(const ObjectKey& key, Context& context)>;

@@ -45,6 +45,8 @@ class ControllerBuilder {
   }
 
   ControllerBuilder& Named(std::string name) { return options_.name = std::move(name), *this; }
+  // Who its events say they are from, if that is not its name.
+  ControllerBuilder& EventSource(std::string name) { return options_.event_source = std::move(name), *this; }
   ControllerBuilder& Workers(int n) { return options_.workers = n, *this; }
   ControllerBuilder& MaxRetries(int n) { return options_.max_retries = n, *this; }
   ControllerBuilder& Timeout(Duration d) { return options_.timeout = d, *this; }

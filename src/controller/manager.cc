@@ -32,6 +32,7 @@ Manager::~Manager() {
 }
 
 std::shared_ptr<Controller> Manager::AddController(ControllerOptions options, Reconciler reconciler) {
+  if (options.timeout == Duration::zero()) options.timeout = options_.reconcile_timeout;
   auto controller = Controller::Make(client_, informers_, std::move(options), std::move(reconciler));
   MutexLock lock(mu_);
   controllers_.push_back(controller);

@@ -31,6 +31,8 @@ struct ManagerOptions {
   bool leader_election = false;
   LeaderElectorOptions election{};  // name, ns and identity are filled in when empty
   bool streaming_lists = false;
+  // Of controllers that have none of their own: see ControllerOptions::timeout.
+  Duration reconcile_timeout{};
   // Stop waits this long for reconciles under way, then returns anyway and their client calls fail.
   Duration stop_timeout = std::chrono::seconds(30);
 };

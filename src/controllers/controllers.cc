@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "controllers/clusterrole/clusterrole_aggregation_controller.h"
 #include "controllers/cronjob/cronjob_controller.h"
+#include "controllers/daemonset/daemonset_controller.h"
 #include "controllers/deployment/deployment_controller.h"
 #include "controllers/disruption/disruption_controller.h"
 #include "controllers/endpoints/endpoints_controller.h"
@@ -12,10 +14,13 @@
 #include "controllers/job/job_controller.h"
 #include "controllers/namespace/namespace_controller.h"
 #include "controllers/node/node_lifecycle_controller.h"
+#include "controllers/node/node_ttl_controller.h"
 #include "controllers/node/taint_eviction_controller.h"
 #include "controllers/podgc/pod_garbage_collector.h"
 #include "controllers/replicaset/replicaset_controller.h"
 #include "controllers/serviceaccount/serviceaccount_controller.h"
+#include "controllers/statefulset/statefulset_controller.h"
+#include "controllers/storage/claim_protection_controller.h"
 
 namespace flyball::controllers {
 namespace {
@@ -38,6 +43,13 @@ Status AddRootCa(Manager& manager, const ControllersOptions& options) {
   return AddRootCaPublisher(manager, options.root_ca_pem);
 }
 
+Status AddNodeLifecycle(Manager& manager, const ControllersOptions& options) {
+  return AddNodeLifecycleController(manager, options.workers, options.node_lifecycle);
+}
+Status AddPodCollector(Manager& manager, const ControllersOptions& options) {
+  return AddPodGarbageCollector(manager, options.workers, options.terminated_pod_threshold);
+}
+
 constexpr std::array kControllers = {
     Entry{"serviceaccount-controller", "serviceaccount", &AddServiceAccounts},
     Entry{"root-ca-certificate-publisher-controller", "root-ca-cert-publisher", &AddRootCa},
@@ -45,14 +57,21 @@ constexpr std::array kControllers = {
     Entry{"garbage-collector-controller", "garbagecollector", &WithWorkers<&AddGarbageCollector>},
     Entry{"replicaset-controller", "replicaset", &WithWorkers<&AddReplicaSetController>},
     Entry{"deployment-controller", "deployment", &WithWorkers<&AddDeploymentController>},
+    Entry{"statefulset-controller", "statefulset", &WithWorkers<&AddStatefulSetController>},
+    Entry{"daemonset-controller", "daemonset", &WithWorkers<&AddDaemonSetController>},
+    Entry{"persistentvolumeclaim-protection-controller", "pvc-protection",
+          &WithWorkers<&AddClaimProtectionController>},
+    Entry{"clusterrole-aggregation-controller", "clusterrole-aggregation",
+          &WithWorkers<&AddClusterRoleAggregation>},
+    Entry{"ttl-controller", "ttl", &WithWorkers<&AddNodeTtlController>},
     Entry{"job-controller", "job", &WithWorkers<&AddJobController>},
     Entry{"cronjob-controller", "cronjob", &WithWorkers<&AddCronJobController>},
     Entry{"ttl-after-finished-controller", "ttl-after-finished",
           &WithWorkers<&AddTtlAfterFinishedController>},
     Entry{"disruption-controller", "disruption", &WithWorkers<&AddDisruptionController>},
-    Entry{"node-lifecycle-controller", "nodelifecycle", &WithWorkers<&AddNodeLifecycleController>},
+    Entry{"node-lifecycle-controller", "nodelifecycle", &AddNodeLifecycle},
     Entry{"taint-eviction-controller", "taint-eviction", &WithWorkers<&AddTaintEvictionController>},
-    Entry{"pod-garbage-collector-controller", "podgc", &WithWorkers<&AddPodGarbageCollector>},
+    Entry{"pod-garbage-collector-controller", "podgc", &AddPodCollector},
     Entry{"endpointslice-controller", "endpointslice", &WithWorkers<&AddEndpointSliceController>},
     Entry{"endpoints-controller", "endpoint", &WithWorkers<&AddEndpointsController>},
 };

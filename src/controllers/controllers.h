@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "controller/manager.h"
+#include "controllers/node/node_health.h"
 
 namespace flyball::controllers {
 
@@ -18,6 +19,9 @@ struct ControllersOptions {
   int workers = 5;
   // Published to every namespace as ConfigMap kube-root-ca.crt; empty: that controller does nothing.
   std::string root_ca_pem;
+  NodeLifecycleOptions node_lifecycle;
+  // Ended pods kept before the oldest are deleted; 0: all.
+  int terminated_pod_threshold = 12500;
 };
 
 // The names of all controllers there are, in the order they are started.

@@ -7,10 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "api/duration.h"
+
 namespace flyball::controllers {
 namespace {
 
-constexpr int kMaxDays = 5 * 366;
+constexpr auto kFarthest = std::chrono::days(5 * 366);
+constexpr std::string_view kEvery = "@every ";
+// Upstream warns when more than so many were missed.
+constexpr int kMany = 100;
 
 struct Bounds {
   int min, max;
@@ -89,11 +94,26 @@ bool ParseField(std::string_view text, const Bounds& bounds, std::bitset<N>& set
 
 using std::chrono::floor;
 using std::chrono::minutes;
+using std::chrono::seconds;
 using std::chrono::sys_days;
+
+Result<Duration> ParseEvery(std::string_view text) {
+  const auto duration = api::ParseDuration(text);
+  if (!duration)
+    return Unexpected(BadRequest("failed to parse duration @every " + std::string(text) + ": " +
+                                 duration.error().message()));
+  return std::max<Duration>(floor<seconds>(*duration), seconds(1));
+}
 
 }  // namespace
 
-Result<CronSchedule> CronSchedule::Parse(std::string_view text) {
+Result<CronSchedule> CronSchedule::Parse(std::string_view text, TimeZone zone) {
+  CronSchedule schedule;
+  schedule.zone_ = std::move(zone);
+  if (text.starts_with(kEvery)) {
+    FLYBALL_ASSIGN(schedule.every_, ParseEvery(text.substr(kEvery.size())));
+    return schedule;
+  }
   for (const auto& [name, meaning] : kMacros)
     if (text == name) text = meaning;
   std::vector<std::string_view> fields = Split(text, ' ');
@@ -101,7 +121,6 @@ Result<CronSchedule> CronSchedule::Parse(std::string_view text) {
   if (fields.size() != 5)
     return Unexpected(BadRequest("expected exactly 5 fields, found " + std::to_string(fields.size()) + ": [" +
                                  std::string(text) + "]"));
-  CronSchedule schedule;
   bool ignored = false;
   const bool good = ParseField(fields[0], kMinutes, schedule.minutes_, ignored) &&
                     ParseField(fields[1], kHours, schedule.hours_, ignored) &&
@@ -120,36 +139,74 @@ bool CronSchedule::MatchesDay(sys_days day) const {
   return any_day_ || any_weekday_ ? by_day && by_weekday : by_day || by_weekday;
 }
 
-std::optional<TimePoint> CronSchedule::Next(TimePoint t) const {
-  const auto start = floor<minutes>(t) + minutes(1);
-  sys_days day = floor<std::chrono::days>(start);
-  for (int i = 0; i < kMaxDays; ++i, day += std::chrono::days(1)) {
+bool CronSchedule::MatchesTime(minutes of_day) const {
+  return hours_.test(static_cast<std::size_t>(of_day.count() / 60)) &&
+         minutes_.test(static_cast<std::size_t>(of_day.count() % 60));
+}
+
+std::optional<CronSchedule::Minute> CronSchedule::FirstIn(Minute begin, Minute end) const {
+  for (sys_days day = floor<std::chrono::days>(begin); day < end; day += std::chrono::days(1)) {
     if (!MatchesDay(day)) continue;
-    const auto from = std::max<std::chrono::sys_time<minutes>>(day, start);
-    for (auto at = from; at < day + std::chrono::days(1); at += minutes(1)) {
-      const auto of_day = (at - day).count();
-      if (hours_.test(static_cast<std::size_t>(of_day / 60)) &&
-          minutes_.test(static_cast<std::size_t>(of_day % 60)))
-        return TimePoint(at);
-    }
+    const Minute last = std::min<Minute>(day + std::chrono::days(1), end);
+    for (Minute at = std::max<Minute>(day, begin); at < last; at += minutes(1))
+      if (MatchesTime(at - day)) return at;
+  }
+  return std::nullopt;
+}
+
+std::optional<CronSchedule::Minute> CronSchedule::LastIn(Minute begin, Minute end) const {
+  for (sys_days day = floor<std::chrono::days>(end - minutes(1)); day + std::chrono::days(1) > begin;
+       day -= std::chrono::days(1)) {
+    if (!MatchesDay(day)) continue;
+    const Minute first = std::max<Minute>(day, begin);
+    for (Minute at = std::min<Minute>(day + std::chrono::days(1), end) - minutes(1); at >= first;
+         at -= minutes(1))
+      if (MatchesTime(at - day)) return at;
+  }
+  return std::nullopt;
+}
+
+// Goes from one period of unchanged clocks to the next: within one, local times are as good as any.
+std::optional<TimePoint> CronSchedule::Next(TimePoint t) const {
+  if (every_) return floor<seconds>(t) + *every_;
+  Minute from = floor<minutes>(t) + minutes(1);
+  const Minute limit = from + kFarthest;
+  while (from < limit) {
+    const TimeZone::Period period = zone_.At(floor<seconds>(from).time_since_epoch().count());
+    const auto offset = floor<minutes>(seconds(period.offset));
+    Minute until = limit;
+    if (period.end < limit.time_since_epoch() / seconds(1))
+      until = std::chrono::ceil<minutes>(std::chrono::sys_seconds(seconds(period.end)));
+    if (const auto found = FirstIn(from + offset, until + offset)) return TimePoint(*found - offset);
+    from = until;
   }
   return std::nullopt;
 }
 
 std::optional<TimePoint> CronSchedule::Previous(TimePoint t) const {
-  const std::chrono::sys_time<minutes> end = floor<minutes>(t);
-  sys_days day = floor<std::chrono::days>(end);
-  for (int i = 0; i < kMaxDays; ++i, day -= std::chrono::days(1)) {
-    if (!MatchesDay(day)) continue;
-    const auto from = std::min<std::chrono::sys_time<minutes>>(day + minutes(24 * 60 - 1), end);
-    for (auto at = from; at >= day; at -= minutes(1)) {
-      const auto of_day = (at - day).count();
-      if (hours_.test(static_cast<std::size_t>(of_day / 60)) &&
-          minutes_.test(static_cast<std::size_t>(of_day % 60)))
-        return TimePoint(at);
-    }
+  Minute until = floor<minutes>(t) + minutes(1);
+  const Minute limit = until - kFarthest;
+  while (until > limit) {
+    const TimeZone::Period period = zone_.At(floor<seconds>(until - minutes(1)).time_since_epoch().count());
+    const auto offset = floor<minutes>(seconds(period.offset));
+    Minute from = limit;
+    if (period.begin > limit.time_since_epoch() / seconds(1))
+      from = std::chrono::ceil<minutes>(std::chrono::sys_seconds(seconds(period.begin)));
+    if (const auto found = LastIn(from + offset, until + offset)) return TimePoint(*found - offset);
+    until = std::min<Minute>(from, until - minutes(1));
   }
   return std::nullopt;
+}
+
+CronSchedule::Missed CronSchedule::MissedSince(TimePoint earliest, TimePoint now) const {
+  const auto first = Next(earliest);
+  if (!first || *first > now) return {};
+  const auto second = Next(*first);
+  if (!second || *second > now) return {first, false};
+  const Duration between = *second - *first;
+  const bool many = (now - *first) / between + 1 > kMany;
+  if (every_) return {*first + (now - *first) / between * between, many};
+  return {Previous(now), many};
 }
 
 }  // namespace flyball::controllers

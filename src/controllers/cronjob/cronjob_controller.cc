@@ -1,6 +1,9 @@
 #include "controllers/cronjob/cronjob_controller.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,6 +26,29 @@ std::string EndOf(const Job& job) {
   for (const char* type : {"Complete", "Failed"})
     if (IsConditionTrue(job.status.conditions, type)) return type;
   return "";
+}
+
+// "2024-07-01T09:00:00+02:00", or with Z in UTC.
+std::string LocalTime(TimePoint time, const TimeZone& zone) {
+  const auto since_epoch = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+  const std::int64_t offset = zone.At(since_epoch).offset;
+  std::string text = api::FormatTime(time + std::chrono::seconds(offset));
+  if (offset == 0) return text;
+  char shift[16];
+  const auto shifted = static_cast<int>(std::abs(offset) / 60);
+  std::snprintf(shift, sizeof shift, "%c%02d:%02d", offset < 0 ? '-' : '+', shifted / 60 % 100, shifted % 60);
+  text.pop_back();
+  return text + shift;
+}
+
+// "Mon, 02 Jan 2006 15:04:05 +0000"
+std::string Rfc1123(TimePoint time) {
+  const std::time_t since_epoch = std::chrono::system_clock::to_time_t(
+      std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
+  std::tm parts{};
+  gmtime_r(&since_epoch, &parts);
+  char text[40];
+  return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S +0000", &parts)};
 }
 
 // One reconcile of one CronJob. Confined to it.
@@ -80,37 +106,64 @@ class CronJobSync {
   }
 
   Result<Action> StartIfDue() {
-    const auto schedule = CronSchedule::Parse(cron_.spec.schedule);
+    const auto zone = TimeZone::Load(cron_.spec.time_zone.value_or(""));
+    if (!zone) {
+      ctx_.recorder().Warning(
+          cron_, "UnknownTimeZone",
+          "invalid timeZone: \"" + *cron_.spec.time_zone + "\": " + zone.error().message());
+      return Done();
+    }
+    zone_ = *zone;
+    const auto schedule = CronSchedule::Parse(cron_.spec.schedule, *zone);
     if (!schedule) {
       ctx_.recorder().Warning(
           cron_, "UnparseableSchedule",
           "unparseable schedule: \"" + cron_.spec.schedule + "\" : " + schedule.error().message());
       return Done();
     }
-    if (cron_.spec.time_zone && *cron_.spec.time_zone != "Etc/UTC" && *cron_.spec.time_zone != "UTC") {
-      ctx_.recorder().Warning(cron_, "UnknownTimeZone",
-                              "invalid timeZone: \"" + *cron_.spec.time_zone + "\"");
-      return Done();
-    }
     const auto due = DueTime(*schedule);
     if (due) FLYBALL_TRY(Start(*due));
-    const auto next = schedule->Next(ctx_.Now());
-    return next ? RequeueAfter(*next - ctx_.Now()) : Done();
+    return NextLook(*schedule);
+  }
+
+  Result<Action> NextLook(const CronSchedule& schedule) const {
+    const TimePoint since = schedule.MissedSince(LastRun(), ctx_.Now()).last.value_or(LastRun());
+    const auto next = schedule.Next(since);
+    if (!next) return Done();
+    return RequeueAfter(std::max<Duration>(*next - ctx_.Now(), std::chrono::milliseconds(1)));
+  }
+
+  // The time that was last run, or the creation.
+  TimePoint LastRun() const {
+    const auto since =
+        cron_.status.last_schedule_time ? cron_.status.last_schedule_time : cron_.metadata.creation_timestamp;
+    return since ? since->ToTimePoint() : ctx_.Now();
+  }
+  // From when on times count: never longer ago than the deadline. @every counts from the last run alone.
+  TimePoint Earliest(const CronSchedule& schedule) const {
+    const auto deadline = cron_.spec.starting_deadline_seconds;
+    if (!deadline || schedule.is_interval()) return LastRun();
+    return std::max(LastRun(), ctx_.Now() - std::chrono::seconds(*deadline));
   }
 
   // The latest time that has passed and has no Job yet. Earlier ones that were missed too are not made up
   // for.
   std::optional<TimePoint> DueTime(const CronSchedule& schedule) {
-    const auto latest = schedule.Previous(ctx_.Now());
-    const auto since =
-        cron_.status.last_schedule_time ? cron_.status.last_schedule_time : cron_.metadata.creation_timestamp;
-    if (!latest || (since && *latest <= since->ToTimePoint())) return std::nullopt;
-    if (!cron_.spec.starting_deadline_seconds ||
-        *latest + std::chrono::seconds(*cron_.spec.starting_deadline_seconds) >= ctx_.Now())
-      return latest;
-    ctx_.recorder().Warning(cron_, "MissSchedule",
-                            "Missed scheduled time to start a job: " + api::FormatTime(*latest));
-    return std::nullopt;
+    const CronSchedule::Missed missed = schedule.MissedSince(Earliest(schedule), ctx_.Now());
+    if (missed.many)
+      ctx_.recorder().Warning(cron_, "TooManyMissedTimes",
+                              "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or "
+                              "check clock skew");
+    if (missed.last && IsTooLate(*missed.last)) {
+      ctx_.recorder().Warning(cron_, "MissSchedule",
+                              "Missed scheduled time to start a job: " + Rfc1123(*missed.last));
+      return std::nullopt;
+    }
+    return missed.last;
+  }
+  bool IsTooLate(TimePoint due) const {
+    const auto deadline = cron_.spec.starting_deadline_seconds;
+    return deadline && due + std::chrono::seconds(*deadline) < ctx_.Now();
   }
 
   Status Start(TimePoint due) {
@@ -146,7 +199,7 @@ class CronJobSync {
     job.metadata = ChildOf(cron_, cron_.metadata.name + "-" + std::to_string(since_epoch));
     job.metadata.labels = cron_.spec.job_template.metadata.labels;
     job.metadata.annotations = cron_.spec.job_template.metadata.annotations;
-    job.metadata.annotations[kScheduledTimestamp] = api::FormatTime(due);
+    job.metadata.annotations[kScheduledTimestamp] = LocalTime(due, zone_);
     job.spec = cron_.spec.job_template.spec;
     return job;
   }
@@ -202,6 +255,7 @@ class CronJobSync {
   const CronJobStatus known_;
   Context& ctx_;
   const std::vector<JobPtr> jobs_;
+  TimeZone zone_;
 };
 
 }  // namespace

@@ -8,14 +8,82 @@ TimePoint At(std::string_view text) {
   return api::ParseTime(text)->ToTimePoint();
 }
 
+std::optional<TimePoint> LastOf(const CronSchedule& schedule, std::string_view since, std::string_view now) {
+  return schedule.MissedSince(At(since), At(now)).last;
+}
+
+TEST(CronScheduleTest, AnInterval) {
+  const auto every = CronSchedule::Parse("@every 1h30m");
+  ASSERT_TRUE(every);
+  EXPECT_EQ(every->Next(At("2024-01-01T00:10:00Z")), At("2024-01-01T01:40:00Z"));
+  EXPECT_EQ(LastOf(*every, "2024-01-01T00:10:00Z", "2024-01-01T05:00:00Z"), At("2024-01-01T04:40:00Z"));
+  EXPECT_FALSE(LastOf(*every, "2024-01-01T00:10:00Z", "2024-01-01T01:39:59Z"));
+  EXPECT_FALSE(CronSchedule::Parse("@every soon"));
+  EXPECT_FALSE(CronSchedule::Parse("*/5 * * * *")
+                   ->MissedSince(At("2024-01-01T00:00:00Z"), At("2024-01-01T08:00:00Z"))
+                   .many);
+  EXPECT_TRUE(CronSchedule::Parse("*/5 * * * *")
+                  ->MissedSince(At("2024-01-01T00:00:00Z"), At("2024-01-01T09:00:00Z"))
+                  .many);
+}
+
+// A file of the database as RFC 8536 says: no transitions, one type, and a rule for ever.
+std::string ZoneFile(const std::string& rule) {
+  const auto header = [](char types, char chars) {
+    std::string out = "TZif2" + std::string(15, '\0');
+    for (const char count : {char{0}, char{0}, char{0}, char{0}, types, chars})
+      out += std::string(3, '\0') + count;
+    return out;
+  };
+  const std::string body = std::string(6, '\0') + std::string("UTC\0", 4);
+  return header(1, 4) + body + header(1, 4) + body + "\n" + rule + "\n";
+}
+
+TEST(TimeZoneTest, ARuleForEver) {
+  const auto berlin = TimeZone::Parse(ZoneFile("CET-1CEST,M3.5.0,M10.5.0/3"));
+  ASSERT_TRUE(berlin);
+  const auto offset = [&](std::string_view at) { return berlin->At(At(at).time_since_epoch() / 1s).offset; };
+  EXPECT_EQ(offset("2024-03-31T00:59:59Z"), 3600);
+  EXPECT_EQ(offset("2024-03-31T01:00:00Z"), 7200);
+  EXPECT_EQ(offset("2050-10-30T00:59:59Z"), 7200);
+  EXPECT_EQ(offset("2050-10-30T01:00:00Z"), 3600);
+  const auto sydney = TimeZone::Parse(ZoneFile("AEST-10AEDT,M10.1.0,M4.1.0/3"));
+  ASSERT_TRUE(sydney);
+  EXPECT_EQ(sydney->At(At("2024-01-01T00:00:00Z").time_since_epoch() / 1s).offset, 11 * 3600);
+  EXPECT_EQ(sydney->At(At("2024-07-01T00:00:00Z").time_since_epoch() / 1s).offset, 10 * 3600);
+  EXPECT_EQ(TimeZone::Parse(ZoneFile("<+0545>-5:45"))->At(0).offset, (5 * 60 + 45) * 60);
+}
+
+TEST(TimeZoneTest, FilesThatAreNone) {
+  const std::string good = ZoneFile("CET-1CEST,M3.5.0,M10.5.0/3");
+  for (std::size_t size = 0; size < good.size() - 30; ++size)
+    EXPECT_FALSE(TimeZone::Parse(good.substr(0, size))) << size;
+  for (const char* name : {"Mars/Olympus", "../../etc/passwd", "/etc/passwd"})
+    EXPECT_FALSE(TimeZone::Load(name)) << name;
+  EXPECT_TRUE(TimeZone::Load("UTC"));
+}
+
+TEST(CronScheduleTest, ClocksThatChange) {
+  const auto zone = TimeZone::Parse(ZoneFile("CET-1CEST,M3.5.0,M10.5.0/3"));
+  ASSERT_TRUE(zone);
+  const auto morning = CronSchedule::Parse("0 9 * * *", *zone);
+  EXPECT_EQ(morning->Next(At("2024-03-30T12:00:00Z")), At("2024-03-31T07:00:00Z"));
+  EXPECT_EQ(LastOf(*morning, "2024-03-01T00:00:00Z", "2024-03-31T06:59:00Z"), At("2024-03-30T08:00:00Z"));
+  // Half past two does not exist on that night, and exists twice on the other.
+  const auto night = CronSchedule::Parse("30 2 * * *", *zone);
+  EXPECT_EQ(night->Next(At("2024-03-30T12:00:00Z")), At("2024-04-01T00:30:00Z"));
+  EXPECT_EQ(night->Next(At("2024-10-27T00:00:00Z")), At("2024-10-27T00:30:00Z"));
+  EXPECT_EQ(night->Next(At("2024-10-27T00:30:00Z")), At("2024-10-27T01:30:00Z"));
+}
+
 TEST(CronScheduleTest, FindsTheTimesBeforeAndAfter) {
   const auto every5 = CronSchedule::Parse("*/5 * * * *");
   ASSERT_TRUE(every5);
   EXPECT_EQ(every5->Next(At("2024-01-01T00:00:00Z")), At("2024-01-01T00:05:00Z"));
-  EXPECT_EQ(every5->Previous(At("2024-01-01T00:04:59Z")), At("2024-01-01T00:00:00Z"));
+  EXPECT_EQ(LastOf(*every5, "2023-12-31T00:00:00Z", "2024-01-01T00:04:59Z"), At("2024-01-01T00:00:00Z"));
   const auto yearly = CronSchedule::Parse("@yearly");
   ASSERT_TRUE(yearly);
-  EXPECT_EQ(yearly->Previous(At("2026-11-16T00:00:00Z")), At("2026-01-01T00:00:00Z"));
+  EXPECT_EQ(LastOf(*yearly, "2020-01-01T00:00:00Z", "2026-11-16T00:00:00Z"), At("2026-01-01T00:00:00Z"));
   EXPECT_EQ(yearly->Next(At("2026-11-16T00:00:00Z")), At("2027-01-01T00:00:00Z"));
   const auto weekdays = CronSchedule::Parse("30 8-18/2 * jan,FEB mon-fri");
   ASSERT_TRUE(weekdays);
@@ -72,6 +140,41 @@ TEST_F(CronJobTest, ForbidWaitsReplaceDoesNot) {
   plane_.Run(6min);
   ASSERT_EQ(plane_.List<Job>("default").size(), 1u);
   EXPECT_NE(plane_.List<Job>("default")[0].metadata.name, first);
+}
+
+TEST_F(CronJobTest, InItsTimeZoneWithTheLocalTimeNoted) {
+  if (!TimeZone::Load("Asia/Kolkata")) GTEST_SKIP() << "there is no time zone database";
+  Make("timeZone: Asia/Kolkata, ");
+  plane_.MergePatch<CronJob>("default", "tick", "spec: {schedule: '0 9 * * *'}");
+  plane_.Run(25h);
+  const auto jobs = plane_.List<Job>("default");
+  ASSERT_EQ(jobs.size(), 1u);
+  const std::string at = jobs[0].metadata.annotations.at("batch.kubernetes.io/cronjob-scheduled-timestamp");
+  EXPECT_TRUE(at.ends_with("T09:00:00+05:30")) << at;
+}
+
+TEST_F(CronJobTest, VeryManyMissedTimesAreToldAndTheLastIsRunAtOnce) {
+  Make("suspend: true, ");
+  plane_.Run(10h);
+  EXPECT_TRUE(plane_.List<Job>("default").empty());
+  plane_.MergePatch<CronJob>("default", "tick", "spec: {suspend: false}");
+  plane_.Run(1s);
+  EXPECT_EQ(plane_.List<Job>("default").size(), 1u);
+  const auto events = plane_.EventsOf("default", "tick");
+  EXPECT_EQ(std::count(events.begin(), events.end(),
+                       "Warning TooManyMissedTimes too many missed start times. Set or decrease "
+                       ".spec.startingDeadlineSeconds or check clock skew"),
+            1);
+}
+
+TEST_F(CronJobTest, ARunThatIsTooLateIsLeftOut) {
+  Make("suspend: true, startingDeadlineSeconds: 30, ");
+  plane_.Run(7min);
+  plane_.MergePatch<CronJob>("default", "tick", "spec: {suspend: false}");
+  plane_.Run(10s);
+  EXPECT_TRUE(plane_.List<Job>("default").empty());
+  plane_.Run(5min);
+  EXPECT_EQ(plane_.List<Job>("default").size(), 1u);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 6> kNotCopied = {"kubectl.kubernetes.io/l
                                                         kRevisionHistory,
                                                         kDesiredReplicas,
                                                         kMaxReplicas,
-                                                        "deprecated.deployment.rollback.to"};
+                                                        kRollbackTo};
 // Upstream keeps so many characters of old revisions.
 constexpr std::size_t kMaxHistory = 2000;
 

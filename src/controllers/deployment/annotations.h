@@ -14,6 +14,8 @@ inline constexpr char kRevision[] = "deployment.kubernetes.io/revision";
 inline constexpr char kRevisionHistory[] = "deployment.kubernetes.io/revision-history";
 inline constexpr char kDesiredReplicas[] = "deployment.kubernetes.io/desired-replicas";
 inline constexpr char kMaxReplicas[] = "deployment.kubernetes.io/max-replicas";
+// Asks for a rollback to that revision, 0 for the one before (what extensions/v1beta1 had a subresource for).
+inline constexpr char kRollbackTo[] = "deprecated.deployment.rollback.to";
 
 // Of a ReplicaSet or a Deployment; 0 if it has none.
 std::int64_t RevisionOf(const ObjectMeta& meta);

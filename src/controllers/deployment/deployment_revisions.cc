@@ -130,6 +130,42 @@ Status DeploymentSync::NoteRevision(std::int64_t revision, const char* reason, c
   return {};
 }
 
+ReplicaSetPtr DeploymentSync::RollbackTarget(std::int64_t revision) const {
+  ReplicaSets sets = claimed_;
+  std::sort(sets.begin(), sets.end(), [](const ReplicaSetPtr& a, const ReplicaSetPtr& b) {
+    return RevisionOf(a->metadata) > RevisionOf(b->metadata);
+  });
+  if (revision == 0) return sets.size() > 1 ? sets[1] : nullptr;
+  const auto found = std::find_if(sets.begin(), sets.end(), [&](const ReplicaSetPtr& rs) {
+    return RevisionOf(rs->metadata) == revision;
+  });
+  return found == sets.end() ? nullptr : *found;
+}
+
+Result<Action> DeploymentSync::RollBack() {
+  const std::int64_t revision = IntAnnotation(deployment_.metadata, kRollbackTo).value_or(0);
+  const ReplicaSetPtr target = RollbackTarget(revision);
+  Deployment wanted = deployment_;
+  wanted.metadata.annotations.erase(kRollbackTo);
+  const std::string name = "deployment \"" + deployment_.metadata.name + "\"";
+  if (!target) {
+    ctx_.recorder().Warning(
+        deployment_, "DeploymentRollbackRevisionNotFound",
+        revision == 0 ? "Unable to find last revision." : "Unable to find the revision to rollback to.");
+  } else if (SameTemplate(target->spec.template_, deployment_.spec.template_)) {
+    ctx_.recorder().Warning(deployment_, "DeploymentRollbackTemplateUnchanged",
+                            "The rollback revision contains the same template as current " + name);
+  } else {
+    wanted.spec.template_ = target->spec.template_;
+    wanted.spec.template_.metadata.labels.erase(kPodTemplateHash);
+    ctx_.recorder().Normal(
+        deployment_, "DeploymentRollback",
+        "Rolled back " + name + " to revision " + std::to_string(RevisionOf(target->metadata)));
+  }
+  FLYBALL_TRY(ctx_.client().Update(wanted));
+  return Done();
+}
+
 Status DeploymentSync::DeleteOldHistory(const ReplicaSets& old) {
   const auto limit = deployment_.spec.revision_history_limit;
   if (!limit || *limit == std::numeric_limits<std::int32_t>::max()) return {};

@@ -1,5 +1,6 @@
 #include "controllers/deployment/deployment_sync.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "controller/controller_ref.h"
@@ -16,6 +17,9 @@ Result<Action> DeploymentSync::Run() {
   if (!deployment_.spec.selector || SelectsEverything(*deployment_.spec.selector)) {
     ctx_.recorder().Warning(deployment_, "SelectingAll",
                             "This deployment is selecting all pods. A non-empty selector is required.");
+    DeploymentStatus seen = deployment_.status;
+    seen.observed_generation = std::max(seen.observed_generation, deployment_.metadata.generation);
+    FLYBALL_TRY(WriteStatusOf(seen));
     return Done();
   }
   FLYBALL_ASSIGN(claimed_, ClaimReplicaSets());
@@ -26,6 +30,7 @@ Result<Action> DeploymentSync::Run() {
   }
   FLYBALL_TRY(NotePaused());
   if (deployment_.spec.paused) return ScaleOnly();
+  if (deployment_.metadata.annotations.contains(kRollbackTo)) return RollBack();
   FLYBALL_ASSIGN(const Rollout rollout, FindRollout(false));
   if (IsScalingEvent(rollout)) return ScaleOnly();
   return IsRollingUpdate(deployment_) ? RollOver() : Recreate();

@@ -21,6 +21,10 @@ class DeploymentSync {
   // Notes in the status that the Deployment was paused or resumed.
   Status NotePaused();
 
+  // Makes the template of an earlier revision the current one, and forgets that it was asked to.
+  Result<Action> RollBack();
+  ReplicaSetPtr RollbackTarget(std::int64_t revision) const;
+
   // rollout.latest is null unless it exists; with `create` it is made.
   Result<Rollout> FindRollout(bool create);
   Result<ReplicaSetPtr> UpdateLatest(const ReplicaSetPtr& latest, std::int64_t revision);

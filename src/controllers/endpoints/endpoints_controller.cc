@@ -1,10 +1,14 @@
 #include "controllers/endpoints/endpoints_controller.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "api/types/core.h"
 #include "controllers/endpoints/service_backends.h"
+#include "controllers/endpoints/trigger_times.h"
 #include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {
@@ -12,12 +16,17 @@ namespace {
 
 constexpr char kManagedBy[] = "endpoints.kubernetes.io/managed-by";
 constexpr char kManager[] = "endpoint-controller";
+constexpr char kOverCapacity[] = "endpoints.kubernetes.io/over-capacity";
+// Addresses in one object at most (upstream: maxCapacity).
+constexpr std::size_t kMaxAddresses = 1000;
+// A lock of an old leader election, not the endpoints of anything.
+constexpr char kLeaderRecord[] = "control-plane.alpha.kubernetes.io/leader";
 
 EndpointAddress AddressOf(const Backend& backend) {
   EndpointAddress address;
-  address.ip = backend.pod->status.pod_ip;
+  address.ip = backend.address;
   address.hostname = backend.hostname;
-  if (!backend.pod->spec.node_name.empty()) address.node_name = backend.pod->spec.node_name;
+  address.node_name = backend.pod->spec.node_name;
   address.target_ref = RefToPod(*backend.pod);
   return address;
 }
@@ -46,46 +55,114 @@ std::vector<EndpointSubset> SubsetsOf(const Service& service, const std::vector<
   return subsets;
 }
 
-Result<Action> Written(const Result<Endpoints>& written) {
+// Cuts what is beyond the limit, not ready ones first, each subset by its share. True if there was too much.
+bool CutToCapacity(std::vector<EndpointSubset>& subsets) {
+  std::size_t ready = 0, not_ready = 0;
+  for (const EndpointSubset& subset : subsets) {
+    ready += subset.addresses.size();
+    not_ready += subset.not_ready_addresses.size();
+  }
+  if (ready + not_ready <= kMaxAddresses) return false;
+  const bool cut_ready = ready > kMaxAddresses;
+  const std::size_t most = cut_ready ? kMaxAddresses : kMaxAddresses - ready;
+  const std::size_t total = cut_ready ? ready : not_ready;
+  std::size_t left = most;
+  for (EndpointSubset& subset : subsets) {
+    if (cut_ready) subset.not_ready_addresses.clear();
+    auto& list = cut_ready ? subset.addresses : subset.not_ready_addresses;
+    const double share = static_cast<double>(list.size()) / static_cast<double>(total);
+    const auto kept = std::min(left, static_cast<std::size_t>(std::ceil(share * static_cast<double>(most))));
+    list.resize(std::min(list.size(), kept));
+    left -= list.size();
+  }
+  std::erase_if(subsets, [](const EndpointSubset& subset) {
+    return subset.addresses.empty() && subset.not_ready_addresses.empty();
+  });
+  return true;
+}
+
+Endpoints WantedFor(const Service& service, const Endpoints& known,
+                    const std::vector<std::shared_ptr<const Pod>>& pods) {
+  Endpoints wanted = known;
+  wanted.metadata.name = service.metadata.name;
+  wanted.metadata.namespace_ = service.metadata.namespace_;
+  wanted.metadata.labels = service.metadata.labels;
+  wanted.metadata.labels[kManagedBy] = kManager;
+  wanted.metadata.labels.erase(kHeadlessLabel);
+  if (IsHeadless(service)) wanted.metadata.labels[kHeadlessLabel] = "";
+  wanted.subsets = SubsetsOf(service, BackendsOf(service, pods, FamiliesOf(service)[0]));
+  if (CutToCapacity(wanted.subsets))
+    wanted.metadata.annotations[kOverCapacity] = "truncated";
+  else
+    wanted.metadata.annotations.erase(kOverCapacity);
+  return wanted;
+}
+
+Result<Action> DeleteOf(const Endpoints& endpoints, Context& ctx) {
+  if (endpoints.metadata.annotations.contains(kLeaderRecord)) return Done();
+  const Status deleted = ctx.client().Delete(endpoints);
+  if (!deleted && !deleted.error().Is(Reason::kNotFound)) return Unexpected(deleted.error());
+  return Done();
+}
+
+Result<Action> Write(const Service& service, const Endpoints& wanted, bool exists, Context& ctx) {
+  const auto written = exists ? ctx.client().Update(wanted) : ctx.client().Create(wanted);
   if (written || written.error().HasCause("NamespaceTerminating")) return Done();
+  const std::string& message = written.error().message();
+  const std::string name = service.metadata.namespace_ + "/" + service.metadata.name;
+  if (exists)
+    ctx.recorder().Warning(wanted, "FailedToUpdateEndpoint",
+                           "Failed to update endpoint " + name + ": " + message);
+  else
+    ctx.recorder().Warning(service, "FailedToCreateEndpoint",
+                           "Failed to create endpoint for service " + name + ": " + message);
   return Unexpected(written.error());
 }
 
-Result<Action> ReconcileEndpoints(const ObjectKey& key, Context& ctx) {
+Result<Action> ReconcileEndpoints(const ObjectKey& key, TriggerTimes& triggers, Context& ctx) {
   const auto service = ctx.lister<Service>().Get(key);
   const auto known = ctx.lister<Endpoints>().Get(key);
   if (!service) {
-    // Only those we made: Endpoints without a Service may be somebody's own.
-    if (!known || !known->metadata.labels.contains(kManagedBy)) return Done();
-    const Status deleted = ctx.client().Delete(*known);
-    if (!deleted && !deleted.error().Is(Reason::kNotFound)) return Unexpected(deleted.error());
-    return Done();
+    triggers.Forget(key);
+    return known ? DeleteOf(*known, ctx) : Done();
   }
   if (!HasBackends(*service)) return Done();
-  Endpoints wanted = known ? *known : Endpoints{};
-  wanted.metadata.name = key.name;
-  wanted.metadata.namespace_ = key.ns;
-  wanted.metadata.labels = service->metadata.labels;
-  wanted.metadata.labels[kManagedBy] = kManager;
-  if (IsHeadless(*service)) wanted.metadata.labels[kHeadlessLabel] = "";
-  wanted.subsets = SubsetsOf(*service, BackendsOf(*service, ctx.lister<Pod>()));
-  if (!known) return Written(ctx.client().Create(wanted));
-  if (wanted == *known) return Done();
-  return Written(ctx.client().Update(wanted));
+  const auto pods = PodsBehind(*service, ctx.lister<Pod>());
+  const auto triggered = triggers.Update(*service, pods);
+  Endpoints wanted = WantedFor(*service, known ? *known : Endpoints{}, pods);
+  if (known && wanted == *known) return Done();
+  NoteTriggerTime(wanted.metadata, triggered);
+  return Write(*service, wanted, known != nullptr, ctx);
+}
+
+// Of Endpoints only ours are of interest while they exist: those without a Service may be somebody's own.
+Predicates<Endpoints> OursOrGone() {
+  const auto ours = [](const Endpoints& endpoints) { return endpoints.metadata.labels.contains(kManagedBy); };
+  Predicates<Endpoints> predicates;
+  predicates.create = ours;
+  predicates.update = [ours](const Endpoints& before, const Endpoints& now) {
+    return ours(before) || ours(now);
+  };
+  return predicates;
 }
 
 }  // namespace
 
 Status AddEndpointsController(Manager& manager, int workers) {
   const auto services = manager.informers().For<Service>().lister();
+  const auto triggers = std::make_shared<TriggerTimes>();
   return manager.For<Service>()
       .Named("endpoints-controller")
+      .EventSource("endpoint-controller")
       .Watches<Pod>([services](const Pod& pod) { return ServicesOf(services, pod); }, EndpointChanged())
-      .Watches<Endpoints>([](const Endpoints& endpoints) {
-        return std::vector{ObjectKey{endpoints.metadata.namespace_, endpoints.metadata.name}};
-      })
+      .Watches<Endpoints>(
+          [](const Endpoints& endpoints) {
+            return std::vector{ObjectKey{endpoints.metadata.namespace_, endpoints.metadata.name}};
+          },
+          OursOrGone())
       .Workers(workers)
-      .Reconcile(&ReconcileEndpoints);
+      .Reconcile(
+          [triggers](const ObjectKey& key, Context& ctx) { return ReconcileEndpoints(key, *triggers, ctx); });
 }
 
 }  // namespace flyball::controllers

@@ -12,7 +12,13 @@ spec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: http}]}
 
 class EndpointsTest : public ::testing::Test {
  protected:
-  void SetUp() override { plane_.StartControllers(); }
+  void SetUp() override {
+    ControllersOptions options;
+    options.enabled = {"endpoints-controller", "endpointslice-controller", "garbage-collector-controller"};
+    plane_.StartControllers(options);
+    plane_.Create(
+        "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/zone: z1}}}");
+  }
 
   void MakePod(const std::string& name, const std::string& ip, bool ready, int port = 8080) {
     plane_.Create(
@@ -90,6 +96,86 @@ TEST_F(EndpointsTest, AHundredToASlice) {
   plane_.Run(2s);
   EXPECT_TRUE(Slices().empty()) << "collected";
   EXPECT_FALSE(plane_.Exists<Endpoints>("default", "web"));
+}
+
+TEST_F(EndpointsTest, APodOnANodeThatIsNotThereWaits) {
+  plane_.Create(kService);
+  ASSERT_TRUE(plane_.client->Delete<Node>("", "n1"));
+  MakePod("p1", "10.1.0.1", true);
+  plane_.Run(1s);
+  EXPECT_TRUE(Slices().at(0).endpoints.empty());
+  EXPECT_EQ(plane_.Get<Endpoints>("default", "web").subsets.at(0).addresses.size(), 1u);
+  EXPECT_EQ(plane_.EventsOf("default", "web").at(0),
+            "Warning FailedToUpdateEndpointSlices Error updating Endpoint Slices for Service default/web: "
+            "skipping Pod p1 for Service default/web: Node n1 Not Found");
+  plane_.Create("{apiVersion: v1, kind: Node, metadata: {name: n1}}");
+  plane_.Run(1s);
+  ASSERT_EQ(Slices().size(), 1u);
+  EXPECT_EQ(Slices()[0].endpoints.at(0).addresses.at(0), "10.1.0.1");
+}
+
+TEST_F(EndpointsTest, ANameIsKeptWhenTheLastPodGoes) {
+  plane_.Create(kService);
+  MakePod("p1", "10.1.0.1", true);
+  plane_.Run(1s);
+  const std::string name = Slices().at(0).metadata.name;
+  EXPECT_EQ(Slices()[0].endpoints.at(0).zone, "z1");
+  EXPECT_TRUE(Slices()[0].metadata.annotations.contains("endpoints.kubernetes.io/last-change-trigger-time"));
+  DeleteParams now;
+  now.grace_period_seconds = 0;
+  ASSERT_TRUE(plane_.client->Delete<Pod>("default", "p1", now));
+  plane_.Run(1s);
+  ASSERT_EQ(Slices().size(), 1u);
+  EXPECT_EQ(Slices()[0].metadata.name, name);
+  EXPECT_TRUE(Slices()[0].endpoints.empty());
+  EXPECT_TRUE(Slices()[0].ports.empty());
+}
+
+TEST_F(EndpointsTest, HeadlessPublishesWhoIsNotReadyWithNames) {
+  plane_.Create(
+      "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: default}, spec: {clusterIP: None, "
+      "publishNotReadyAddresses: true, selector: {app: web}, ports: [{name: a, port: 80}, {name: b, port: "
+      "81, targetPort: http}]}}");
+  plane_.Create(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default, labels: {app: web}}, spec: "
+      "{hostname: h, subdomain: web, containers: [{name: c, image: i, ports: [{name: http, containerPort: "
+      "8080}]}]}}");
+  plane_.MergePatch<Pod>("default", "p",
+                         "status: {phase: Pending, podIP: 10.1.0.9, podIPs: [{ip: 10.1.0.9}]}", "status");
+  plane_.Run(1s);
+  const EndpointSlice slice = Slices().at(0);
+  EXPECT_TRUE(slice.metadata.labels.contains("service.kubernetes.io/headless"));
+  EXPECT_EQ(slice.endpoints.at(0).hostname, "h");
+  EXPECT_TRUE(*slice.endpoints[0].conditions.ready);
+  EXPECT_FALSE(*slice.endpoints[0].conditions.serving);
+  EXPECT_EQ(slice.ports.size(), 2u);
+  EXPECT_EQ(plane_.Get<Endpoints>("default", "web").subsets.at(0).addresses.at(0).hostname, "h");
+}
+
+TEST_F(EndpointsTest, OverAThousandAddressesAreCut) {
+  plane_.Create(kService);
+  for (int i = 0; i < 1010; ++i)
+    MakePod("p" + std::to_string(i), "10.1." + std::to_string(i / 250) + "." + std::to_string(i % 250 + 1),
+            i != 7);
+  plane_.Run(5s);
+  const Endpoints endpoints = plane_.Get<Endpoints>("default", "web");
+  EXPECT_EQ(endpoints.metadata.annotations.at("endpoints.kubernetes.io/over-capacity"), "truncated");
+  EXPECT_EQ(endpoints.subsets.at(0).addresses.size(), 1000u);
+  EXPECT_TRUE(endpoints.subsets[0].not_ready_addresses.empty());
+  EXPECT_GE(Slices().size(), 11u);
+}
+
+TEST_F(EndpointsTest, EndpointsOfNoServiceAreLeftAlone) {
+  plane_.Create("{apiVersion: v1, kind: Endpoints, metadata: {name: own, namespace: default}}");
+  plane_.Run(2s);
+  EXPECT_TRUE(plane_.Exists<Endpoints>("default", "own"));
+  plane_.Create(
+      "{apiVersion: v1, kind: Service, metadata: {name: own, namespace: default}, spec: {ports: [{port: "
+      "80}]}}");
+  plane_.Run(1s);
+  ASSERT_TRUE(plane_.client->Delete<Service>("default", "own"));
+  plane_.Run(1s);
+  EXPECT_FALSE(plane_.Exists<Endpoints>("default", "own")) << "they go with their Service";
 }
 
 }  // namespace

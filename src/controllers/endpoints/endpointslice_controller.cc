@@ -8,6 +8,8 @@
 #include "controller/owner.h"
 #include "controllers/endpoints/service_backends.h"
 #include "controllers/endpoints/slice_plan.h"
+#include "controllers/endpoints/trigger_times.h"
+#include "controllers/objects/pod_node_index.h"
 
 namespace flyball::controllers {
 namespace {
@@ -29,7 +31,7 @@ std::vector<ObjectKey> ServiceOf(const EndpointSlice& slice) {
   return {ObjectKey{slice.metadata.namespace_, service->second}};
 }
 
-EndpointSlice PatternFor(const Service& service) {
+EndpointSlice PatternFor(const Service& service, const std::string& family) {
   EndpointSlice slice;
   slice.metadata = ChildOf(service);
   slice.metadata.name.clear();
@@ -37,9 +39,9 @@ EndpointSlice PatternFor(const Service& service) {
   slice.metadata.labels = service.metadata.labels;
   slice.metadata.labels[kServiceName] = service.metadata.name;
   slice.metadata.labels[kSliceManagedBy] = kSliceManager;
+  slice.metadata.labels.erase(kHeadlessLabel);
   if (IsHeadless(service)) slice.metadata.labels[kHeadlessLabel] = "";
-  const bool v6 = !service.spec.ip_families.empty() && service.spec.ip_families[0] == "IPv6";
-  slice.address_type = v6 ? "IPv6" : "IPv4";
+  slice.address_type = family;
   return slice;
 }
 
@@ -59,7 +61,7 @@ Ports PortsOf(const Backend& backend) {
 Endpoint EndpointOf(const Backend& backend, const Lister<Node>& nodes) {
   const Pod& pod = *backend.pod;
   Endpoint endpoint;
-  endpoint.addresses = {pod.status.pod_ip};
+  endpoint.addresses = {backend.address};
   endpoint.conditions.ready = backend.ready;
   endpoint.conditions.serving = backend.serving;
   endpoint.conditions.terminating = backend.terminating;
@@ -85,30 +87,77 @@ PortGroup& GroupOf(std::vector<PortGroup>& groups, const Ports& ports) {
   return groups.emplace_back(PortGroup{ports, {}, {}});
 }
 
-SlicePlan Plan(const Service& service, const std::vector<Backend>& backends,
-               const std::vector<SlicePtr>& existing, const Lister<Node>& nodes) {
-  const EndpointSlice pattern = PatternFor(service);
+// The slices of one address family.
+void PlanFamily(const Service& service, const std::string& family, const std::vector<Backend>& backends,
+                const std::vector<SlicePtr>& existing, const Lister<Node>& nodes, SlicePlan& plan) {
+  const EndpointSlice pattern = PatternFor(service, family);
   std::vector<PortGroup> groups;
   for (const Backend& backend : backends)
     GroupOf(groups, PortsOf(backend)).endpoints.push_back(EndpointOf(backend, nodes));
   // A Service without pods has one empty slice: whoever waits for it sees that it was looked at.
   if (groups.empty()) groups.emplace_back();
-  SlicePlan plan;
+  SlicePlan own;
   for (const SlicePtr& slice : existing) {
-    const bool usable = slice->address_type == pattern.address_type;
     PortGroup* home = nullptr;
     for (PortGroup& group : groups)
-      if (usable && group.ports == slice->ports) home = &group;
+      if (group.ports == slice->ports) home = &group;
     if (home)
       home->slices.push_back(slice);
     else
-      plan.remove.push_back(slice);
+      own.remove.push_back(slice);
   }
   for (PortGroup& group : groups) {
     EndpointSlice like = pattern;
     like.ports = group.ports;
-    PlanSlices(group.slices, like, std::move(group.endpoints), backends.empty(), plan);
+    PlanSlices(group.slices, like, std::move(group.endpoints), backends.empty(), own);
   }
+  Recycle(own);
+  plan.Append(std::move(own));
+}
+
+// Pods whose node is not there are left out, unless the Service wants every address; the names of those.
+std::vector<std::string> DropThoseWithoutNode(const Service& service, const Lister<Node>& nodes,
+                                              std::vector<Backend>& backends) {
+  std::vector<std::string> dropped;
+  if (service.spec.publish_not_ready_addresses) return dropped;
+  std::erase_if(backends, [&](const Backend& backend) {
+    const std::string& node = backend.pod->spec.node_name;
+    if (nodes.Get(node)) return false;
+    dropped.push_back("skipping Pod " + backend.pod->metadata.name + " for Service " +
+                      service.metadata.namespace_ + "/" + service.metadata.name + ": Node " + node +
+                      " Not Found");
+    return true;
+  });
+  return dropped;
+}
+
+void ReportDropped(const Service& service, const std::vector<std::string>& dropped, Context& ctx) {
+  if (dropped.empty()) return;
+  std::string text;
+  for (const std::string& line : dropped) text += (text.empty() ? "" : ", ") + line;
+  if (dropped.size() > 1) text = "[" + text + "]";
+  ctx.recorder().Warning(service, "FailedToUpdateEndpointSlices",
+                         "Error updating Endpoint Slices for Service " + service.metadata.namespace_ + "/" +
+                             service.metadata.name + ": " + text);
+}
+
+// What to do about the slices of all families; those of a family the Service does not have go.
+SlicePlan Plan(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods,
+               const std::vector<SlicePtr>& existing, Context& ctx) {
+  SlicePlan plan;
+  std::vector<SlicePtr> others = existing;
+  for (const std::string& family : FamiliesOf(service)) {
+    std::vector<Backend> backends = BackendsOf(service, pods, family);
+    ReportDropped(service, DropThoseWithoutNode(service, ctx.lister<Node>(), backends), ctx);
+    std::vector<SlicePtr> own;
+    std::erase_if(others, [&](const SlicePtr& slice) {
+      if (slice->address_type != family) return false;
+      own.push_back(slice);
+      return true;
+    });
+    PlanFamily(service, family, backends, own, ctx.lister<Node>(), plan);
+  }
+  for (SlicePtr& slice : others) plan.remove.push_back(std::move(slice));
   return plan;
 }
 
@@ -125,9 +174,10 @@ Status Execute(const SlicePlan& plan, const Client& client) {
   return {};
 }
 
-Result<Action> ReconcileEndpointslice(const ObjectKey& key, Context& ctx) {
+Result<Action> ReconcileEndpointslice(const ObjectKey& key, TriggerTimes& triggers, Context& ctx) {
   const auto service = ctx.lister<Service>().Get(key);
   // The slices of a Service that is gone are garbage, and collected as such.
+  if (!service) triggers.Forget(key);
   if (!service || IsDeleting(service->metadata)) return Done();
   std::vector<SlicePtr> existing = ctx.lister<EndpointSlice>().ByIndex(kServiceIndex, key.ToString());
   std::erase_if(existing, [](const SlicePtr& slice) { return IsDeleting(slice->metadata); });
@@ -139,17 +189,38 @@ Result<Action> ReconcileEndpointslice(const ObjectKey& key, Context& ctx) {
     FLYBALL_TRY(Execute(none, ctx.client()));
     return Done();
   }
-  const std::vector<Backend> backends = BackendsOf(*service, ctx.lister<Pod>());
-  FLYBALL_TRY(Execute(Plan(*service, backends, existing, ctx.lister<Node>()), ctx.client()));
+  const auto pods = PodsBehind(*service, ctx.lister<Pod>());
+  const auto triggered = triggers.Update(*service, pods);
+  SlicePlan plan = Plan(*service, pods, existing, ctx);
+  for (EndpointSlice& slice : plan.create) NoteTriggerTime(slice.metadata, triggered);
+  for (EndpointSlice& slice : plan.update) NoteTriggerTime(slice.metadata, triggered);
+  FLYBALL_TRY(Execute(plan, ctx.client()));
   return Done();
+}
+
+// A node that comes, goes or moves to another zone changes what is said of its pods.
+Predicates<Node> PlaceChanged() {
+  Predicates<Node> predicates;
+  predicates.update = [](const Node& before, const Node& now) {
+    const auto zone = [](const Node& node) {
+      const auto found = node.metadata.labels.find(kZoneLabel);
+      return found == node.metadata.labels.end() ? std::string() : found->second;
+    };
+    return zone(before) != zone(now);
+  };
+  return predicates;
 }
 
 }  // namespace
 
 Status AddEndpointSliceController(Manager& manager, int workers) {
+  FLYBALL_TRY(AddPodNodeIndex(manager.informers()));
   const auto services = manager.informers().For<Service>().lister();
+  const auto pods = manager.informers().For<Pod>().lister();
+  const auto triggers = std::make_shared<TriggerTimes>();
   return manager.For<Service>()
       .Named("endpointslice-controller")
+      .EventSource("endpoint-slice-controller")
       .Index<EndpointSlice>(kServiceIndex,
                             [](const EndpointSlice& slice) {
                               std::vector<std::string> values;
@@ -158,9 +229,18 @@ Status AddEndpointSliceController(Manager& manager, int workers) {
                             })
       .Watches<Pod>([services](const Pod& pod) { return ServicesOf(services, pod); }, EndpointChanged())
       .Watches<EndpointSlice>(&ServiceOf)
-      .Uses<Node>()
+      .Watches<Node>(
+          [services, pods](const Node& node) {
+            std::vector<ObjectKey> keys;
+            for (const auto& pod : PodsOnNode(pods, node.metadata.name))
+              for (ObjectKey& key : ServicesOf(services, *pod)) keys.push_back(std::move(key));
+            return keys;
+          },
+          PlaceChanged())
       .Workers(workers)
-      .Reconcile(&ReconcileEndpointslice);
+      .Reconcile([triggers](const ObjectKey& key, Context& ctx) {
+        return ReconcileEndpointslice(key, *triggers, ctx);
+      });
 }
 
 }  // namespace flyball::controllers

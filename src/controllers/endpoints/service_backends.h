@@ -22,9 +22,10 @@ struct BackendPort {
   auto operator<=>(const BackendPort&) const = default;
 };
 
-// One pod behind a Service.
+// One pod behind a Service, at one of its addresses.
 struct Backend {
   std::shared_ptr<const Pod> pod;
+  std::string address;
   std::vector<BackendPort> ports;  // sorted; without those that the pod does not have
   bool ready = false;              // may get new connections
   bool serving = false;            // works, even if it is ending
@@ -35,8 +36,13 @@ struct Backend {
 bool IsHeadless(const Service& service);
 // A Service whose endpoints somebody else keeps, or that has none, is not ours.
 bool HasBackends(const Service& service);
-// Pods that match, have an address and have not ended; by address.
-std::vector<Backend> BackendsOf(const Service& service, const Lister<Pod>& pods);
+// "IPv4", "IPv6" or both: the families its endpoints are for, the first one first.
+std::vector<std::string> FamiliesOf(const Service& service);
+// Pods that match, have an address and have not ended.
+std::vector<std::shared_ptr<const Pod>> PodsBehind(const Service& service, const Lister<Pod>& pods);
+// Those of them that have an address of the family; by address.
+std::vector<Backend> BackendsOf(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods,
+                                std::string_view family);
 ObjectReference RefToPod(const Pod& pod);
 
 // The Services that select a pod.

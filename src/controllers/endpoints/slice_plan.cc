@@ -1,5 +1,7 @@
 #include "controllers/endpoints/slice_plan.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -60,6 +62,24 @@ void PlanSlices(const std::vector<std::shared_ptr<const EndpointSlice>>& existin
     Fill(fresh, wanted);
     plan.create.push_back(std::move(fresh));
     some = true;
+  }
+}
+
+void SlicePlan::Append(SlicePlan other) {
+  std::move(other.create.begin(), other.create.end(), std::back_inserter(create));
+  std::move(other.update.begin(), other.update.end(), std::back_inserter(update));
+  std::move(other.remove.begin(), other.remove.end(), std::back_inserter(remove));
+}
+
+void Recycle(SlicePlan& plan) {
+  while (!plan.create.empty() && !plan.remove.empty()) {
+    EndpointSlice reused = *plan.remove.back();
+    reused.metadata.labels = plan.create.back().metadata.labels;
+    reused.endpoints = std::move(plan.create.back().endpoints);
+    reused.ports = std::move(plan.create.back().ports);
+    plan.update.push_back(std::move(reused));
+    plan.create.pop_back();
+    plan.remove.pop_back();
   }
 }
 

@@ -15,6 +15,8 @@ inline constexpr std::size_t kMaxEndpoints = 100;
 struct SlicePlan {
   std::vector<EndpointSlice> create, update;
   std::vector<std::shared_ptr<const EndpointSlice>> remove;
+
+  void Append(SlicePlan other);
 };
 
 // `existing` are slices with the ports of `pattern`; new ones are made like it. With no endpoints one empty
@@ -22,5 +24,8 @@ struct SlicePlan {
 void PlanSlices(const std::vector<std::shared_ptr<const EndpointSlice>>& existing,
                 const EndpointSlice& pattern, std::vector<Endpoint> endpoints, bool keep_one,
                 SlicePlan& plan);
+
+// Turns a slice to remove and one to create, of the same address type, into one update.
+void Recycle(SlicePlan& plan);
 
 }  // namespace flyball::controllers

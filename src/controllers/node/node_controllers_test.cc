@@ -16,8 +16,17 @@ class NodeTest : public ::testing::Test {
         "60}], "
         "containers: [{name: c, image: i}]}}");
   }
-  void Report() {
-    plane_.MergePatch<Node>("", "n1",
+  std::string TaintsOf(const std::string& node) {
+    std::vector<std::string> taints;
+    for (const Taint& taint : plane_.Get<Node>("", node).spec.taints)
+      taints.push_back(taint.key + ":" + taint.effect);
+    std::sort(taints.begin(), taints.end());
+    std::string out;
+    for (const std::string& taint : taints) out += (out.empty() ? "" : " ") + taint;
+    return out;
+  }
+  void Report(const std::string& node = "n1") {
+    plane_.MergePatch<Node>("", node,
                             "status: {conditions: [{type: Ready, status: 'True', lastHeartbeatTime: '" +
                                 api::FormatTime(plane_.executor.clock().Now()) + "'}]}",
                             "status");
@@ -26,29 +35,124 @@ class NodeTest : public ::testing::Test {
 };
 
 TEST_F(NodeTest, ANodeThatFallsSilentIsTaintedAndItsPodsAreEvicted) {
-  for (int i = 0; i < 10; ++i) {
-    plane_.Run(10s);
-    Report();
-  }
-  plane_.Run(1s);
-  EXPECT_TRUE(plane_.Get<Node>("", "n1").spec.taints.empty());
-  plane_.Run(52s);
+  plane_.Create("{apiVersion: v1, kind: Node, metadata: {name: n2}}");
+  const auto pass = [&](Duration time, bool both) {
+    for (Duration d{}; d < time; d += 5s) {
+      Report("n2");
+      if (both) Report();
+      plane_.Run(5s);
+    }
+  };
+  pass(100s, true);
+  EXPECT_EQ(TaintsOf("n1"), "");
+  pass(55s, false);
   const Node silent = plane_.Get<Node>("", "n1");
   EXPECT_EQ(FindCondition(silent.status.conditions, "Ready")->status, "Unknown");
-  EXPECT_EQ(silent.spec.taints.size(), 2u);
+  EXPECT_EQ(TaintsOf("n1"),
+            "node.kubernetes.io/unreachable:NoExecute node.kubernetes.io/unreachable:NoSchedule");
   EXPECT_FALSE(IsDeleting(plane_.Get<Pod>("default", "p").metadata));
-  plane_.Run(61s);
+  pass(65s, false);
   EXPECT_TRUE(IsDeleting(plane_.Get<Pod>("default", "p").metadata));
-  Report();
-  plane_.Run(1s);
-  EXPECT_TRUE(plane_.Get<Node>("", "n1").spec.taints.empty());
+  pass(5s, true);
+  EXPECT_EQ(TaintsOf("n1"), "");
 }
 
-TEST_F(NodeTest, PodsOfANodeThatIsGoneGo) {
-  plane_.Run(45s);
+TEST_F(NodeTest, PodsOfANodeThatIsGoneGoAfterAWhile) {
   ASSERT_TRUE(plane_.client->Delete<Node>("", "n1"));
-  plane_.Run(2s);
+  plane_.Run(35s);
+  EXPECT_TRUE(plane_.Exists<Pod>("default", "p"));
+  plane_.Run(10s);
   EXPECT_FALSE(plane_.Exists<Pod>("default", "p"));
+}
+
+TEST_F(NodeTest, TheLastNodeStandingIsNotEmptied) {
+  plane_.SetPod(plane_.Get<Pod>("default", "p"), "Running", true);
+  plane_.Run(52s);
+  const Node silent = plane_.Get<Node>("", "n1");
+  EXPECT_EQ(FindCondition(silent.status.conditions, "Ready")->reason, "NodeStatusUnknown");
+  EXPECT_EQ(FindCondition(silent.status.conditions, "DiskPressure")->reason, "NodeStatusNeverUpdated");
+  EXPECT_EQ(TaintsOf("n1"), "node.kubernetes.io/unreachable:NoSchedule");
+  EXPECT_EQ(FindCondition(plane_.Get<Pod>("default", "p").status.conditions, "Ready")->status, "False");
+  EXPECT_EQ(plane_.EventsOf("default", "p"),
+            std::vector<std::string>{"Warning NodeNotReady Node is not ready"});
+  const auto events = plane_.EventsOf("default", "n1");
+  EXPECT_EQ(events, (std::vector<std::string>{
+                        "Normal NodeNotReady Node n1 status is now: NodeNotReady",
+                        "Normal RegisteredNode Node n1 event: Registered Node n1 in Controller"}));
+}
+
+TEST_F(NodeTest, ConditionsAndCordonsBecomeTaints) {
+  plane_.MergePatch<Node>("", "n1", "spec: {unschedulable: true}");
+  plane_.MergePatch<Node>(
+      "", "n1",
+      "status: {conditions: [{type: Ready, status: 'False'}, {type: MemoryPressure, status: "
+      "'True'}, {type: DiskPressure, status: 'False'}]}",
+      "status");
+  plane_.Run(1s);
+  EXPECT_EQ(TaintsOf("n1"),
+            "node.kubernetes.io/memory-pressure:NoSchedule node.kubernetes.io/not-ready:NoSchedule "
+            "node.kubernetes.io/unschedulable:NoSchedule");
+  plane_.MergePatch<Node>("", "n1", "spec: {unschedulable: false}");
+  Report();
+  plane_.Run(1s);
+  EXPECT_EQ(TaintsOf("n1"), "");
+}
+
+TEST_F(NodeTest, OneNodeAtATimeLosesItsPods) {
+  for (const char* name : {"n2", "n3", "n4"})
+    plane_.Create(std::string("{apiVersion: v1, kind: Node, metadata: {name: ") + name +
+                  "}, status: {conditions: [{type: Ready, status: 'False'}]}}");
+  Report("n4");
+  plane_.Run(1s);
+  const auto evicting = [&] {
+    int count = 0;
+    for (const char* name : {"n2", "n3"}) count += TaintsOf(name).find("NoExecute") != std::string::npos;
+    return count;
+  };
+  EXPECT_EQ(evicting(), 1);
+  plane_.Run(11s);
+  EXPECT_EQ(evicting(), 2);
+}
+
+TEST_F(NodeTest, EvictionIsCancelledWhenTheTaintGoes) {
+  plane_.MergePatch<Node>("", "n1",
+                          "spec: {taints: [{key: node.kubernetes.io/unreachable, effect: NoExecute}]}");
+  plane_.Run(1s);
+  plane_.MergePatch<Node>("", "n1", "spec: {taints: null}");
+  plane_.Run(70s);
+  EXPECT_FALSE(IsDeleting(plane_.Get<Pod>("default", "p").metadata));
+  const auto events = plane_.EventsOf("default", "p");
+  EXPECT_EQ(std::count(events.begin(), events.end(),
+                       "Normal TaintManagerEviction Cancelling deletion of Pod default/p"),
+            1);
+}
+
+TEST_F(NodeTest, ANodeOutOfServiceLetsItsPodsGo) {
+  plane_.MergePatch<Node>("", "n1", "status: {conditions: [{type: Ready, status: 'False'}]}", "status");
+  ASSERT_TRUE(plane_.client->Delete<Pod>("default", "p"));
+  plane_.Run(1s);
+  EXPECT_TRUE(plane_.Exists<Pod>("default", "p"));
+  plane_.MergePatch<Node>(
+      "", "n1",
+      "spec: {taints: [{key: node.kubernetes.io/out-of-service, value: nodeshutdown, effect: NoExecute}]}");
+  plane_.Run(1s);
+  EXPECT_FALSE(plane_.Exists<Pod>("default", "p"));
+}
+
+TEST(PodGarbageCollectorTest, TheOldestEndedPodsGoWhenThereAreTooMany) {
+  testing::ControlPlane plane;
+  ControllersOptions options;
+  options.terminated_pod_threshold = 2;
+  plane.StartControllers(options);
+  for (const char* name : {"a", "b", "c", "d"}) {
+    plane.Create(std::string("{apiVersion: v1, kind: Pod, metadata: {name: ") + name +
+                 ", namespace: default}, spec: {containers: [{name: c, image: i}]}}");
+    plane.SetPod(plane.Get<Pod>("default", name), "Succeeded", false);
+    plane.Run(2s);
+  }
+  const auto left = plane.List<Pod>("default");
+  ASSERT_EQ(left.size(), 2u);
+  EXPECT_EQ(left[0].metadata.name, "c");
 }
 
 TEST_F(NodeTest, ABudgetSaysHowManyPodsMayGo) {

@@ -3,13 +3,10 @@
 
 #include "base/result.h"
 #include "controller/manager.h"
+#include "controllers/node/node_health.h"
 
 namespace flyball::controllers {
 
-// A node that has not renewed its lease or its status for so long is not heard of any more (upstream:
-// --node-monitor-grace-period).
-inline constexpr Duration kNodeGracePeriod = std::chrono::seconds(50);
-
-Status AddNodeLifecycleController(Manager& manager, int workers);
+Status AddNodeLifecycleController(Manager& manager, int workers, const NodeLifecycleOptions& options);
 
 }  // namespace flyball::controllers

@@ -1,42 +1,61 @@
 #include "controllers/node/taint_eviction_controller.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "api/types/core.h"
+#include "base/mutex.h"
 #include "controller/owner.h"
+#include "controllers/node/node_match.h"
+#include "controllers/objects/pod_node_index.h"
 
 namespace flyball::controllers {
 namespace {
 
-constexpr char kNodeIndex[] = "node";
+// The pods that are to be evicted at some time, and since when: a taint need not say when it was added.
+// Thread-safe.
+class PendingEvictions {
+ public:
+  std::optional<TimePoint> Since(const ObjectKey& pod) const {
+    MutexLock lock(mu_);
+    const auto found = since_.find(pod.ToString());
+    return found == since_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void Add(const ObjectKey& pod, TimePoint since) {
+    MutexLock lock(mu_);
+    since_.emplace(pod.ToString(), since);
+  }
+  // True if one was pending.
+  bool Cancel(const ObjectKey& pod) {
+    MutexLock lock(mu_);
+    return since_.erase(pod.ToString()) > 0;
+  }
 
-bool Tolerates(const Toleration& toleration, const Taint& taint) {
-  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
-  if (!toleration.key.empty() && toleration.key != taint.key) return false;
-  if (toleration.operator_ == "Exists") return true;
-  return !toleration.key.empty() && toleration.value == taint.value;
-}
+ private:
+  mutable Mutex mu_;
+  std::map<std::string, TimePoint> since_ FLYBALL_GUARDED_BY(mu_);
+};
 
-// When the pod has to go because of one taint: never, or at a time that may have passed.
-std::optional<TimePoint> EvictionTime(const Pod& pod, const Taint& taint, TimePoint now) {
-  const TimePoint since = taint.time_added ? taint.time_added->ToTimePoint() : now;
-  bool tolerated = false;
-  std::optional<TimePoint> at;
+// When the pod has to go because of one taint: never, or at a time that may have passed. Of the tolerations
+// that match, the first counts.
+std::optional<TimePoint> EvictionTime(const Pod& pod, const Taint& taint, TimePoint since) {
+  if (taint.time_added) since = std::min(since, taint.time_added->ToTimePoint());
   for (const Toleration& toleration : pod.spec.tolerations) {
     if (!Tolerates(toleration, taint)) continue;
-    tolerated = true;
-    if (!toleration.toleration_seconds) continue;
-    const TimePoint end =
-        since + std::chrono::seconds(std::max<std::int64_t>(0, *toleration.toleration_seconds));
-    at = at ? std::min(*at, end) : end;
+    if (!toleration.toleration_seconds) return std::nullopt;
+    return since + std::chrono::seconds(std::max<std::int64_t>(0, *toleration.toleration_seconds));
   }
-  return tolerated ? at : since;
+  return since;
+}
+
+std::string NameOf(const Pod& pod) {
+  return pod.metadata.namespace_ + "/" + pod.metadata.name;
 }
 
 Status Evict(const Pod& pod, Context& ctx) {
-  ctx.recorder().Normal(pod, "TaintManagerEviction",
-                        "Marking for deletion Pod " + pod.metadata.namespace_ + "/" + pod.metadata.name);
+  ctx.recorder().Normal(pod, "TaintManagerEviction", "Marking for deletion Pod " + NameOf(pod));
   Pod marked = pod;
   PodCondition target;
   target.type = "DisruptionTarget";
@@ -50,46 +69,55 @@ Status Evict(const Pod& pod, Context& ctx) {
   return {};
 }
 
-Result<Action> ReconcileTaintEviction(const Pod& pod, Context& ctx) {
-  if (pod.spec.node_name.empty() || IsDeleting(pod.metadata)) return Done();
-  const auto node = ctx.lister<Node>().Get(pod.spec.node_name);
-  if (!node) return Done();
+// Nothing if no taint of its node drives it out.
+std::optional<TimePoint> EvictionTime(const Pod& pod, const Node& node, TimePoint since) {
   std::optional<TimePoint> first;
-  for (const Taint& taint : node->spec.taints) {
+  for (const Taint& taint : node.spec.taints) {
     if (taint.effect != "NoExecute") continue;
-    const auto at = EvictionTime(pod, taint, ctx.Now());
+    const auto at = EvictionTime(pod, taint, since);
     if (at && (!first || *at < *first)) first = at;
   }
-  if (!first) return Done();
-  if (*first > ctx.Now()) return RequeueAfter(*first - ctx.Now());
-  FLYBALL_TRY(Evict(pod, ctx));
+  return first;
+}
+
+Result<Action> ReconcileTaintEviction(const Pod& pod, PendingEvictions& pending, Context& ctx) {
+  if (pod.spec.node_name.empty()) return Done();
+  const auto node = ctx.lister<Node>().Get(pod.spec.node_name);
+  if (!node || IsDeleting(pod.metadata)) {
+    pending.Cancel(ctx.key());
+    return Done();
+  }
+  const TimePoint since = pending.Since(ctx.key()).value_or(ctx.Now());
+  const auto at = EvictionTime(pod, *node, since);
+  if (at && *at > ctx.Now()) {
+    pending.Add(ctx.key(), since);
+    return RequeueAfter(*at - ctx.Now());
+  }
+  if (at) FLYBALL_TRY(Evict(pod, ctx));
+  if (pending.Cancel(ctx.key()) && !at)
+    ctx.recorder().Normal(pod, "TaintManagerEviction", "Cancelling deletion of Pod " + NameOf(pod));
   return Done();
 }
 
 }  // namespace
 
 Status AddTaintEvictionController(Manager& manager, int workers) {
-  const Status indexed =
-      manager.informers().For<Pod>().AddIndex(kNodeIndex, [](const Pod& pod) -> std::vector<std::string> {
-        if (pod.spec.node_name.empty()) return {};
-        return {pod.spec.node_name};
-      });
-  if (!indexed && !indexed.error().Is(Reason::kAlreadyExists)) return indexed;
+  FLYBALL_TRY(AddPodNodeIndex(manager.informers()));
   const auto pods = manager.informers().For<Pod>().lister();
+  const auto pending = std::make_shared<PendingEvictions>();
   Predicates<Node> taints_changed;
   taints_changed.update = [](const Node& a, const Node& b) { return a.spec.taints != b.spec.taints; };
   return manager.For<Pod>()
       .Named("taint-eviction-controller")
-      .Watches<Node>(
-          [pods](const Node& node) {
-            std::vector<ObjectKey> keys;
-            for (const auto& pod : pods.ByIndex(kNodeIndex, node.metadata.name))
-              keys.push_back({pod->metadata.namespace_, pod->metadata.name});
-            return keys;
-          },
-          taints_changed)
+      .Watches<Node>([pods](const Node& node) { return KeysOfPodsOnNode(pods, node.metadata.name); },
+                     taints_changed)
       .Workers(workers)
-      .Reconcile(&ReconcileTaintEviction);
+      .OnGone([pending](const ObjectKey& key, Context&) -> Result<Action> {
+        pending->Cancel(key);
+        return Done();
+      })
+      .Reconcile(
+          [pending](const Pod& pod, Context& ctx) { return ReconcileTaintEviction(pod, *pending, ctx); });
 }
 
 }  // namespace flyball::controllers

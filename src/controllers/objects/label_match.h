@@ -14,6 +14,8 @@ using Labels = std::map<std::string, std::string>;
 bool HasLabels(const Labels& labels, const Labels& wanted);
 // The empty selector matches everything; an unknown operator nothing.
 bool Matches(const LabelSelector& selector, const Labels& labels);
+// "app=web,tier in (a,b),!old", by key: what messages show.
+std::string FormatSelector(const LabelSelector& selector);
 bool SelectsEverything(const LabelSelector& selector);
 
 }  // namespace flyball::controllers

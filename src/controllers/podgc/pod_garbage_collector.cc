@@ -1,15 +1,42 @@
 #include "controllers/podgc/pod_garbage_collector.h"
 
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
 #include "api/types/core.h"
+#include "base/mutex.h"
 #include "controller/owner.h"
+#include "controllers/node/node_taints.h"
+#include "controllers/objects/pod_node_index.h"
 #include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {
 namespace {
 
-constexpr char kPodsByNode[] = "node";
+constexpr char kEndedIndex[] = "ended";
 // A node may only be late to register: so long is it waited for (upstream: quarantineTime).
 constexpr Duration kQuarantine = std::chrono::seconds(40);
+// The key of the reconcile that counts ended pods: no pod is without a namespace.
+const ObjectKey kCountEnded{"", "ended"};
+
+// Since when nodes that pods are on have been missing. Thread-safe.
+class MissingNodes {
+ public:
+  TimePoint Since(const std::string& node, TimePoint now) {
+    MutexLock lock(mu_);
+    return since_.emplace(node, now).first->second;
+  }
+  void Found(const std::string& node) {
+    MutexLock lock(mu_);
+    since_.erase(node);
+  }
+
+ private:
+  Mutex mu_;
+  std::map<std::string, TimePoint> since_ FLYBALL_GUARDED_BY(mu_);
+};
 
 Result<Action> DeleteNow(const Pod& pod, Context& ctx) {
   DeleteParams now;
@@ -19,63 +46,117 @@ Result<Action> DeleteNow(const Pod& pod, Context& ctx) {
   return Done();
 }
 
-// Says that it failed before it goes: whoever counts it learns why.
-Status MarkFailed(const Pod& pod, Context& ctx) {
-  if (IsPodFinished(pod)) return {};
-  Pod failed = pod;
-  failed.status.phase = "Failed";
+// Says that it failed before it goes: whoever counts it learns of that, and why.
+Result<Action> FailAndDelete(const Pod& pod, std::optional<PodCondition> why, Context& ctx) {
+  if (!IsPodFinished(pod)) {
+    Pod failed = pod;
+    failed.status.phase = "Failed";
+    if (why) SetCondition(failed.status.conditions, std::move(*why), api::Time::From(ctx.Now()));
+    const auto written = ctx.client().UpdateStatus(failed);
+    if (!written && written.error().Is(Reason::kNotFound)) return Done();
+    if (!written) return Unexpected(written.error());
+  }
+  return DeleteNow(pod, ctx);
+}
+
+PodCondition NodeIsGone() {
   PodCondition target;
   target.type = "DisruptionTarget";
   target.status = "True";
   target.reason = "DeletionByPodGC";
   target.message = "PodGC: node no longer exists";
-  SetCondition(failed.status.conditions, std::move(target), api::Time::From(ctx.Now()));
-  FLYBALL_TRY(ctx.client().UpdateStatus(failed));
-  return {};
+  return target;
 }
 
-Result<Action> ReconcilePodGarbageCollector(const Pod& pod, Context& ctx) {
-  if (pod.spec.node_name.empty()) {
-    if (IsDeleting(pod.metadata)) return DeleteNow(pod, ctx);
+bool IsOutOfService(const Node& node) {
+  if (IsConditionTrue(node.status.conditions, "Ready")) return false;
+  return std::any_of(node.spec.taints.begin(), node.spec.taints.end(),
+                     [](const Taint& taint) { return taint.key == kOutOfService; });
+}
+
+// Asked again of the server, not of the cache.
+Result<bool> IsReallyGone(const std::string& node, Context& ctx) {
+  const auto live = ctx.client().Get<Node>("", node);
+  if (live) return false;
+  if (!live.error().Is(Reason::kNotFound)) return Unexpected(live.error());
+  return true;
+}
+
+Result<Action> ReconcilePod(const Pod& pod, MissingNodes& missing, Context& ctx) {
+  const std::string& name = pod.spec.node_name;
+  if (name.empty()) return IsDeleting(pod.metadata) ? FailAndDelete(pod, std::nullopt, ctx) : Done();
+  if (const auto node = ctx.lister<Node>().Get(name)) {
+    missing.Found(name);
+    if (IsDeleting(pod.metadata) && IsOutOfService(*node)) return FailAndDelete(pod, std::nullopt, ctx);
     return Done();
   }
-  if (ctx.lister<Node>().Get(pod.spec.node_name)) return Done();
-  // A young pod may be on a node that is about to register; asked again of the server, not of the cache.
-  const TimePoint created = pod.metadata.creation_timestamp.value_or(api::Time{}).ToTimePoint();
-  const Duration left = created + kQuarantine - ctx.Now();
+  const Duration left = missing.Since(name, ctx.Now()) + kQuarantine - ctx.Now();
   if (left > Duration::zero()) return RequeueAfter(left);
-  const auto live = ctx.client().Get<Node>("", pod.spec.node_name);
-  if (live) return Done();
-  if (!live.error().Is(Reason::kNotFound)) return Unexpected(live.error());
-  FLYBALL_TRY(MarkFailed(pod, ctx));
-  return DeleteNow(pod, ctx);
+  FLYBALL_ASSIGN(const bool gone, IsReallyGone(name, ctx));
+  return gone ? FailAndDelete(pod, NodeIsGone(), ctx) : Done();
+}
+
+// Evicted ones first, then the oldest.
+Result<Action> DeleteOldestEnded(int threshold, Context& ctx) {
+  auto ended = ctx.lister<Pod>().ByIndex(kEndedIndex, "yes");
+  if (threshold <= 0 || static_cast<int>(ended.size()) <= threshold) return Done();
+  std::sort(ended.begin(), ended.end(), [](const auto& a, const auto& b) {
+    const auto rank = [](const Pod& pod) {
+      return std::tuple(pod.status.reason != "Evicted", pod.metadata.creation_timestamp, pod.metadata.name);
+    };
+    return rank(*a) < rank(*b);
+  });
+  ended.resize(ended.size() - static_cast<std::size_t>(threshold));
+  for (const auto& pod : ended) FLYBALL_TRY(DeleteNow(*pod, ctx));
+  return Done();
+}
+
+EventHandler<Pod> CountWhenOneEnds(const std::weak_ptr<Controller>& controller) {
+  using Ptr = std::shared_ptr<const Pod>;
+  const auto count = [controller] {
+    if (const auto target = controller.lock()) target->Enqueue(kCountEnded, Priority::kLow);
+  };
+  EventHandler<Pod> handler;
+  handler.on_add = [count](const Ptr& pod, bool) {
+    if (IsPodFinished(*pod)) count();
+  };
+  handler.on_update = [count](const Ptr& before, const Ptr& now) {
+    if (!IsPodFinished(*before) && IsPodFinished(*now)) count();
+  };
+  return handler;
 }
 
 }  // namespace
 
-Status AddPodGarbageCollector(Manager& manager, int workers) {
-  const Status indexed =
-      manager.informers().For<Pod>().AddIndex(kPodsByNode, [](const Pod& pod) -> std::vector<std::string> {
-        if (pod.spec.node_name.empty()) return {};
-        return {pod.spec.node_name};
-      });
-  if (!indexed && !indexed.error().Is(Reason::kAlreadyExists)) return indexed;
+Status AddPodGarbageCollector(Manager& manager, int workers, int terminated_threshold) {
+  FLYBALL_TRY(AddPodNodeIndex(manager.informers()));
   const auto pods = manager.informers().For<Pod>().lister();
-  const Predicates<Node> only_deletions{.create = [](const Node&) { return false; },
-                                        .update = [](const Node&, const Node&) { return false; },
-                                        .remove = nullptr};
-  return manager.For<Pod>()
-      .Named("pod-garbage-collector-controller")
-      .Watches<Node>(
-          [pods](const Node& node) {
-            std::vector<ObjectKey> keys;
-            for (const auto& pod : pods.ByIndex(kPodsByNode, node.metadata.name))
-              keys.push_back({pod->metadata.namespace_, pod->metadata.name});
-            return keys;
-          },
-          only_deletions)
-      .Workers(workers)
-      .Reconcile(&ReconcilePodGarbageCollector);
+  const auto missing = std::make_shared<MissingNodes>();
+  Predicates<Node> may_matter;
+  may_matter.update = [](const Node& before, const Node& now) {
+    return IsOutOfService(now) && !IsOutOfService(before);
+  };
+  std::shared_ptr<Controller> controller;
+  FLYBALL_TRY(
+      manager.For<Pod>()
+          .Named("pod-garbage-collector-controller")
+          .Index<Pod>(kEndedIndex,
+                      [](const Pod& pod) {
+                        return IsPodFinished(pod) ? std::vector<std::string>{"yes"}
+                                                  : std::vector<std::string>{};
+                      })
+          .Watches<Node>([pods](const Node& node) { return KeysOfPodsOnNode(pods, node.metadata.name); },
+                         may_matter)
+          .Workers(workers)
+          .Reconcile(
+              [missing, terminated_threshold](const ObjectKey& key, Context& ctx) -> Result<Action> {
+                if (key == kCountEnded) return DeleteOldestEnded(terminated_threshold, ctx);
+                const auto pod = ctx.lister<Pod>().Get(key);
+                return pod ? ReconcilePod(*pod, *missing, ctx) : Done();
+              },
+              &controller));
+  controller->DependOn(manager.informers().For<Pod>().AddHandler(CountWhenOneEnds(controller)));
+  return {};
 }
 
 }  // namespace flyball::controllers

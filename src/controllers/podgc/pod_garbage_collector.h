@@ -1,4 +1,5 @@
-// The pod garbage collector: removes pods that no node will ever report on again.
+// The pod garbage collector: removes pods that no node will ever report on again, and the oldest of those
+// that ended when there are very many.
 #pragma once
 
 #include "base/result.h"
@@ -6,6 +7,8 @@
 
 namespace flyball::controllers {
 
-Status AddPodGarbageCollector(Manager& manager, int workers);
+// `terminated_threshold`: so many ended pods are kept; 0 or less: all (upstream:
+// --terminated-pod-gc-threshold).
+Status AddPodGarbageCollector(Manager& manager, int workers, int terminated_threshold);
 
 }  // namespace flyball::controllers

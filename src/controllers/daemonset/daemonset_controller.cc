@@ -1,0 +1,58 @@
+#include "controllers/daemonset/daemonset_controller.h"
+
+#include <memory>
+
+#include "controllers/daemonset/daemonset_sync.h"
+#include "controllers/objects/label_match.h"
+#include "controllers/objects/owner_index.h"
+
+namespace flyball::controllers {
+namespace {
+
+std::vector<ObjectKey> DaemonSetsOf(const Lister<DaemonSet>& sets, const Pod& pod) {
+  const std::string& ns = pod.metadata.namespace_;
+  if (const auto owner = ControllerOf(pod)) {
+    if (owner->kind != "DaemonSet") return {};
+    return {ObjectKey{ns, std::string(owner->name)}};
+  }
+  std::vector<ObjectKey> keys;
+  for (const auto& set : sets.List(ns))
+    if (set->spec.selector && Matches(*set->spec.selector, pod.metadata.labels))
+      keys.push_back({ns, set->metadata.name});
+  return keys;
+}
+
+// What a node says of itself every few seconds is of no interest.
+Predicates<Node> PlaceOfNodeChanged() {
+  Predicates<Node> predicates;
+  predicates.update = [](const Node& before, const Node& now) {
+    return before.metadata.labels != now.metadata.labels || before.spec != now.spec;
+  };
+  return predicates;
+}
+
+}  // namespace
+
+Status AddDaemonSetController(Manager& manager, int workers) {
+  FLYBALL_TRY(AddOwnerIndex<Pod>(manager.informers()));
+  FLYBALL_TRY(AddOwnerIndex<ControllerRevision>(manager.informers()));
+  const auto sets = manager.informers().For<DaemonSet>().lister();
+  const auto backoff = std::make_shared<FailedPodBackoff>();
+  return manager.For<DaemonSet>()
+      .Named("daemonset-controller")
+      .Watches<Pod>([sets](const Pod& pod) { return DaemonSetsOf(sets, pod); })
+      .Watches<Node>(
+          [sets](const Node&) {
+            std::vector<ObjectKey> keys;
+            for (const auto& set : sets.List())
+              keys.push_back({set->metadata.namespace_, set->metadata.name});
+            return keys;
+          },
+          PlaceOfNodeChanged())
+      .Owns<ControllerRevision>()
+      .Workers(workers)
+      .Reconcile(
+          [backoff](const DaemonSet& set, Context& ctx) { return DaemonSetSync(set, *backoff, ctx).Run(); });
+}
+
+}  // namespace flyball::controllers

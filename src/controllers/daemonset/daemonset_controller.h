@@ -1,0 +1,11 @@
+// The DaemonSet controller: one pod of a template on every node that fits.
+#pragma once
+
+#include "base/result.h"
+#include "controller/manager.h"
+
+namespace flyball::controllers {
+
+Status AddDaemonSetController(Manager& manager, int workers);
+
+}  // namespace flyball::controllers

@@ -1,0 +1,80 @@
+// One reconcile of one DaemonSet: a pod on every node that fits, and the update of them, some nodes at a
+// time.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "controller/controller.h"
+#include "controllers/daemonset/daemon_pods.h"
+#include "controllers/history/revision_history.h"
+
+namespace flyball::controllers {
+
+// When a pod that failed on a node may be replaced: one second after the first, doubled with each further
+// failure, fifteen minutes at most. Thread-safe.
+class FailedPodBackoff {
+ public:
+  // Zero if it may be replaced now, which counts as one more failure; else how long to wait.
+  Duration Turn(const std::string& key, TimePoint now);
+
+ private:
+  struct Entry {
+    TimePoint at;
+    Duration wait;
+  };
+  Mutex mu_;
+  std::map<std::string, Entry> entries_ FLYBALL_GUARDED_BY(mu_);
+};
+
+// Confined to one reconcile.
+class DaemonSetSync {
+ public:
+  DaemonSetSync(const DaemonSet& set, FailedPodBackoff& backoff, Context& ctx)
+      : set_(set), backoff_(backoff), ctx_(ctx) {}
+
+  Result<Action> Run();
+
+ private:
+  Status ClaimPods();
+  Status FindRevision();
+  // What every node needs, whatever the update strategy.
+  void PlanNodes();
+  void PlanNode(const Node& node, std::vector<PodPtr> pods);
+  std::vector<PodPtr> DropEnded(const Node& node, const std::vector<PodPtr>& pods);
+  void DropSurplus(std::vector<PodPtr> running);
+  void DropReplaced(const std::vector<PodPtr>& running);
+  // A rolling update.
+  void PlanUpdate();
+  void PlanReplacements(int max_unavailable);
+  void PlanSurge(int max_surge);
+  Status Execute();
+
+  // Of a node the pod of the current template and the one of an older, if there is one of each at most.
+  struct OldAndNew {
+    PodPtr old_pod, new_pod;
+    bool clear = true;  // false: there are more
+  };
+  OldAndNew FindOldAndNew(const std::vector<PodPtr>& pods) const;
+  bool IsAvailable(const Pod& pod) const;
+  int MaxSurge() const;
+  int DesiredNodes() const;
+  void CountNodes();
+  Result<Action> WriteStatusAndWait();
+  Status DeleteHistory();
+
+  DaemonSet set_;  // with the status as this reconcile builds it
+  FailedPodBackoff& backoff_;
+  Context& ctx_;
+  std::vector<std::shared_ptr<const Node>> nodes_;
+  std::map<std::string, std::vector<PodPtr>> pods_;  // by the node they are on or meant for
+  std::vector<RevisionPtr> revisions_;
+  std::string hash_;
+  std::vector<std::string> create_on_;
+  std::vector<PodPtr> remove_;
+  Duration look_again_ = Duration::max();
+};
+
+}  // namespace flyball::controllers

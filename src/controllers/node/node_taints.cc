@@ -1,0 +1,60 @@
+#include "controllers/node/node_taints.h"
+
+#include <algorithm>
+#include <array>
+
+namespace flyball::controllers {
+namespace {
+
+constexpr char kNoSchedule[] = "NoSchedule";
+constexpr char kNoExecute[] = "NoExecute";
+constexpr char kUnschedulable[] = "node.kubernetes.io/unschedulable";
+
+struct ConditionTaint {
+  std::string_view type, status, key;
+};
+constexpr std::array kConditionTaints = {
+    ConditionTaint{"Ready", "False", kNotReady},
+    ConditionTaint{"Ready", "Unknown", kUnreachable},
+    ConditionTaint{"MemoryPressure", "True", "node.kubernetes.io/memory-pressure"},
+    ConditionTaint{"DiskPressure", "True", "node.kubernetes.io/disk-pressure"},
+    ConditionTaint{"NetworkUnavailable", "True", "node.kubernetes.io/network-unavailable"},
+    ConditionTaint{"PIDPressure", "True", "node.kubernetes.io/pid-pressure"},
+};
+
+void SetTaint(std::vector<Taint>& taints, std::string_view key, const char* effect, bool wanted,
+              api::Time now) {
+  const bool has = HasTaint(taints, key, effect);
+  if (has && !wanted)
+    std::erase_if(taints, [&](const Taint& taint) { return taint.key == key && taint.effect == effect; });
+  if (has || !wanted) return;
+  Taint taint;
+  taint.key = key;
+  taint.effect = effect;
+  taint.time_added = now;
+  taints.push_back(std::move(taint));
+}
+
+}  // namespace
+
+bool HasTaint(const std::vector<Taint>& taints, std::string_view key, std::string_view effect) {
+  return std::any_of(taints.begin(), taints.end(),
+                     [&](const Taint& taint) { return taint.key == key && taint.effect == effect; });
+}
+
+void SetNoScheduleTaints(Node& node, api::Time now) {
+  for (const ConditionTaint& rule : kConditionTaints) {
+    const bool wanted = std::any_of(
+        node.status.conditions.begin(), node.status.conditions.end(),
+        [&](const NodeCondition& known) { return known.type == rule.type && known.status == rule.status; });
+    SetTaint(node.spec.taints, rule.key, kNoSchedule, wanted, now);
+  }
+  SetTaint(node.spec.taints, kUnschedulable, kNoSchedule, node.spec.unschedulable, now);
+}
+
+void SetNoExecuteTaint(Node& node, std::string_view key, api::Time now) {
+  SetTaint(node.spec.taints, kNotReady, kNoExecute, key == kNotReady, now);
+  SetTaint(node.spec.taints, kUnreachable, kNoExecute, key == kUnreachable, now);
+}
+
+}  // namespace flyball::controllers

@@ -1,0 +1,11 @@
+// The protection of claims: a PersistentVolumeClaim that is being deleted stays as long as a pod uses it.
+#pragma once
+
+#include "base/result.h"
+#include "controller/manager.h"
+
+namespace flyball::controllers {
+
+Status AddClaimProtectionController(Manager& manager, int workers);
+
+}  // namespace flyball::controllers
