@@ -41,8 +41,6 @@ endif()
 
 if(NOT FLYBALL_FUZZ)
   set(CMAKE_UNITY_BUILD ON)
-  # Enough to share the headers, few enough that a change in one file is compiled again in seconds.
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 endif()
 
 find_program(CCACHE ccache)

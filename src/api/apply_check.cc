@@ -77,7 +77,7 @@ void AppendText(const Value& value, std::string& out) {
   }
 }
 
-std::string Text(const Value& value) {
+std::string ValueText(const Value& value) {
   std::string out;
   AppendText(value, out);
   return out;
@@ -149,15 +149,15 @@ void Checker::CheckScalar(TypeKind kind, const Value& value) {
       }
       return;
     case TypeKind::kBool:
-      if (!value.is_bool()) Report("expected boolean, got " + Text(value));
+      if (!value.is_bool()) Report("expected boolean, got " + ValueText(value));
       return;
     default:
-      if (collection) Report("expected any scalar, got " + Text(value));
+      if (collection) Report("expected any scalar, got " + ValueText(value));
   }
 }
 
 void Checker::CheckMembers(const ApplyType& type, const Value& value) {
-  if (!value.is_object()) return Report("expected map, got " + Text(value));
+  if (!value.is_object()) return Report("expected map, got " + ValueText(value));
   MemberTypes types(type);
   for (const auto& [name, member] : value.as_object()) {
     const MemberType found = types.Find(name);
@@ -167,7 +167,7 @@ void Checker::CheckMembers(const ApplyType& type, const Value& value) {
 }
 
 void Checker::CheckList(const ApplyType& type, const Value& value) {
-  if (!value.is_array()) return Report("expected list, got " + Text(value));
+  if (!value.is_array()) return Report("expected list, got " + ValueText(value));
   const bool told_apart = type.type->list_type != ListType::kAtomic;
   FieldSet seen;
   for (std::size_t i = 0; i < value.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "api/go_text.h"
+#include "base/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -18,10 +19,6 @@ constexpr Unit kUnits[] = {
     {"ms", 1'000'000}, {"s", 1'000'000'000}, {"m", 60'000'000'000}, {"h", 3'600'000'000'000},
 };
 
-bool IsDurationDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 const Unit* FindUnit(std::string_view name) {
   for (const Unit& unit : kUnits) {
     if (unit.name == name) return &unit;
@@ -34,15 +31,15 @@ Unexpected MalformedDuration(std::string_view text) {
 }
 
 // "12.5": the whole part exactly, the fraction as digits over a power of ten.
-struct Number {
+struct DecimalNumber {
   std::uint64_t whole = 0, fraction = 0;
   double scale = 1;
   bool overflow = false, empty = true;
 };
 
-Number TakeNumber(std::string_view& rest) {
-  Number n;
-  for (; !rest.empty() && IsDurationDigit(rest[0]); rest.remove_prefix(1)) {
+DecimalNumber TakeNumber(std::string_view& rest) {
+  DecimalNumber n;
+  for (; !rest.empty() && IsDigit(rest[0]); rest.remove_prefix(1)) {
     n.empty = false;
     n.overflow = n.overflow || n.whole > kMax / 10;
     if (!n.overflow) n.whole = n.whole * 10 + static_cast<std::uint64_t>(rest[0] - '0');
@@ -51,7 +48,7 @@ Number TakeNumber(std::string_view& rest) {
   if (rest.empty() || rest[0] != '.') return n;
   rest.remove_prefix(1);
   bool full = false;
-  for (; !rest.empty() && IsDurationDigit(rest[0]); rest.remove_prefix(1)) {
+  for (; !rest.empty() && IsDigit(rest[0]); rest.remove_prefix(1)) {
     n.empty = false;
     full = full || n.fraction > (kMax - 1) / 10;
     if (full) continue;
@@ -63,14 +60,14 @@ Number TakeNumber(std::string_view& rest) {
 
 std::string_view TakeUnitName(std::string_view& rest) {
   std::size_t n = 0;
-  while (n < rest.size() && rest[n] != '.' && !IsDurationDigit(rest[n])) ++n;
+  while (n < rest.size() && rest[n] != '.' && !IsDigit(rest[n])) ++n;
   const std::string_view name = rest.substr(0, n);
   rest.remove_prefix(n);
   return name;
 }
 
 // number * unit, or false if it does not fit.
-bool AddTerm(const Number& number, const Unit& unit, std::uint64_t& total) {
+bool AddTerm(const DecimalNumber& number, const Unit& unit, std::uint64_t& total) {
   if (number.whole > kMax / unit.nanos) return false;
   std::uint64_t nanos = number.whole * unit.nanos;
   if (number.fraction > 0) {
@@ -115,8 +112,8 @@ Result<Duration> ParseDuration(std::string_view text) {
   if (rest.empty()) return MalformedDuration(text);
   std::uint64_t total = 0;
   while (!rest.empty()) {
-    if (rest[0] != '.' && !IsDurationDigit(rest[0])) return MalformedDuration(text);
-    const Number number = TakeNumber(rest);
+    if (rest[0] != '.' && !IsDigit(rest[0])) return MalformedDuration(text);
+    const DecimalNumber number = TakeNumber(rest);
     if (number.empty || number.overflow) return MalformedDuration(text);
     const std::string_view name = TakeUnitName(rest);
     if (name.empty()) return Unexpected(BadRequest("time: missing unit in duration " + GoQuote(text)));

@@ -133,6 +133,10 @@ json::Value Names(std::string_view kind, std::string_view plural) {
   return json::Value(std::move(names));
 }
 
+// Names the definition. A group below k8s.io or kubernetes.io is marked as not approved by that community,
+// without which servers refuse it.
+json::Value DefinitionMetadata(std::string_view plural, std::string_view group);
+
 }  // namespace schema_internal
 
 template <typename T>
@@ -144,26 +148,6 @@ struct CustomResourceOf<CustomResource<S, G, V, K, St>> : std::true_type {
 };
 template <typename T>
 concept IsCustomResource = CustomResourceOf<T>::value;
-
-namespace schema_internal {
-
-inline bool IsProtectedGroup(std::string_view group) {
-  for (const std::string_view domain : {"k8s.io", "kubernetes.io"})
-    if (group == domain || (group.ends_with(domain) && group[group.size() - domain.size() - 1] == '.'))
-      return true;
-  return false;
-}
-
-inline json::Value CrdMetadata(std::string_view plural, std::string_view group) {
-  json::Object meta{{"name", std::string(plural) + "." + std::string(group)}};
-  // The community's own domains: servers want to hear that nobody there has approved of it.
-  if (IsProtectedGroup(group))
-    meta.Set("annotations",
-             json::Value(json::Object{{"api-approved.kubernetes.io", "unapproved, experimental-only"}}));
-  return json::Value(std::move(meta));
-}
-
-}  // namespace schema_internal
 
 // apiextensions.k8s.io/v1, ready to be applied.
 template <IsCustomResource T>
@@ -189,7 +173,7 @@ json::Value CustomResourceDefinitionOf() {
   return json::Value(
       Object{{"apiVersion", "apiextensions.k8s.io/v1"},
              {"kind", "CustomResourceDefinition"},
-             {"metadata", schema_internal::CrdMetadata(Traits::plural, Traits::group)},
+             {"metadata", schema_internal::DefinitionMetadata(Traits::plural, Traits::group)},
              {"spec", Object{{"group", Traits::group},
                              {"names", schema_internal::Names<Spec>(Traits::kind, Traits::plural)},
                              {"scope", Traits::namespaced ? "Namespaced" : "Cluster"},

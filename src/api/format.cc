@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/ip_address.h"
+#include "base/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -66,17 +67,8 @@ constexpr std::string_view kPercentRule =
     "used for "
     "validation is '[0-9]+%')";
 
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool IsLowerLetter(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool IsLower(char c) {
+bool IsLowerAlphanumeric(char c) {
   return IsLowerLetter(c) || IsDigit(c);
-}
-bool IsAlphanumeric(char c) {
-  return IsLower(c) || (c >= 'A' && c <= 'Z');
 }
 bool IsNameChar(char c) {
   return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.';
@@ -88,8 +80,8 @@ bool All(std::string_view s, Predicate predicate) {
 }
 
 bool IsLabel(std::string_view s) {
-  return !s.empty() && IsLower(s.front()) && IsLower(s.back()) &&
-         All(s, [](char c) { return IsLower(c) || c == '-'; });
+  return !s.empty() && IsLowerAlphanumeric(s.front()) && IsLowerAlphanumeric(s.back()) &&
+         All(s, [](char c) { return IsLowerAlphanumeric(c) || c == '-'; });
 }
 
 bool IsSubdomain(std::string_view s) {
@@ -264,7 +256,7 @@ Problems HttpHeaderNameProblems(std::string_view value) {
 Problems PortNameProblems(std::string_view value) {
   Problems problems;
   AddMaxLength(value, kMaxPortName, {}, problems);
-  AddIf(value.empty() || !All(value, [](char c) { return IsLower(c) || c == '-'; }),
+  AddIf(value.empty() || !All(value, [](char c) { return IsLowerAlphanumeric(c) || c == '-'; }),
         "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)", problems);
   AddIf(std::none_of(value.begin(), value.end(), IsLowerLetter), "must contain at least one letter (a-z)",
         problems);

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace flyball::api {
 
 struct JsonPath::Step {
@@ -40,12 +42,6 @@ constexpr std::int64_t kMaxIndex = std::int64_t{1} << 32;
 
 Error Malformed(std::string_view what, std::string_view path) {
   return BadRequest(std::string(what) + " in JSONPath \"" + std::string(path) + '"');
-}
-
-std::string_view Trim(std::string_view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-  return s;
 }
 
 bool IsQuoted(std::string_view s) {
@@ -151,14 +147,14 @@ class PathParser {
   Status Bracket() {
     const std::size_t close = ClosingBracket();
     if (close == std::string_view::npos) return Unexpected(Malformed("unterminated array", text_));
-    const auto inside = Trim(rest_.substr(1, close - 1));
+    const auto inside = Trimmed(rest_.substr(1, close - 1), " ");
     rest_.remove_prefix(close + 1);
     if (inside.starts_with("?(") && inside.ends_with(')'))
-      return Filter(Trim(inside.substr(2, inside.size() - 3)));
+      return Filter(Trimmed(inside.substr(2, inside.size() - 3), " "));
     const auto parts = SplitTopLevel(inside, ',');
     Step all{.kind = Step::Kind::kUnion};
     for (const auto part : parts) {
-      auto step = Subscript(Trim(part));
+      auto step = Subscript(Trimmed(part, " "));
       if (!step) return Unexpected(step.error());
       all.branches.push_back(std::make_shared<const Step>(std::move(*step)));
     }
@@ -196,7 +192,7 @@ class PathParser {
     std::optional<std::int64_t> numbers[3];
     if (parts.size() > 3) return Unexpected(Malformed("invalid array index", text_));
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      const auto part = Trim(parts[i]);
+      const auto part = Trimmed(parts[i], " ");
       numbers[i] = Integer(part);
       if (numbers[i] && std::abs(*numbers[i]) > kMaxIndex) numbers[i].reset();
       if (!numbers[i] && (!part.empty() || parts.size() == 1))
@@ -229,9 +225,9 @@ class PathParser {
         break;
       }
       if (right.empty()) return Unexpected(Malformed("invalid filter", text_));
-      FLYBALL_ASSIGN(step.right, ParseOperand(Trim(right)));
+      FLYBALL_ASSIGN(step.right, ParseOperand(Trimmed(right, " ")));
     }
-    FLYBALL_ASSIGN(step.left, ParseOperand(Trim(left)));
+    FLYBALL_ASSIGN(step.left, ParseOperand(Trimmed(left, " ")));
     if (at == std::string_view::npos && !step.left.is_path)
       return Unexpected(Malformed("invalid filter", text_));
     Add(std::move(step));
@@ -398,9 +394,9 @@ Values Walk(const Steps& steps, const json::Value& from, const json::Value& root
 }  // namespace
 
 Result<JsonPath> JsonPath::Parse(std::string_view text) {
-  auto body = Trim(text);
+  auto body = Trimmed(text, " ");
   if (body.starts_with('{') && body.ends_with('}') && body.size() >= 2)
-    body = Trim(body.substr(1, body.size() - 2));
+    body = Trimmed(body.substr(1, body.size() - 2), " ");
   if (body.starts_with('$') || body.starts_with('@')) body.remove_prefix(1);
   JsonPath path;
   FLYBALL_ASSIGN(path.steps_, PathParser(body, 0).Run());

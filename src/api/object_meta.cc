@@ -7,6 +7,7 @@
 #include "api/format.h"
 #include "api/go_text.h"
 #include "api/zero_value.h"
+#include "base/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -18,13 +19,6 @@ constexpr std::size_t kMaxManager = 128;
 constexpr std::size_t kMaxSubresource = 256;
 constexpr std::string_view kOrphan = "orphan";
 constexpr std::string_view kForeground = "foregroundDeletion";
-
-std::string Lowered(std::string_view s) {
-  std::string out(s);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-  return out;
-}
 
 bool Contains(const Value& list, std::string_view item) {
   if (!list.is_array()) return false;
@@ -201,7 +195,7 @@ void ValidateAnnotations(const Value& annotations, const FieldPath& path, FieldE
   if (!annotations.is_object()) return;
   std::size_t bytes = 0;
   for (const auto& [key, value] : annotations.as_object()) {
-    AddProblems(QualifiedNameProblems(Lowered(key)), path, key, errors);
+    AddProblems(QualifiedNameProblems(LowerCase(key)), path, key, errors);
     bytes += key.size() + value.string_or("").size();
   }
   if (bytes > kMaxAnnotationBytes) errors.TooLong(path, kMaxAnnotationBytes);

@@ -82,7 +82,7 @@ Wide ParseDigits(std::string_view digits, std::int64_t& scale) {
 }
 
 // Upstream handles these without big numbers, and only then keeps the text.
-bool IsFastBinary(const QuantityText& parts) {
+bool IsFastBinary(const QuantityParts& parts) {
   return parts.fraction.empty() && static_cast<int>(parts.number.size()) + parts.exponent * 3 / 10 + 1 <= 15;
 }
 
@@ -113,7 +113,7 @@ bool Quantity::KeepsText(std::string_view digits, std::int64_t value, int scale,
 }
 
 Result<Quantity> Quantity::Parse(std::string_view text) {
-  FLYBALL_ASSIGN(const QuantityText parts, SplitQuantity(text));
+  FLYBALL_ASSIGN(const QuantityParts parts, SplitQuantity(text));
   const std::string digits = std::string(parts.number) + std::string(parts.fraction);
   Quantity q;
   q.format_ = parts.format;

@@ -3,6 +3,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/ascii.h"
+
 namespace flyball::api {
 namespace {
 
@@ -30,13 +32,9 @@ constexpr std::array<Suffix, 10> kDecimal = {{{"n", -9},
 constexpr std::array<Suffix, 6> kBinary = {
     {{"Ki", 10}, {"Mi", 20}, {"Gi", 30}, {"Ti", 40}, {"Pi", 50}, {"Ei", 60}}};
 
-bool IsQuantityDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 std::string_view TakeDigits(std::string_view& text) {
   std::size_t n = 0;
-  while (n < text.size() && IsQuantityDigit(text[n])) ++n;
+  while (n < text.size() && IsDigit(text[n])) ++n;
   const std::string_view digits = text.substr(0, n);
   text.remove_prefix(n);
   return digits;
@@ -47,21 +45,21 @@ bool HasSuffixForm(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size() && kSuffixLetters.find(text[i]) != std::string_view::npos) ++i;
   if (i < text.size() && (text[i] == '-' || text[i] == '+')) ++i;
-  while (i < text.size() && IsQuantityDigit(text[i])) ++i;
+  while (i < text.size() && IsDigit(text[i])) ++i;
   return i == text.size();
 }
 
-bool ReadExponent(std::string_view suffix, QuantityText& parts) {
+bool ReadExponent(std::string_view suffix, QuantityParts& parts) {
   if (suffix.size() < 2 || (suffix[0] != 'e' && suffix[0] != 'E')) return false;
   suffix.remove_prefix(1);
-  if (suffix.size() > 1 && suffix[0] == '+' && IsQuantityDigit(suffix[1])) suffix.remove_prefix(1);
+  if (suffix.size() > 1 && suffix[0] == '+' && IsDigit(suffix[1])) suffix.remove_prefix(1);
   const auto [end, ec] = std::from_chars(suffix.data(), suffix.data() + suffix.size(), parts.exponent);
   parts.format = Quantity::Format::kDecimalExponent;
   return ec == std::errc{} && end == suffix.data() + suffix.size() && parts.exponent <= kMaxExponent &&
          parts.exponent >= -kMaxExponent;
 }
 
-bool ReadSuffix(std::string_view suffix, QuantityText& parts) {
+bool ReadSuffix(std::string_view suffix, QuantityParts& parts) {
   for (const Suffix& s : kDecimal) {
     if (s.text == suffix) {
       parts.exponent = s.exponent;
@@ -80,8 +78,8 @@ bool ReadSuffix(std::string_view suffix, QuantityText& parts) {
 
 }  // namespace
 
-Result<QuantityText> SplitQuantity(std::string_view text) {
-  QuantityText parts;
+Result<QuantityParts> SplitQuantity(std::string_view text) {
+  QuantityParts parts;
   if (text.empty()) return Unexpected(BadRequest(std::string(kFormError)));
   if (text[0] == '-' || text[0] == '+') {
     parts.negative = text[0] == '-';

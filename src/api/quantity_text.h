@@ -9,7 +9,7 @@
 
 namespace flyball::api {
 
-struct QuantityText {
+struct QuantityParts {
   bool negative = false;
   std::string_view number;    // digits before the point, without leading zeros; "0" if there are none
   std::string_view fraction;  // digits after it
@@ -18,7 +18,7 @@ struct QuantityText {
 };
 
 // BadRequest with upstream's two texts: wrong form, or unknown suffix.
-Result<QuantityText> SplitQuantity(std::string_view text);
+Result<QuantityParts> SplitQuantity(std::string_view text);
 
 // "k" for 3, "e21" where no letter exists; "e3" for 3 in the exponent format.
 std::string DecimalSuffix(std::int64_t exponent, Quantity::Format format);

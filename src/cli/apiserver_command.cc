@@ -4,6 +4,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "base/ascii.h"
 #include "cli/server_process.h"
 #include "cli/signals.h"
 
@@ -16,14 +17,6 @@ struct ApiserverFlags {
   std::string enable_admission, disable_admission, api_audiences;
   std::int64_t event_ttl_seconds = 3600;
 };
-
-std::vector<std::string> SplitCommas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::stringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');)
-    if (!part.empty()) parts.push_back(part);
-  return parts;
-}
 
 void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
   auto& serving = flags.process.serving;
@@ -87,11 +80,11 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
 int RunApiserver(ApiserverFlags& flags) {
   BlockStopSignals();
   auto& api = flags.process.api;
-  api.authorization_modes = SplitCommas(flags.authorization_mode);
-  api.api_audiences = SplitCommas(flags.api_audiences);
+  api.authorization_modes = SplitWords(flags.authorization_mode, ",");
+  api.api_audiences = SplitWords(flags.api_audiences, ",");
   api.event_ttl = std::chrono::seconds(flags.event_ttl_seconds);
-  for (auto& name : SplitCommas(flags.enable_admission)) api.enable_admission.insert(name);
-  for (auto& name : SplitCommas(flags.disable_admission)) api.disable_admission.insert(name);
+  for (auto& name : SplitWords(flags.enable_admission, ",")) api.enable_admission.insert(name);
+  for (auto& name : SplitWords(flags.disable_admission, ",")) api.disable_admission.insert(name);
   auto process = ServerProcess::Start(std::move(flags.process));
   if (!process) {
     std::cerr << "flyball apiserver: " << process.error().message() << "\n";

@@ -95,7 +95,9 @@ Status WhoAmI(Session& session) {
 }  // namespace
 
 void AddAuthCommand(const Command& root) {
-  const Command auth = root.Sub("auth", "Ask who you are and what you may do");
+  const Command auth =
+      root.Sub("auth", "Ask who you are and what you may do", "flyball auth can-i create pods");
+  auth.RequireSub();
   auto flags = std::make_shared<AuthFlags>();
   const Command can_i =
       auth.Sub("can-i", "Ask whether something is allowed", "flyball auth can-i delete pods");

@@ -42,8 +42,13 @@ class Command {
   Command(CLI::App* app, std::shared_ptr<Invocation> invocation)
       : app_(app), invocation_(std::move(invocation)) {}
 
-  // `names`: "get", or with aliases "configmap,cm". The example is shown under --help.
+  // `names`: "get", or with aliases "configmap,cm". The example (or several, a line each) is shown under
+  // --help.
   Command Sub(const std::string& names, const std::string& summary, const std::string& example = {}) const;
+  // It does nothing by itself: without a command below it, its help is shown.
+  const Command& RequireSub() const;
+  // The commands added since the last call are listed under this title.
+  void EndSection(const std::string& title) const;
 
   const Command& Flag(const std::string& names, bool* value, const std::string& help) const;
   const Command& Option(const std::string& names, std::string* value, const std::string& help) const;

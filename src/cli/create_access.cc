@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "base/ascii.h"
 #include "cli/create_options.h"
 #include "cli/error_text.h"
 #include "cli/resource_args.h"

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "cli/apply_object.h"
 #include "cli/create_options.h"
 #include "cli/error_text.h"
 #include "cli/manifests.h"
@@ -29,11 +30,7 @@ Status CreateObject(Session& session, const CreateOptions& options, json::Value 
     session.out() << printer->Print(object);
     return {};
   }
-  session.out() << NameOf(object) << " " << verb
-                << (options.dry_run.empty() || options.dry_run == "none"
-                        ? ""
-                        : " (" + options.dry_run + " dry run)")
-                << "\n";
+  session.out() << NameOf(object) << " " << verb << DryRunNote(options.dry_run) << "\n";
   return {};
 }
 
@@ -50,14 +47,17 @@ Status CreateFromFiles(Session& session, const CreateFlags& flags) {
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.options.print));
   FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
   for (const Manifest& manifest : manifests) {
-    auto made = session.Create(manifest.kind, manifest.ns, manifest.object, "kubectl-create",
-                               flags.options.dry_run == "server");
+    auto made = flags.options.dry_run == "client"
+                    ? Result<json::Value>(manifest.object)
+                    : session.Create(manifest.kind, manifest.ns,
+                                     flags.save_config ? WithLastApplied(manifest.object) : manifest.object,
+                                     "kubectl-create", flags.options.dry_run == "server");
     if (!made)
       session.Report(made.error().Annotate("error when creating \"" + manifest.source + "\""));
     else if (printer)
       session.out() << printer->Print(*made);
     else
-      session.out() << NameOf(*made) << " created\n";
+      session.out() << NameOf(*made) << " created" << DryRunNote(flags.options.dry_run) << "\n";
   }
   return {};
 }
@@ -71,6 +71,7 @@ void AddCreateCommand(const Command& root) {
       "flyball create -f web.yaml\n  flyball create deployment web --image=host --replicas=2 -- sleep 1000");
   AddManifestFlags(create, &flags->files);
   flags->options.AddTo(create);
+  create.Flag("--save-config", &flags->save_config, "Remember what is created, for a later apply");
   AddConfigCreators(create);
   AddWorkloadCreators(create);
   AddAccessCreators(create);

@@ -4,6 +4,7 @@
 #include "cli/error_text.h"
 #include "cli/manifests.h"
 #include "cli/object_wait.h"
+#include "cli/printers.h"
 #include "cli/resource_args.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
@@ -29,14 +30,6 @@ Result<std::string> PropagationPolicy(const std::string& cascade) {
                                "). Must be \"background\", \"foreground\", or \"orphan\""));
 }
 
-Result<std::vector<ObjectRef>> ToDelete(Session& session, const DeleteFlags& flags) {
-  if (flags.files.empty()) return ResolveObjects(session, flags.args, flags.selection);
-  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
-  std::vector<ObjectRef> objects;
-  for (const Manifest& m : manifests) objects.push_back({m.kind, m.ns, m.name});
-  return objects;
-}
-
 json::Value DeleteOptions(const DeleteFlags& flags, const std::string& policy) {
   json::Value options;
   options["propagationPolicy"] = policy;
@@ -59,7 +52,7 @@ std::string DeletedUid(const json::Value& answer) {
 Status RunDelete(Session& session, const DeleteFlags& flags) {
   FLYBALL_ASSIGN(const std::string policy, PropagationPolicy(flags.cascade));
   FLYBALL_ASSIGN(const Duration timeout, api::ParseDuration(flags.timeout));
-  FLYBALL_ASSIGN(const auto objects, ToDelete(session, flags));
+  FLYBALL_ASSIGN(const auto objects, NamedObjects(session, flags.files, flags.args, flags.selection));
   const std::string options = json::Write(DeleteOptions(flags, policy));
   const bool dry = flags.dry_run == "client" || flags.dry_run == "server";
   if (flags.force)
@@ -86,8 +79,7 @@ Status RunDelete(Session& session, const DeleteFlags& flags) {
       session.out() << DisplayName(object.kind, object.name) << "\n" << std::flush;
     else
       session.out() << TypeName(object.kind) << " \"" << object.name << "\" "
-                    << (flags.force ? "force deleted" : "deleted")
-                    << (dry ? " (" + flags.dry_run + " dry run)" : "") << "\n"
+                    << (flags.force ? "force deleted" : "deleted") << DryRunNote(flags.dry_run) << "\n"
                     << std::flush;
     deleted.emplace_back(object, DeletedUid(*answer));
   }

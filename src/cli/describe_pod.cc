@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "cli/describe_text.h"
 #include "cli/describe_volumes.h"
 #include "cli/resource_args.h"
@@ -85,7 +86,7 @@ std::string ProbeText(const json::Value& probe) {
   if (probe["exec"].is_object()) {
     what = "exec [" + Words(probe["exec"]["command"]) + "]";
   } else if (const json::Value& get = probe["httpGet"]; get.is_object()) {
-    what = "http-get " + Lower(get["scheme"].string_or("HTTP")) + "://" + Text(get["host"]) + ":" +
+    what = "http-get " + LowerCase(get["scheme"].string_or("HTTP")) + "://" + Text(get["host"]) + ":" +
            Text(get["port"]) + Text(get["path"]);
   } else if (probe["tcpSocket"].is_object()) {
     what = "tcp-socket " + Text(probe["tcpSocket"]["host"]) + ":" + Text(probe["tcpSocket"]["port"]);

@@ -52,19 +52,12 @@ const json::Value& LastSeen(const json::Value& event) {
 }
 
 std::string EventLine(const Session& session, const json::Value& event) {
-  const std::int64_t count = event["series"]["count"].int_or(event["count"].int_or(1));
-  std::string age = AgeSince(session, LastSeen(event));
-  if (count > 1)
-    age += " (x" + std::to_string(count) + " over " +
-           AgeSince(session,
-                    event["firstTimestamp"].is_string() ? event["firstTimestamp"] : event["eventTime"]) +
-           ")";
   std::string_view from = event["source"]["component"].string_or("");
   if (from.empty()) from = event["reportingComponent"].string_or("");
   std::string message(event["message"].string_or(""));
   while (!message.empty() && message.back() == '\n') message.pop_back();
   return "  " + std::string(event["type"].string_or("")) + "\t" + std::string(event["reason"].string_or("")) +
-         "\t" + age + "\t" + std::string(from) + "\t" + message + "\n";
+         "\t" + EventAge(session, event) + "\t" + std::string(from) + "\t" + message + "\n";
 }
 
 }  // namespace
@@ -138,6 +131,24 @@ std::string ControllerText(const json::Value& object) {
   return "";
 }
 
+std::string EventAge(const Session& session, const json::Value& event) {
+  const std::int64_t count = event["series"]["count"].int_or(event["count"].int_or(1));
+  const std::string age = AgeSince(session, LastSeen(event));
+  if (count <= 1) return age;
+  const json::Value& first =
+      event["firstTimestamp"].is_string() ? event["firstTimestamp"] : event["eventTime"];
+  return age + " (x" + std::to_string(count) + " over " + AgeSince(session, first) + ")";
+}
+
+Result<std::vector<json::Value>> EventsBySelector(Session& session, const std::string& ns,
+                                                  const std::string& field_selector) {
+  FLYBALL_ASSIGN(auto events, ListObjects(session, kEvents, ns, "", field_selector));
+  std::stable_sort(events.begin(), events.end(), [](const json::Value& a, const json::Value& b) {
+    return LastSeen(a).string_or("") < LastSeen(b).string_or("");
+  });
+  return events;
+}
+
 std::string EventLines(Session& session, const json::Value& object) {
   const json::Value& metadata = object["metadata"];
   const std::string ns(metadata["namespace"].string_or(""));
@@ -147,11 +158,8 @@ std::string EventLines(Session& session, const json::Value& object) {
   // The node's own events name it by its name instead of its uid.
   if (object["kind"].string_or("") != "Node")
     selector += ",involvedObject.uid=" + std::string(metadata["uid"].string_or(""));
-  auto events = ListObjects(session, kEvents, ns, "", selector);
+  const auto events = EventsBySelector(session, ns, selector);
   if (!events || events->empty()) return "Events:\t<none>\n";
-  std::stable_sort(events->begin(), events->end(), [](const json::Value& a, const json::Value& b) {
-    return LastSeen(a).string_or("") < LastSeen(b).string_or("");
-  });
   std::string out = "Events:\n  Type\tReason\tAge\tFrom\tMessage\n  ----\t------\t----\t----\t-------\n";
   for (const json::Value& event : *events) out += EventLine(session, event);
   return out;

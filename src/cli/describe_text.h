@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/session.h"
 #include "json/value.h"
@@ -25,6 +26,11 @@ std::string TextOr(const json::Value& value, std::string_view none);
 std::string SelectorText(const json::Value& selector);
 // "ReplicaSet/web-1" of the owner that controls; "" if there is none.
 std::string ControllerText(const json::Value& object);
+// "5m (x3 over 10m)": when it was last seen, and how often.
+std::string EventAge(const Session& session, const json::Value& event);
+// Oldest first.
+Result<std::vector<json::Value>> EventsBySelector(Session& session, const std::string& ns,
+                                                  const std::string& field_selector);
 // The events about the object, with their headline.
 std::string EventLines(Session& session, const json::Value& object);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/ascii.h"
 #include "cli/error_text.h"
 #include "cli/resource_args.h"
 #include "cli/session.h"

@@ -9,17 +9,31 @@ namespace {
 
 using namespace flyball::cli;
 
-void DefineProgram(const Command& root) {
+using Adder = void (*)(const Command& root);
+
+void AddSection(const Command& root, const char* title, std::initializer_list<Adder> adders) {
+  for (const Adder add : adders) add(root);
+  root.EndSection(title);
+}
+
+void AddServers(const Command& root) {
   AddUpCommand(root.app(), root.invocation().exit_code);
   AddApiServerCommand(root.app(), root.invocation().exit_code);
   AddComponentCommands(root.app(), root.invocation().exit_code);
-  AddStoreCommands(root);
-  for (const auto add :
-       {&AddGetCommand, &AddDescribeCommand, &AddCreateCommand, &AddRunCommand, &AddExposeCommand,
-        &AddApplyCommand, &AddReplaceCommand, &AddPatchCommand, &AddLabelCommands, &AddDeleteCommand,
-        &AddScaleCommand, &AddSetCommand, &AddRolloutCommand, &AddLogsCommand, &AddWaitCommand,
-        &AddDiscoveryCommands, &AddAuthCommand, &AddVersionCommand})
-    add(root);
+}
+
+void DefineProgram(const Command& root) {
+  AddSection(root, "Run a cluster", {&AddServers, &AddStoreCommands});
+  AddSection(root, "Look",
+             {&AddGetCommand, &AddDescribeCommand, &AddLogsCommand, &AddEventsCommand, &AddExplainCommand});
+  AddSection(root, "Change",
+             {&AddApplyCommand, &AddDiffCommand, &AddCreateCommand, &AddRunCommand, &AddExposeCommand,
+              &AddEditCommand, &AddReplaceCommand, &AddPatchCommand, &AddLabelCommands, &AddSetCommand,
+              &AddDeleteCommand});
+  AddSection(root, "Run workloads",
+             {&AddScaleCommand, &AddAutoscaleCommand, &AddRolloutCommand, &AddWaitCommand});
+  AddSection(root, "Ask the server and the program",
+             {&AddAuthCommand, &AddDiscoveryCommands, &AddConfigCommand, &AddVersionCommand});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "base/ascii.h"
 #include "cli/error_text.h"
 #include "cli/manifests.h"
 #include "cli/printers.h"

@@ -130,4 +130,14 @@ Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlag
   return manifests;
 }
 
+Result<std::vector<ObjectRef>> NamedObjects(Session& session, const ManifestFlags& files,
+                                            const std::vector<std::string>& args,
+                                            const Selection& selection) {
+  if (files.empty()) return ResolveObjects(session, args, selection);
+  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, files));
+  std::vector<ObjectRef> objects;
+  for (const Manifest& m : manifests) objects.push_back({m.kind, m.ns, m.name});
+  return objects;
+}
+
 }  // namespace flyball::cli

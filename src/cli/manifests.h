@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "cli/command.h"
+#include "cli/resource_args.h"
 #include "cli/session.h"
 #include "client/kind_ref.h"
 #include "json/value.h"
@@ -28,5 +29,9 @@ struct Manifest {
 
 // All of them, or the first error. BadRequest texts are kubectl's.
 Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags);
+
+// The objects that files describe; without files, those the arguments name.
+Result<std::vector<ObjectRef>> NamedObjects(Session& session, const ManifestFlags& files,
+                                            const std::vector<std::string>& args, const Selection& selection);
 
 }  // namespace flyball::cli

@@ -1,16 +1,11 @@
 #include "cli/path_template.h"
 
+#include "base/ascii.h"
 #include "cli/printers.h"
 #include "json/json.h"
 
 namespace flyball::cli {
 namespace {
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 // Where the brace that closes an action is; quoted braces do not count.
 std::size_t FindClose(std::string_view text) {
@@ -70,7 +65,7 @@ Result<std::vector<PathTemplate::Part>> PathTemplate::ParseParts(std::string_vie
     }
     const std::size_t close = FindClose(text);
     if (close == std::string_view::npos) return Unexpected(BadRequest("unclosed action"));
-    const std::string_view action = Trim(text.substr(1, close - 1));
+    const std::string_view action = Trimmed(text.substr(1, close - 1), " ");
     text.remove_prefix(close + 1);
     if (action == "end") {
       if (!in_range) return Unexpected(BadRequest("not in range, nothing to end"));
@@ -88,7 +83,7 @@ Status PathTemplate::ParseAction(std::string_view action, std::string_view& rest
     part.text = Unquote(action);
   } else if (action.substr(0, 6) == "range ") {
     part.is_range = true;
-    FLYBALL_ASSIGN(part.path, api::JsonPath::Parse(Trim(action.substr(6))));
+    FLYBALL_ASSIGN(part.path, api::JsonPath::Parse(Trimmed(action.substr(6), " ")));
     FLYBALL_ASSIGN(part.body, ParseParts(rest, true));
   } else {
     part.is_path = true;

@@ -1,5 +1,6 @@
 #include "cli/printers.h"
 
+#include "base/ascii.h"
 #include "cli/error_text.h"
 #include "cli/path_template.h"
 #include "cli/resource_args.h"
@@ -149,6 +150,10 @@ void SortKeysDeep(json::Value& value) {
   if (!value.is_object()) return;
   value.as_object().SortKeys();
   for (auto& [key, member] : value.as_object()) SortKeysDeep(member);
+}
+
+std::string DryRunNote(std::string_view dry_run) {
+  return dry_run == "client" ? " (dry run)" : dry_run == "server" ? " (server dry run)" : "";
 }
 
 std::string NameOf(const json::Value& object) {

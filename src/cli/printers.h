@@ -34,6 +34,8 @@ Result<std::unique_ptr<ObjectPrinter>> NewObjectPrinter(const PrintFlags& flags)
 json::Value ListOf(std::vector<json::Value> items);
 // Members by name at every level, as Go writes maps.
 void SortKeysDeep(json::Value& value);
+// What is added to what would have been done: " (dry run)" for client, " (server dry run)", else nothing.
+std::string DryRunNote(std::string_view dry_run);
 // "deployment.apps/web" from the object alone.
 std::string NameOf(const json::Value& object);
 

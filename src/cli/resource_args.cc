@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "cli/error_text.h"
 
 namespace flyball::cli {
@@ -51,23 +52,8 @@ Result<std::vector<ResourceArg>> ParseNamed(Session& session, const std::vector<
 
 }  // namespace
 
-std::vector<std::string> SplitText(std::string_view text, char separator) {
-  std::vector<std::string> out;
-  for (std::size_t at; (at = text.find(separator)) != std::string_view::npos; text.remove_prefix(at + 1))
-    out.emplace_back(text.substr(0, at));
-  out.emplace_back(text);
-  return out;
-}
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 std::string TypeName(const KindRef& kind) {
-  return Lower(kind.kind) + (kind.group.empty() ? "" : "." + kind.group);
+  return LowerCase(kind.kind) + (kind.group.empty() ? "" : "." + kind.group);
 }
 
 std::string DisplayName(const KindRef& kind, std::string_view name) {

@@ -44,7 +44,5 @@ Result<std::vector<json::Value>> ListObjects(Session& session, const KindRef& ki
 std::string TypeName(const KindRef& kind);
 // "deployment.apps/web".
 std::string DisplayName(const KindRef& kind, std::string_view name);
-std::vector<std::string> SplitText(std::string_view text, char separator);
-std::string Lower(std::string_view text);
 
 }  // namespace flyball::cli

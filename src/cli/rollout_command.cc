@@ -192,7 +192,9 @@ Status Undo(Session& session, const RolloutFlags& flags) {
 }  // namespace
 
 void AddRolloutCommand(const Command& root) {
-  const Command rollout = root.Sub("rollout", "Follow, pause, undo and restart rollouts");
+  const Command rollout = root.Sub("rollout", "Follow, pause, undo and restart rollouts",
+                                   "flyball rollout status deploy/web\n  flyball rollout undo deploy/web");
+  rollout.RequireSub();
   using Verb = Status (*)(Session&, const RolloutFlags&);
   const auto add = [&](const char* name, const char* summary, const char* example, Verb verb) {
     auto flags = std::make_shared<RolloutFlags>();

@@ -37,13 +37,7 @@ Status RunScale(Session& session, const ScaleFlags& flags) {
   if (!flags.replicas || *flags.replicas < 0)
     return Unexpected(
         LocalError("The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0"));
-  std::vector<ObjectRef> objects;
-  if (flags.files.empty()) {
-    FLYBALL_ASSIGN(objects, ResolveObjects(session, flags.args, flags.selection));
-  } else {
-    FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
-    for (const Manifest& m : manifests) objects.push_back({m.kind, m.ns, m.name});
-  }
+  FLYBALL_ASSIGN(const auto objects, NamedObjects(session, flags.files, flags.args, flags.selection));
   for (const ObjectRef& object : objects)
     if (Status s = ScaleOne(session, flags, object); !s) session.Report(s.error());
   return {};

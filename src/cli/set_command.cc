@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "base/ascii.h"
 #include "cli/error_text.h"
 #include "cli/resource_args.h"
 #include "cli/session.h"
@@ -21,11 +22,11 @@ struct Target {
 };
 
 // Arguments with '=' (or a final '-') are what to set; the others say on what.
-struct SplitWords {
+struct SetArguments {
   std::vector<std::string> objects, changes;
 };
-SplitWords Split(const std::vector<std::string>& args) {
-  SplitWords out;
+SetArguments SplitArguments(const std::vector<std::string>& args) {
+  SetArguments out;
   for (const std::string& arg : args) {
     const bool change = arg.find('=') != std::string::npos || (arg.size() > 1 && arg.back() == '-');
     (change ? out.changes : out.objects).push_back(arg);
@@ -98,7 +99,7 @@ Result<json::Value> ImagePatch(const json::Value& pod_spec, const std::vector<st
 }
 
 Status SetImage(Session& session, const SetFlags& flags) {
-  const SplitWords words = Split(flags.args);
+  const SetArguments words = SplitArguments(flags.args);
   if (words.changes.empty()) return Unexpected(LocalError("at least one image update is required"));
   FLYBALL_ASSIGN(const auto targets, TargetsOf(session, flags, words.objects));
   for (const Target& target : targets) {
@@ -122,7 +123,7 @@ void ListEnv(Session& session, const Target& target) {
 }
 
 Status SetEnv(Session& session, const SetFlags& flags) {
-  const SplitWords words = Split(flags.args);
+  const SetArguments words = SplitArguments(flags.args);
   FLYBALL_ASSIGN(const auto targets, TargetsOf(session, flags, words.objects));
   for (const Target& target : targets) {
     if (flags.list) {
@@ -191,7 +192,9 @@ Status SetResources(Session& session, const SetFlags& flags) {
 }  // namespace
 
 void AddSetCommand(const Command& root) {
-  const Command set = root.Sub("set", "Change one thing of a workload: image, env, resources");
+  const Command set = root.Sub("set", "Change one thing of a workload: image, env, resources",
+                               "flyball set image deploy/web nginx=nginx:1.26");
+  set.RequireSub();
   auto image = std::make_shared<SetFlags>();
   const Command image_command =
       set.Sub("image", "Change the image of containers", "flyball set image deploy/web nginx=nginx:1.26");

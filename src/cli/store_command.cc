@@ -59,14 +59,18 @@ void AddSnapshotVerb(const Command& snapshot, const char* name, const char* summ
 }  // namespace
 
 void AddStoreCommands(const Command& root) {
-  const Command snapshot = root.Sub("snapshot", "Copy the store to a file, and back");
+  const Command snapshot = root.Sub("snapshot", "Copy the store to a file, and back",
+                                    "flyball snapshot save backup.db --data-dir flyball-data");
+  snapshot.RequireSub();
   AddSnapshotVerb(snapshot, "save", "Copy the store, also while a server runs on it",
                   "flyball snapshot save backup.db --data-dir flyball-data", &Save, true);
   AddSnapshotVerb(snapshot, "restore", "Make a store from a snapshot",
                   "flyball snapshot restore backup.db --data-dir new-data", &Restore, true);
   AddSnapshotVerb(snapshot, "status", "Say what is in a snapshot", "flyball snapshot status backup.db",
                   &ShowStatus, false);
-  const Command store = root.Sub("store", "Look after the store");
+  const Command store =
+      root.Sub("store", "Look after the store", "flyball store check --data-dir flyball-data");
+  store.RequireSub();
   auto flags = std::make_shared<StoreFlags>();
   const Command check = store.Sub("check", "Verify every page and row; the server must not be running",
                                   "flyball store check --data-dir flyball-data");

@@ -1,17 +1,11 @@
 #include "cli/table_printer.h"
 
+#include "base/ascii.h"
 #include "cli/path_template.h"
 #include "cli/resource_args.h"
 
 namespace flyball::cli {
 namespace {
-
-std::string Upper(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return out;
-}
 
 std::string LabelsText(const json::Value& labels) {
   if (labels.empty()) return "<none>";
@@ -28,7 +22,7 @@ std::string LabelsText(const json::Value& labels) {
 // The header of -L app.kubernetes.io/name is NAME.
 std::string LabelHeader(const std::string& label) {
   const std::size_t slash = label.rfind('/');
-  return Upper(slash == std::string::npos ? label : label.substr(slash + 1));
+  return UpperCase(slash == std::string::npos ? label : label.substr(slash + 1));
 }
 
 std::string CellText(const json::Value& cell) {
@@ -61,7 +55,7 @@ void TablePrinter::WriteHeader() {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const json::Value& column = columns_.as_array()[i];
     if (column["priority"].int_or(0) != 0 && !flags_.wide) continue;
-    line += Upper(column["name"].string_or("")) + "\t";
+    line += UpperCase(column["name"].string_or("")) + "\t";
   }
   for (const std::string& label : flags_.label_columns) line += LabelHeader(label) + "\t";
   if (flags_.show_labels) line += "LABELS\t";

@@ -41,6 +41,12 @@ json::Value KeysOf(const json::Value& object) {
   return keys;
 }
 
+bool HasOtherMembers(const json::Value& object, const json::Value& than) {
+  return std::any_of(object.as_object().begin(), object.as_object().end(), [&](const auto& member) {
+    return !member.second.is_null() && !than.Find(member.first);
+  });
+}
+
 json::Value DiffObjects(const TypeInfo* type, bool retain_keys, const json::Value& original,
                         const json::Value& modified, const json::Value& current);
 
@@ -123,7 +129,8 @@ json::Value DiffObjects(const TypeInfo* type, bool retain_keys, const json::Valu
   if (original.is_object())
     for (const auto& member : original.as_object())
       if (!modified.Find(member.first) && current.Find(member.first)) patch.Set(member.first, nullptr);
-  if (retain_keys && !patch.empty()) patch.Set("$retainKeys", KeysOf(modified));
+  if (retain_keys && (!patch.empty() || HasOtherMembers(current, modified)))
+    patch.Set("$retainKeys", KeysOf(modified));
   return patch;
 }
 

@@ -45,5 +45,12 @@ TEST(ThreeWayPatch, RetainsTheKeysOfAUnion) {
   EXPECT_EQ(patch, J(R"({"spec":{"strategy":{"$retainKeys":["type"],"type":"Recreate"}}})"));
 }
 
+TEST(ThreeWayPatch, RetainsTheKeysOfAUnionAlsoWhenTheServerAddedSome) {
+  const auto wanted = J(R"({"spec":{"strategy":{"rollingUpdate":{"maxSurge":1}}}})");
+  const auto there = J(R"({"spec":{"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}}})");
+  EXPECT_EQ(ThreeWayPatch(Deployment(), wanted, wanted, there),
+            J(R"({"spec":{"strategy":{"$retainKeys":["rollingUpdate"]}}})"));
+}
+
 }  // namespace
 }  // namespace flyball::cli

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "api/duration.h"
+#include "base/ascii.h"
 #include "cli/error_text.h"
 #include "cli/manifests.h"
 #include "cli/object_wait.h"
@@ -25,12 +26,12 @@ bool HasCondition(const json::Value& object, std::string_view type, std::string_
   const json::Value& conditions = object["status"]["conditions"];
   if (!conditions.is_array()) return false;
   for (const json::Value& condition : conditions.as_array()) {
-    if (Lower(condition["type"].string_or("")) != Lower(type)) continue;
+    if (LowerCase(condition["type"].string_or("")) != LowerCase(type)) continue;
     // A condition about an older spec does not count yet.
     const std::int64_t observed =
         condition["observedGeneration"].int_or(object["status"]["observedGeneration"].int_or(0));
     if (observed != 0 && observed < object["metadata"]["generation"].int_or(0)) return false;
-    return Lower(condition["status"].string_or("")) == Lower(status);
+    return LowerCase(condition["status"].string_or("")) == LowerCase(status);
   }
   return false;
 }
@@ -87,13 +88,7 @@ Status RunWait(Session& session, const WaitFlags& flags) {
   if (!timeout)
     return Unexpected(LocalError("invalid argument \"" + flags.timeout +
                                  "\" for \"--timeout\" flag: " + timeout.error().message()));
-  std::vector<ObjectRef> objects;
-  if (flags.files.empty()) {
-    FLYBALL_ASSIGN(objects, ResolveObjects(session, flags.args, flags.selection));
-  } else {
-    FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
-    for (const Manifest& m : manifests) objects.push_back({m.kind, m.ns, m.name});
-  }
+  FLYBALL_ASSIGN(const auto objects, NamedObjects(session, flags.files, flags.args, flags.selection));
   if (objects.empty() && condition) return Unexpected(LocalError("no matching resources found"));
   for (const ObjectRef& object : objects) {
     if (Status s = WaitForOne(session, condition, object, *timeout, flags.what == "create"); !s) {

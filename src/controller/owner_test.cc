@@ -259,6 +259,14 @@ TEST(CustomResourceTest, TheDefinitionHasTheSchemaOfTheStruct) {
   EXPECT_EQ(spec["properties"]["target"]["enum"].size(), 2u);
   EXPECT_EQ(spec["properties"]["paths"]["items"]["type"].string_or(""), "string");
   EXPECT_EQ(spec["properties"]["options"]["additionalProperties"]["type"].string_or(""), "string");
+  EXPECT_TRUE(crd["metadata"]["annotations"].is_null());
+}
+
+TEST(CustomResourceTest, AServerTakesTheDefinitionOfAProtectedGroup) {
+  using Sample = CustomResource<BackupSpec, "sample.k8s.io", "v1", "Sample">;
+  const json::Value crd = CustomResourceDefinitionOf<Sample>();
+  EXPECT_EQ(crd["metadata"]["annotations"]["api-approved.kubernetes.io"].string_or("").substr(0, 10),
+            "unapproved");
 }
 
 }  // namespace

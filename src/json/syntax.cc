@@ -4,13 +4,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ascii.h"
 #include "json/utf8.h"
 
 namespace flyball::json {
 namespace {
 
-bool IsDigit(int c) {
-  return c >= '0' && c <= '9';
+// Of a byte, or of -1 at the end.
+bool IsDigitByte(int c) {
+  return c >= 0 && IsDigit(static_cast<char>(c));
 }
 
 bool IsSpace(int c) {
@@ -18,7 +20,7 @@ bool IsSpace(int c) {
 }
 
 int HexDigit(int c) {
-  if (IsDigit(c)) return c - '0';
+  if (IsDigitByte(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
@@ -121,7 +123,7 @@ class Scanner {
       case 'n':
         return ReadLiteral("null");
       default:
-        return c == '-' || IsDigit(c) ? ReadNumber() : FailAtByte("looking for beginning of value");
+        return c == '-' || IsDigitByte(c) ? ReadNumber() : FailAtByte("looking for beginning of value");
     }
   }
 
@@ -163,8 +165,8 @@ class Scanner {
   }
 
   bool ReadDigits(std::string_view context) {
-    if (!IsDigit(Peek())) return FailAtByte(context);
-    while (IsDigit(Peek())) Take();
+    if (!IsDigitByte(Peek())) return FailAtByte(context);
+    while (IsDigitByte(Peek())) Take();
     return true;
   }
 

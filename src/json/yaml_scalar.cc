@@ -8,12 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "base/ascii.h"
+
 namespace flyball::json {
 namespace {
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 template <std::size_t N>
 bool IsOneOf(std::string_view text, const std::array<std::string_view, N>& words) {
@@ -64,7 +62,8 @@ std::optional<Value> ResolveInt(std::string_view text) {
 }
 
 std::size_t CountDigits(std::string_view text) {
-  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), IsDigit) - text.begin());
+  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), flyball::IsDigit) -
+                                  text.begin());
 }
 
 // [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?

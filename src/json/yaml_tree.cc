@@ -91,7 +91,7 @@ std::string KeyText(const Value& key) {
   throw YamlError("unsupported map key of type: " + std::string(key.is_null() ? "null" : "collection"));
 }
 
-void Merge(Object& into, Value value) {
+void MergeKey(Object& into, Value value) {
   if (value.is_object()) {
     for (auto& [key, member] : value.as_object()) into.Set(key, std::move(member));
     return;
@@ -100,7 +100,7 @@ void Merge(Object& into, Value value) {
   if (!value.is_array() || !std::all_of(value.as_array().begin(), value.as_array().end(), is_object))
     throw YamlError("yaml: map merge requires map or sequence of maps as the value");
   // Backwards: the first of the list wins.
-  for (std::size_t i = value.size(); i-- > 0;) Merge(into, std::move(value.as_array()[i]));
+  for (std::size_t i = value.size(); i-- > 0;) MergeKey(into, std::move(value.as_array()[i]));
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ void YamlTreeBuilder::Deliver(Value value, bool is_merge) {
   } else {
     top.has_key = false;
     if (top.merges)
-      Merge(top.value.as_object(), std::move(value));
+      MergeKey(top.value.as_object(), std::move(value));
     else
       AddMember(top, std::move(value));
   }

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "base/ascii.h"
 #include "json/json.h"
 #include "json/number.h"
 #include "json/utf8.h"
@@ -12,10 +13,6 @@
 namespace flyball::json {
 namespace {
 
-bool IsYamlDigit(unsigned c) {
-  return c >= '0' && c <= '9';
-}
-
 // Roughly Unicode's: beyond ASCII everything but punctuation, symbols and emoji.
 bool IsLetter(unsigned c) {
   if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -24,8 +21,7 @@ bool IsLetter(unsigned c) {
 
 // The number that begins at i, and where it ends. Overflow wraps, as upstream.
 std::pair<std::uint64_t, std::size_t> NumberAt(std::string_view s, std::size_t i, std::uint64_t start) {
-  for (; i < s.size() && IsYamlDigit(static_cast<unsigned char>(s[i])); ++i)
-    start = start * 10 + static_cast<std::uint64_t>(s[i] - '0');
+  for (; i < s.size() && IsDigit(s[i]); ++i) start = start * 10 + static_cast<std::uint64_t>(s[i] - '0');
   return {start, i};
 }
 
@@ -44,7 +40,7 @@ bool NaturalLess(std::string_view a, std::string_view b) {
   if (letter_a || letter_b) return letter_b;
   std::uint64_t start = 0;
   if (ca == '0' || cb == '0') {
-    for (std::size_t j = i; j-- > 0 && IsYamlDigit(static_cast<unsigned char>(a[j]));) {
+    for (std::size_t j = i; j-- > 0 && IsDigit(a[j]);) {
       if (a[j] != '0') start = 1;
     }
   }

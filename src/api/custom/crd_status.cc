@@ -189,11 +189,10 @@ bool IsProtectedGroup(std::string_view group) {
 }
 
 Approval ApprovalOf(const Value& definition) {
-  constexpr std::string_view kAnnotation = "api-approved.kubernetes.io";
   constexpr std::string_view kSee = ", see https://github.com/kubernetes/enhancements/pull/1111";
-  const auto text = definition["metadata"]["annotations"][kAnnotation].string_or("");
+  const auto text = definition["metadata"]["annotations"][kApprovalAnnotation].string_or("");
   const std::string must =
-      "protected groups must have approval annotation \"" + std::string(kAnnotation) + '"';
+      "protected groups must have approval annotation \"" + std::string(kApprovalAnnotation) + '"';
   if (text.empty()) return {Approval::kMissing, must + std::string(kSee)};
   if (text.starts_with("unapproved"))
     return {Approval::kBypassed, "not approved: \"" + std::string(text) + '"'};

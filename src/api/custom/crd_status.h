@@ -30,13 +30,14 @@ bool IsEstablished(const json::Value& definition);
 
 // Groups of the Kubernetes community, which ask for an approval annotation.
 bool IsProtectedGroup(std::string_view group);
+inline constexpr std::string_view kApprovalAnnotation = "api-approved.kubernetes.io";
 
 struct Approval {
   enum State { kApproved, kBypassed, kMissing, kMalformed };
   State state;
   std::string message;
 };
-// What the annotation api-approved.kubernetes.io says.
+// What the annotation says.
 Approval ApprovalOf(const json::Value& definition);
 
 }  // namespace flyball::api

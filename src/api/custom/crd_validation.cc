@@ -9,6 +9,7 @@
 #include "api/custom/crd_status.h"
 #include "api/format.h"
 #include "api/json_path.h"
+#include "base/ascii.h"
 
 namespace flyball::api {
 
@@ -19,13 +20,6 @@ using json::Value;
 constexpr std::array<std::string_view, 5> kColumnTypes = {"boolean", "date", "integer", "number", "string"};
 constexpr std::array<std::string_view, 11> kColumnFormats = {
     "byte", "date", "date-time", "double", "float", "int32", "int64", "name", "password", "uri", "uuid"};
-
-std::string ToLower(std::string_view s) {
-  std::string out(s);
-  for (auto& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 std::string Join(const std::vector<std::string>& parts) {
   std::string out;
@@ -89,7 +83,7 @@ void CheckLabel(std::string_view text, const FieldPath& path, FieldErrors& error
 }
 
 void CheckMixedCase(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  if (const auto problems = Dns1035LabelProblems(ToLower(text)); !problems.empty())
+  if (const auto problems = Dns1035LabelProblems(LowerCase(text)); !problems.empty())
     errors.Invalid(path, text, "may have mixed case, but should otherwise match: " + Join(problems));
 }
 
@@ -302,11 +296,10 @@ void CheckStoredVersions(const Value& definition, FieldErrors& errors) {
 void CheckApproval(const Value& definition, FieldErrors& errors) {
   if (!IsProtectedGroup(definition["spec"]["group"].string_or(""))) return;
   const auto approval = ApprovalOf(definition);
-  const auto path = FieldPath("metadata").Child("annotations").Key("api-approved.kubernetes.io");
+  const auto path = FieldPath("metadata").Child("annotations").Key(kApprovalAnnotation);
   if (approval.state == Approval::kMissing) errors.Required(path, approval.message);
   if (approval.state == Approval::kMalformed)
-    errors.Invalid(path, definition["metadata"]["annotations"]["api-approved.kubernetes.io"],
-                   approval.message);
+    errors.Invalid(path, definition["metadata"]["annotations"][kApprovalAnnotation], approval.message);
 }
 
 }  // namespace
@@ -317,7 +310,7 @@ void DefaultCustomResourceDefinition(Value& definition) {
   auto& names = spec["names"];
   if (names.is_object()) {
     const std::string kind(names["kind"].string_or(""));
-    if (names["singular"].string_or("").empty() && !kind.empty()) names["singular"] = ToLower(kind);
+    if (names["singular"].string_or("").empty() && !kind.empty()) names["singular"] = LowerCase(kind);
     if (names["listKind"].string_or("").empty() && !kind.empty()) names["listKind"] = kind + "List";
   }
   if (!spec["conversion"].is_object()) {

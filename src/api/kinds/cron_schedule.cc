@@ -8,6 +8,7 @@
 
 #include "api/duration.h"
 #include "api/go_text.h"
+#include "base/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -26,23 +27,6 @@ const std::array<Field, 5>& Fields() {
       {0, 6, {"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
   }};
   return fields;
-}
-
-std::vector<std::string> Split(std::string_view text, std::string_view separators, bool keep_empty) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find_first_of(separators, at), text.size());
-    if (keep_empty || end > at) parts.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
-std::string LowerName(std::string_view s) {
-  std::string out(s);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
 }
 
 // Collects the first problem met; every Read returns nothing after one.
@@ -66,15 +50,15 @@ class ScheduleParser {
   }
 
   std::optional<std::int64_t> ReadNumberOrName(const std::string& text, const Field& field) {
-    const auto found = std::find(field.names.begin(), field.names.end(), LowerName(text));
+    const auto found = std::find(field.names.begin(), field.names.end(), LowerCase(text));
     if (found != field.names.end()) return field.min + (found - field.names.begin());
     return ReadNumber(text);
   }
 
   // "*/5", "1-10/2", "mon-fri", "7".
   void ReadRange(const std::string& text, const Field& field) {
-    const std::vector<std::string> range_and_step = Split(text, "/", true);
-    const std::vector<std::string> low_and_high = Split(range_and_step[0], "-", true);
+    const std::vector<std::string> range_and_step = SplitText(text, '/');
+    const std::vector<std::string> low_and_high = SplitText(range_and_step[0], '-');
     std::optional<std::int64_t> start, end;
     if (low_and_high[0] == "*" || low_and_high[0] == "?") {
       start = field.min;
@@ -148,13 +132,13 @@ std::string CronScheduleProblem(std::string_view schedule) {
     schedule = schedule.substr(schedule.find_first_not_of(' ', space));
   }
   if (schedule.starts_with('@')) return DescriptorProblem(schedule);
-  const std::vector<std::string> fields = Split(schedule, " \t\n\v\f\r", false);
+  const std::vector<std::string> fields = SplitWords(schedule);
   if (fields.size() != Fields().size()) {
     return "expected exactly 5 fields, found " + std::to_string(fields.size()) + ": " + GoList(fields);
   }
   ScheduleParser parser;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    for (const std::string& range : Split(fields[i], ",", false)) parser.ReadRange(range, Fields()[i]);
+    for (const std::string& range : SplitWords(fields[i], ",")) parser.ReadRange(range, Fields()[i]);
   }
   return parser.problem();
 }

@@ -7,6 +7,7 @@
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/pod_spec.h"
+#include "base/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -47,13 +48,6 @@ bool SplitSubscript(std::string_view text, std::string_view& path, std::string_v
   path = text.substr(0, open);
   key = text.substr(open + 2, text.size() - open - 4);
   return true;
-}
-
-std::string LowerEnv(std::string_view s) {
-  std::string out(s);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-  return out;
 }
 
 // Why upstream could not convert a field label; "" if it can.
@@ -141,7 +135,7 @@ void ValidateObjectFieldRef(const Value& ref, bool in_volume, const FieldPath& p
   }
   std::string_view field, key;
   if (SplitSubscript(label, field, key)) {
-    const std::string name = field == "metadata.annotations" ? LowerEnv(key) : std::string(key);
+    const std::string name = field == "metadata.annotations" ? LowerCase(key) : std::string(key);
     return CheckFormat("qualified-name", name, path, errors);
   }
   const std::vector<std::string> supported = in_volume ? Strings(kVolumeFields) : Strings(kEnvFields);

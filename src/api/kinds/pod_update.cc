@@ -10,6 +10,7 @@
 #include "api/kinds/pod_annotations.h"
 #include "api/kinds/pod_gated.h"
 #include "api/kinds/pod_spec.h"
+#include "base/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -23,13 +24,6 @@ constexpr std::string_view kMayNotChange =
     "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it "
     "was "
     "previously negative)";
-
-std::string_view TrimmedImage(std::string_view s) {
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  const std::size_t begin = s.find_first_not_of(kSpace);
-  return begin == std::string_view::npos ? std::string_view()
-                                         : s.substr(begin, s.find_last_not_of(kSpace) - begin + 1);
-}
 
 void ValidateAnnotationUpdate(const Value& annotations, const Value& old, const FieldPath& path,
                               FieldErrors& errors) {
@@ -58,7 +52,7 @@ bool ValidateContainerUpdates(const Value& containers, const Value& old, const F
   for (std::size_t i = 0; i < containers.size(); ++i) {
     const std::string_view image = Text(containers.as_array()[i], "image");
     if (image.empty()) errors.Required(path.Index(i).Child("image"));
-    if (TrimmedImage(image).size() != image.size()) {
+    if (Trimmed(image).size() != image.size()) {
       errors.Invalid(path.Index(i).Child("image"), image, "must not have leading or trailing whitespace");
     }
   }

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "api/printers/printer.h"
+#include "base/ascii.h"
 
 namespace flyball::api {
 
@@ -108,12 +109,6 @@ std::string EventSource(const json::Value& event, const EventNames& names) {
   return std::string(component) + (instance.empty() ? "" : ", " + std::string(instance));
 }
 
-std::string_view TrimSpace(std::string_view s) {
-  constexpr std::string_view kSpace = " \t\r\n\v\f";
-  const auto begin = s.find_first_not_of(kSpace);
-  return begin == std::string_view::npos ? "" : s.substr(begin, s.find_last_not_of(kSpace) - begin + 1);
-}
-
 void PrintEventAs(const json::Value& event, RowWriter& row, const EventNames& names) {
   const auto& target = event[names.target];
   const auto& first_time = event[names.first].is_string() ? event[names.first] : event["eventTime"];
@@ -126,7 +121,7 @@ void PrintEventAs(const json::Value& event, RowWriter& row, const EventNames& na
   } else if (count == 0) {
     count = 1;
   }
-  std::string object = Lower(target["kind"].string_or(""));
+  std::string object = LowerCase(target["kind"].string_or(""));
   if (const auto name = target["name"].string_or(""); !name.empty()) object += '/' + std::string(name);
   row.Text(last);
   row.Text(event["type"].string_or(""));
@@ -134,7 +129,7 @@ void PrintEventAs(const json::Value& event, RowWriter& row, const EventNames& na
   row.Text(object);
   row.Text(target["fieldPath"].string_or(""));
   row.Text(EventSource(event, names));
-  row.Text(TrimSpace(event[names.message].string_or("")));
+  row.Text(Trimmed(event[names.message].string_or("")));
   row.Text(first);
   row.Int(count);
   row.Name(event);

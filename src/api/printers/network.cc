@@ -3,6 +3,7 @@
 #include <set>
 
 #include "api/printers/printer.h"
+#include "base/ascii.h"
 
 namespace flyball::api {
 
@@ -175,8 +176,8 @@ void PrintIpAddress(const json::Value& object, RowWriter& row) {
   const auto& parent = object["spec"]["parentRef"];
   std::string text(kNoneText);
   if (parent.is_object()) {
-    text = Lower(parent["resource"].string_or(""));
-    if (const auto group = parent["group"].string_or(""); !group.empty()) text += '.' + Lower(group);
+    text = LowerCase(parent["resource"].string_or(""));
+    if (const auto group = parent["group"].string_or(""); !group.empty()) text += '.' + LowerCase(group);
     if (const auto ns = parent["namespace"].string_or(""); !ns.empty()) text += '/' + std::string(ns);
     text += '/' + std::string(parent["name"].string_or(""));
   }

@@ -127,11 +127,4 @@ bool IsDeleting(const json::Value& object) {
   return !object["metadata"]["deletionTimestamp"].is_null();
 }
 
-std::string Lower(std::string_view s) {
-  std::string out(s);
-  for (auto& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 }  // namespace flyball::api

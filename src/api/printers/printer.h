@@ -79,6 +79,5 @@ void ContainerCells(const json::Value& pod_spec, RowWriter& row);
 // A quantity as it was given; "0" if absent.
 std::string QuantityCell(const json::Value& quantity);
 bool IsDeleting(const json::Value& object);
-std::string Lower(std::string_view s);
 
 }  // namespace flyball::api

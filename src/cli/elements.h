@@ -1,0 +1,14 @@
+// Going through lists that may not be there.
+#pragma once
+
+#include "json/value.h"
+
+namespace flyball::cli {
+
+// The elements of an array; none of anything else.
+inline const json::Array& Elements(const json::Value& value) {
+  static const json::Array kNone;
+  return value.is_array() ? value.as_array() : kNone;
+}
+
+}  // namespace flyball::cli
