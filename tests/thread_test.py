@@ -63,8 +63,12 @@ class Watch:
     def __init__(self, kubectl, *arguments):
         self.lines = []
         self.process = subprocess.Popen([*kubectl.command, 'get', *arguments, '-w'], stdout=subprocess.PIPE, text=True)
-        self.reader = threading.Thread(target=lambda: self.lines.extend(iter(self.process.stdout.readline, '')))
+        self.reader = threading.Thread(target=self._read)
         self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line)
 
     def later(self, *words):
         """Whether a line beyond the first table has these words."""
