@@ -36,7 +36,8 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
 
 Nodes::~Nodes() {
   for (const auto& agent : agents_) agent->Stop();
-  runtime_->Shutdown();
+  // There is none if Start has failed.
+  if (runtime_) runtime_->Shutdown();
 }
 
 void StopManager(Manager& manager) {

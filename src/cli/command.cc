@@ -65,10 +65,10 @@ int ExplainParseError(CLI::App& root, const CLI::ParseError& error) {
   const auto unknown = app.remaining();
   if (unknown.empty() && dynamic_cast<const CLI::RequiredError*>(&error) &&
       !app.get_subcommands({}).empty()) {
-    std::cout << app.help();
+    std::cout << root.help();
     return &app == &root ? 0 : 1;
   }
-  if (!unknown.empty() && unknown[0].rfind("-", 0) != 0 && app.get_require_subcommand_min() > 0) {
+  if (!unknown.empty() && unknown[0].rfind("-", 0) != 0 && !app.get_subcommands({}).empty()) {
     PrintUnknownCommand(app, unknown[0]);
     return 1;
   }

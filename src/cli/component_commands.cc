@@ -214,7 +214,8 @@ void AddComponentCommands(CLI::App& app, int& exit_code) {
   node->add_option("--kubeconfig", flags->kubeconfig, "How to reach the API server");
   node->add_option("--name", flags->node_name, "The node's name")->required();
   node->add_option("--runtime", flags->runtime, "native: a real process a container; sim: nothing runs")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::IsMember({"native", "sim"}));
   node->add_option("--data-dir", flags->data_dir, "Where logs and state of containers live")->required();
   node->add_option("--address", flags->address, "Where the API server reaches this node")
       ->capture_default_str();

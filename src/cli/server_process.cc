@@ -15,6 +15,13 @@ std::string UrlHost(const std::string& bind_address) {
   return bind_address.find(':') == std::string::npos ? bind_address : "[" + bind_address + "]";
 }
 
+// With what to do about it.
+Error ListenFailure(const server::ServingOptions& serving, const Error& error) {
+  if (serving.port == 0) return error;
+  return InternalError(error.message() +
+                       ": stop what listens there, or choose another port (0 takes any free one)");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(ServerProcessOptions options) {
@@ -41,7 +48,9 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   options.api.cluster_signing_certificate = pki_.ca.certificate_pem;
   options.api.cluster_signing_key = pki_.ca.private_key_pem;
   FLYBALL_ASSIGN(api_, server::ApiServer::Make(options.api, *store_, *executor_, Random::System(), metrics_));
-  FLYBALL_ASSIGN(http_, server::Serve(options.serving, pki_, api_->handler()));
+  auto http = server::Serve(options.serving, pki_, api_->handler());
+  if (!http) return Unexpected(ListenFailure(options.serving, http.error()));
+  http_ = std::move(*http);
   FLYBALL_TRY(api_->Advertise(UrlHost(options.serving.bind_address), http_->port()));
   api_->SetExternalAddress(server::ExternalAddress(options.serving, http_->port()));
   url_ = "https://" + UrlHost(options.serving.bind_address) + ":" + std::to_string(http_->port());

@@ -3,6 +3,7 @@
 #include "base/notification.h"
 #include "base/random.h"
 #include "cli/error_text.h"
+#include "cli/external_program.h"
 #include "client/config.h"
 #include "json/json.h"
 
@@ -21,13 +22,22 @@ std::string WarningText(std::string_view header) {
   return text;
 }
 
+// Who has said nothing about where the cluster is, is told how to.
+Error NoConfig(const ConnectionFlags& flags, const Error& error) {
+  const bool said = !flags.kubeconfig.empty() || !FromEnvironment({"KUBECONFIG"}, "").empty();
+  return LocalError(error.message() +
+                    (said ? ""
+                          : "\nSay where the cluster is with --kubeconfig FILE or $KUBECONFIG; "
+                            "'flyball up' starts one and prints the line to type."));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
   const ConnectionFlags& flags = invocation.connection;
   std::unique_ptr<Session> session(new Session());
   auto config = LoadKubeconfig({.path = flags.kubeconfig, .context = flags.context});
-  if (!config) return Unexpected(LocalError(config.error().message()));
+  if (!config) return Unexpected(NoConfig(flags, config.error()));
   config->rest.user_agent = "flyball";
   if (!flags.as.empty()) config->rest.impersonate_user = flags.as;
   if (!flags.as_groups.empty()) config->rest.impersonate_groups = flags.as_groups;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 
 #include "cli/cluster.h"
@@ -43,14 +44,16 @@ Client ClientAs(ServerProcess& server, ClientThreads& threads, const std::string
 }
 
 void PrintHints(const ServerProcess& server, const UpFlags& flags) {
+  // The other terminal may be in another folder.
+  const std::string kubeconfig = std::filesystem::absolute(server.kubeconfig_path()).string();
   std::cout
       << "Flyball is up.\n\n"
       << "  API server   " << server.url() << "\n"
-      << "  kubeconfig   " << server.kubeconfig_path() << "\n"
+      << "  kubeconfig   " << kubeconfig << "\n"
       << "  runtime      " << flags.runtime << ", " << flags.nodes << (flags.nodes == 1 ? " node" : " nodes")
       << "\n\n"
       << "Try, in another terminal:\n\n"
-      << "  export KUBECONFIG=" << server.kubeconfig_path() << "\n"
+      << "  export KUBECONFIG=" << kubeconfig << "\n"
       << "  kubectl get nodes\n"
       << "  kubectl create deployment hello --image=host -- sh -c 'while true; do date; sleep 1; done'\n"
       << "  kubectl get deploy,rs,pods -o wide\n"
@@ -112,7 +115,8 @@ void AddUpCommand(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--bind-address", flags->bind_address, "Address to listen on")->capture_default_str();
   command->add_option("--runtime", flags->runtime, "native: a real process a container; sim: nothing runs")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::IsMember({"native", "sim"}));
   command->add_option("--nodes", flags->nodes, "How many nodes")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
