@@ -20,6 +20,9 @@ void NodeInfo::AddPod(PodInfoPtr pod) {
   nonzero_requested_ += pod->nonzero_requests;
   ports_.insert(ports_.end(), pod->ports.begin(), pod->ports.end());
   if (pod->HasAffinity()) affinity_pods_.push_back(pod);
+  Alike& alike = alike_[pod->likeness];
+  alike.one = pod;
+  ++alike.count;
   pods_.push_back(std::move(pod));
 }
 
@@ -29,6 +32,7 @@ bool NodeInfo::RemovePod(const std::string& uid) {
   if (found == pods_.end()) return false;
   const PodInfoPtr pod = *found;
   pods_.erase(found);
+  if (const auto alike = alike_.find(pod->likeness); --alike->second.count == 0) alike_.erase(alike);
   requested_ -= pod->requests;
   nonzero_requested_ -= pod->nonzero_requests;
   std::erase_if(affinity_pods_, is_it);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "api/types/core.h"
@@ -25,6 +26,13 @@ class NodeInfo {
   bool RemovePod(const std::string& uid);
 
   const std::vector<PodInfoPtr>& pods() const { return pods_; }
+  // The pods, those that no selector can tell apart counted together: the replicas of one owner are one
+  // entry, so that counting matches does not look at every pod.
+  struct Alike {
+    PodInfoPtr one;
+    std::int64_t count = 0;
+  };
+  const std::unordered_map<std::string, Alike>& alike() const { return alike_; }
   // Those with any pod affinity, and those with required anti-affinity: most clusters have few.
   const std::vector<PodInfoPtr>& affinity_pods() const { return affinity_pods_; }
   const Resources& allocatable() const { return allocatable_; }
@@ -41,6 +49,7 @@ class NodeInfo {
   std::shared_ptr<const Node> node_;
   Resources allocatable_, requested_, nonzero_requested_;
   std::vector<PodInfoPtr> pods_, affinity_pods_;
+  std::unordered_map<std::string, Alike> alike_;
   std::vector<HostPort> ports_;
   std::map<std::string, std::int64_t> images_;
 };

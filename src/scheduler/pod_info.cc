@@ -60,6 +60,23 @@ bool Conflict(const HostPort& a, const HostPort& b) {
   return a.ip == b.ip || a.ip == "0.0.0.0" || b.ip == "0.0.0.0";
 }
 
+namespace {
+
+// Neither names nor labels can hold these bytes.
+std::string LikenessOf(const Pod& pod) {
+  std::string out = pod.metadata.namespace_;
+  out += pod.metadata.deletion_timestamp ? '\1' : '\0';
+  for (const auto& [name, value] : pod.metadata.labels) {
+    out += name;
+    out += '=';
+    out += value;
+    out += '\0';
+  }
+  return out;
+}
+
+}  // namespace
+
 PodInfo::PodInfo(std::shared_ptr<const Pod> p) : pod(std::move(p)) {
   const PodSpec& spec = pod->spec;
   priority = spec.priority.value_or(0);
@@ -68,6 +85,7 @@ PodInfo::PodInfo(std::shared_ptr<const Pod> p) : pod(std::move(p)) {
   for (const Container& container : spec.containers) AddPorts(container, spec.host_network, ports);
   for (const Container& container : spec.init_containers)
     if (container.restart_policy == "Always") AddPorts(container, spec.host_network, ports);
+  likeness = LikenessOf(*pod);
   if (!spec.affinity) return;
   if (const auto& affinity = spec.affinity->pod_affinity)
     ReadTerms(*pod, *affinity, required_affinity, preferred_affinity);

@@ -45,6 +45,8 @@ struct PodInfo {
   std::vector<HostPort> ports;
   std::vector<AffinityTerm> required_affinity, required_anti_affinity;
   std::vector<AffinityTerm> preferred_affinity, preferred_anti_affinity;
+  // The same for pods that no selector can tell apart: namespace, labels, and whether it is being deleted.
+  std::string likeness;
 
   const std::string& name() const { return pod->metadata.name; }
   const std::string& ns() const { return pod->metadata.namespace_; }

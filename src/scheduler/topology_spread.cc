@@ -56,7 +56,7 @@ TopologySpreadFilter::TopologySpreadFilter(const PodInfo& pod, const Snapshot& s
     for (Counted& counted : constraints_)
       if (counted.constraint.Includes(*pod.pod, *node->node()))
         counted.domains.try_emplace(*node->Label(counted.constraint.topology_key), 0);
-    for (const PodInfoPtr& other : node->pods()) Count(*other, *node, 1);
+    for (const auto& [likeness, alike] : node->alike()) Count(*alike.one, *node, alike.count);
   }
 }
 

@@ -64,8 +64,10 @@ class SpreadScorer {
   }
 
   std::int64_t MatchesOn(const SpreadConstraint& constraint, const NodeInfo& node) const {
-    return std::count_if(node.pods().begin(), node.pods().end(),
-                         [&](const PodInfoPtr& other) { return constraint.Matches(*other->pod, pod_.ns()); });
+    std::int64_t matches = 0;
+    for (const auto& [likeness, alike] : node.alike())
+      if (constraint.Matches(*alike.one->pod, pod_.ns())) matches += alike.count;
+    return matches;
   }
 
   void CountNode(const NodeInfo& node) {
