@@ -239,18 +239,9 @@ TEST(CustomResourceTest, AWrongTypeIsNamedWithItsPlace) {
   EXPECT_EQ(status.error().message(), "spec: paths: [1]: cannot decode number into string");
 }
 
-using Guarded = CustomResource<BackupSpec, "sample.k8s.io", "v1", "Guarded">;
-
-TEST(CustomResourceTest, GroupsOfTheCommunityAreMarkedUnapproved) {
-  const json::Value crd = CustomResourceDefinitionOf<Guarded>();
-  EXPECT_EQ(crd["metadata"]["annotations"]["api-approved.kubernetes.io"].string_or(""),
-            "unapproved, experimental-only");
-}
-
 TEST(CustomResourceTest, TheDefinitionHasTheSchemaOfTheStruct) {
   const json::Value crd = CustomResourceDefinitionOf<Backup>();
   EXPECT_EQ(crd["metadata"]["name"].string_or(""), "backuppolicies.example.com");
-  EXPECT_TRUE(crd["metadata"]["annotations"].is_null());
   const json::Value& version = crd["spec"]["versions"].as_array()[0];
   const json::Value& spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"];
   EXPECT_EQ(spec["required"].as_array()[0].string_or(""), "schedule");
