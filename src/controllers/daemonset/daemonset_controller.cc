@@ -51,8 +51,12 @@ Status AddDaemonSetController(Manager& manager, int workers) {
           PlaceOfNodeChanged())
       .Owns<ControllerRevision>()
       .Workers(workers)
-      .Reconcile(
-          [backoff](const DaemonSet& set, Context& ctx) { return DaemonSetSync(set, *backoff, ctx).Run(); });
+      .Reconcile([backoff](const DaemonSet& set, Context& ctx) -> Result<Action> {
+        auto result = DaemonSetSync(set, *backoff, ctx).Run();
+        // The set is about to go with its namespace.
+        if (!result && result.error().HasCause("NamespaceTerminating")) return Done();
+        return result;
+      });
 }
 
 }  // namespace flyball::controllers

@@ -135,7 +135,9 @@ TEST_F(DaemonSetTest, OnDeleteWaitsForSomebodyToDelete) {
   SetImage("i:2");
   EXPECT_EQ(Pods(), "n1=i:1 n2=i:1");
   for (const Pod& pod : plane_.List<Pod>("default"))
-    if (NodeOf(pod) == "n2") ASSERT_TRUE(plane_.client->Delete(pod));
+    if (NodeOf(pod) == "n2") {
+      ASSERT_TRUE(plane_.client->Delete(pod));
+    }
   plane_.Run(1s);
   EXPECT_EQ(Pods(), "n1=i:1 n2=i:2");
 }

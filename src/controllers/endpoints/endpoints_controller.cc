@@ -26,7 +26,7 @@ EndpointAddress AddressOf(const Backend& backend) {
   EndpointAddress address;
   address.ip = backend.address;
   address.hostname = backend.hostname;
-  address.node_name = backend.pod->spec.node_name;
+  if (!backend.pod->spec.node_name.empty()) address.node_name = backend.pod->spec.node_name;
   address.target_ref = RefToPod(*backend.pod);
   return address;
 }

@@ -153,10 +153,10 @@ TEST_F(EndpointsTest, HeadlessPublishesWhoIsNotReadyWithNames) {
 }
 
 TEST_F(EndpointsTest, OverAThousandAddressesAreCut) {
-  plane_.Create(kService);
   for (int i = 0; i < 1010; ++i)
     MakePod("p" + std::to_string(i), "10.1." + std::to_string(i / 250) + "." + std::to_string(i % 250 + 1),
             i != 7);
+  plane_.Create(kService);
   plane_.Run(5s);
   const Endpoints endpoints = plane_.Get<Endpoints>("default", "web");
   EXPECT_EQ(endpoints.metadata.annotations.at("endpoints.kubernetes.io/over-capacity"), "truncated");

@@ -33,7 +33,12 @@ Status AddStatefulSetController(Manager& manager, int workers) {
       .Owns<ControllerRevision>()
       .Uses<PersistentVolumeClaim>()
       .Workers(workers)
-      .Reconcile([](const StatefulSet& set, Context& ctx) { return StatefulSetSync(set, ctx).Run(); });
+      .Reconcile([](const StatefulSet& set, Context& ctx) -> Result<Action> {
+        auto result = StatefulSetSync(set, ctx).Run();
+        // The set is about to go with its namespace.
+        if (!result && result.error().HasCause("NamespaceTerminating")) return Done();
+        return result;
+      });
 }
 
 }  // namespace flyball::controllers
