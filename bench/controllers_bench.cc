@@ -84,8 +84,9 @@ class World {
     options.serving.port = 0;
     server_ = Must(cli::ServerProcess::Start(std::move(options)));
     admin_ = std::make_unique<Client>(ClientAs("admin", {"system:masters"}));
-    controllers_ = std::make_unique<Manager>(ClientAs("system:kube-controller-manager", {}),
-                                             ManagerOptions{.name = "kube-controller-manager"});
+    controllers_ = std::make_unique<Manager>(
+        ClientAs("system:kube-controller-manager", {}),
+        ManagerOptions{.name = "kube-controller-manager", .drop_managed_fields = true});
     Must(controllers::AddControllers(*controllers_, {}));
     Must(controllers_->Start());
     if (nodes > 0) StartNodes(nodes);
@@ -142,8 +143,9 @@ class World {
     return Client(std::make_shared<RestClient>(std::move(transport), threads_.runtime()));
   }
   void StartNodes(int count) {
-    scheduler_ = std::make_unique<Manager>(ClientAs("system:kube-scheduler", {}),
-                                           ManagerOptions{.name = "kube-scheduler"});
+    scheduler_ =
+        std::make_unique<Manager>(ClientAs("system:kube-scheduler", {}),
+                                  ManagerOptions{.name = "kube-scheduler", .drop_managed_fields = true});
     Must(scheduler::AddScheduler(*scheduler_));
     Must(scheduler_->Start());
     cli::NodesOptions options{"sim", folder_, {}, "127.0.0.1", server_->pki().client_ca_pem};

@@ -57,6 +57,7 @@ Result<ManagerOptions> ManagerOptionsOf(const LeaderFlags& leader, const std::st
   options.leader_election = leader.elect;
   options.election.ns = leader.ns;
   options.election.name = leader.name;
+  options.drop_managed_fields = true;
   FLYBALL_ASSIGN(options.election.lease_duration, api::ParseDuration(leader.lease_duration));
   FLYBALL_ASSIGN(options.election.renew_deadline, api::ParseDuration(leader.renew_deadline));
   FLYBALL_ASSIGN(options.election.retry_period, api::ParseDuration(leader.retry_period));

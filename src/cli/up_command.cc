@@ -77,10 +77,10 @@ Status RunCluster(const UpFlags& flags) {
   controller_options.root_ca_pem = server->pki().ca.certificate_pem;
   Manager controllers(
       ClientAs(*server, threads, "system:kube-controller-manager", {}, "kube-controller-manager"),
-      {.name = "kube-controller-manager"});
+      {.name = "kube-controller-manager", .drop_managed_fields = true});
   FLYBALL_TRY(controllers::AddControllers(controllers, controller_options));
   Manager scheduler(ClientAs(*server, threads, "system:kube-scheduler", {}, "kube-scheduler"),
-                    {.name = "kube-scheduler"});
+                    {.name = "kube-scheduler", .drop_managed_fields = true});
   FLYBALL_TRY(scheduler::AddScheduler(scheduler));
   NodesOptions nodes_options{flags.runtime, flags.data_dir, NodeNames(flags.nodes), "127.0.0.1",
                              server->pki().client_ca_pem};

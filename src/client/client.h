@@ -96,6 +96,11 @@ class WriteObserver {
 
 struct WriteRequest;  // private to DynamicClient
 
+// An object to create, as the text that is sent: made once, for many of the same.
+struct EncodedObject {
+  std::string ns, name, body;
+};
+
 // One kind, as JSON. The base of the typed calls. Thread-safe; a small value.
 class DynamicClient {
  public:
@@ -132,6 +137,9 @@ class DynamicClient {
 
   // Without blocking: many of these may be under way at once. `done` is called once and must not block.
   void CreateAsync(json::Value object, const WriteParams& params, Done done) const;
+  // `done` gets the answer without spec, status and managedFields.
+  EncodedObject Encode(json::Value object) const;
+  void CreateAsync(const EncodedObject& object, Done done) const;
   void DeleteAsync(std::string_view ns, std::string_view name, const DeleteParams& params, Done done) const;
   void PatchAsync(std::string_view ns, std::string_view name, PatchType type, const json::Value& patch,
                   const PatchParams& params, Done done) const;

@@ -1,7 +1,9 @@
+#include <array>
 #include <utility>
 
 #include "client/client.h"
 #include "json/json.h"
+#include "json/parse_without.h"
 
 namespace flyball {
 
@@ -10,6 +12,7 @@ struct WriteRequest {
   std::string ns, name;
   bool deletes = false;
   RestRequest request{};
+  std::span<const std::string_view> leave_out{};  // of the answer
 };
 
 namespace {
@@ -164,16 +167,18 @@ Result<json::Value> DynamicClient::Read(RestRequest request) const {
 void DynamicClient::Start(WriteRequest write, Done done) const {
   RestRequest request = std::move(write.request);
   request.cancelled = cancelled_;
-  rest_->Start(std::move(request), [observer = observer_, kind = kind_, ns = std::move(write.ns),
-                                    name = std::move(write.name), deletes = write.deletes,
-                                    done = std::move(done)](Result<RestResponse> response) mutable {
-    auto answer = response ? json::Parse(response->body) : Result<json::Value>(Unexpected(response.error()));
-    if (answer)
-      Report(observer, kind, *answer, deletes);
-    else if (observer && IsUnknown(answer.error()))
-      observer->OnUnknown(kind, ns, name);
-    done(std::move(answer));
-  });
+  rest_->Start(std::move(request),
+               [observer = observer_, kind = kind_, ns = std::move(write.ns), name = std::move(write.name),
+                deletes = write.deletes, leave_out = write.leave_out,
+                done = std::move(done)](Result<RestResponse> response) mutable {
+                 auto answer = response ? json::ParseWithout(leave_out, response->body)
+                                        : Result<json::Value>(Unexpected(response.error()));
+                 if (answer)
+                   Report(observer, kind, *answer, deletes);
+                 else if (observer && IsUnknown(answer.error()))
+                   observer->OnUnknown(kind, ns, name);
+                 done(std::move(answer));
+               });
 }
 
 Result<json::Value> DynamicClient::Get(std::string_view ns, std::string_view name, const GetParams& params,
@@ -272,6 +277,22 @@ std::unique_ptr<WatchReader> DynamicClient::Watch(std::string_view ns, const Wat
 
 void DynamicClient::CreateAsync(json::Value object, const WriteParams& params, Done done) const {
   Start(CreateRequest(kind_, std::move(object), params), std::move(done));
+}
+
+EncodedObject DynamicClient::Encode(json::Value object) const {
+  SetTypeMeta(object, kind_);
+  return {std::string(MetaField(object, "namespace")), std::string(MetaField(object, "name")),
+          json::Write(object)};
+}
+
+void DynamicClient::CreateAsync(const EncodedObject& object, Done done) const {
+  static constexpr std::array<std::string_view, 3> kUnread = {"spec", "status", "metadata.managedFields"};
+  WriteRequest write{object.ns, object.name};
+  write.request.verb = "POST";
+  write.request.path = kind_.Path(object.ns);
+  write.request.body = object.body;
+  write.leave_out = kUnread;
+  Start(std::move(write), std::move(done));
 }
 
 void DynamicClient::UpdateAsync(json::Value object, const WriteParams& params, Done done) const {

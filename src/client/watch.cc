@@ -1,7 +1,7 @@
 #include "client/watch.h"
 
 #include "client/response_error.h"
-#include "json/json.h"
+#include "json/parse_without.h"
 
 namespace flyball {
 namespace {
@@ -68,8 +68,8 @@ class FrameSink final : public net::ResponseSink {
 
 }  // namespace
 
-Result<WatchEvent> ParseWatchEvent(std::string_view frame) {
-  auto parsed = json::Parse(frame);
+Result<WatchEvent> ParseWatchEvent(std::string_view frame, std::span<const std::string_view> leave_out) {
+  auto parsed = json::ParseWithout(leave_out, frame);
   if (!parsed) return Unexpected(parsed.error().Annotate("watch event"));
   auto type = TypeFromName((*parsed)["type"].string_or(""));
   if (!type) return Unexpected(type.error());

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -54,7 +55,8 @@ class LineSplitter {
   std::string partial_;
 };
 
-Result<WatchEvent> ParseWatchEvent(std::string_view frame);
+// `leave_out` as for json::ParseWithout, from the frame down ("object.metadata.managedFields").
+Result<WatchEvent> ParseWatchEvent(std::string_view frame, std::span<const std::string_view> leave_out = {});
 
 // Gets the events of one watch. Calls come one at a time on an I/O thread (or inline) and must not block.
 class WatchSink {

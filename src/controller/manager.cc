@@ -24,7 +24,9 @@ struct Manager::Supervised {
 Manager::Manager(Client client, ManagerOptions options)
     : client_(std::move(client)),
       options_(std::move(options)),
-      informers_(client_, {.ns = options_.ns, .streaming_lists = options_.streaming_lists}),
+      informers_(client_, {.ns = options_.ns,
+                           .streaming_lists = options_.streaming_lists,
+                           .drop_managed_fields = options_.drop_managed_fields}),
       alive_(std::make_shared<bool>(true)) {}
 
 Manager::~Manager() {

@@ -31,6 +31,9 @@ struct ManagerOptions {
   bool leader_election = false;
   LeaderElectorOptions election{};  // name, ns and identity are filled in when empty
   bool streaming_lists = false;
+  // Cached objects come without metadata.managedFields: faster and smaller. They may be written back as they
+  // are: the server keeps its own.
+  bool drop_managed_fields = false;
   // Of controllers that have none of their own: see ControllerOptions::timeout.
   Duration reconcile_timeout{};
   // Stop waits this long for reconciles under way, then returns anyway and their client calls fail.

@@ -25,6 +25,7 @@ std::shared_ptr<InformerCore> InformerFactory::Core(std::type_index type_index, 
                            .label_selector = scope.label_selector,
                            .field_selector = scope.field_selector,
                            .streaming_list = options_.streaming_lists,
+                           .drop_managed_fields = options_.drop_managed_fields,
                            .transform = std::move(transform)};
       slot = InformerCore::Make(client_, type, std::move(options));
       start = started_ && !stopped_;

@@ -16,6 +16,7 @@ namespace flyball {
 struct FactoryOptions {
   std::string ns{};  // of every namespaced kind; empty: all
   bool streaming_lists = false;
+  bool drop_managed_fields = false;  // see ReflectorOptions
 };
 
 // What one informer sees. Informers that differ in it are different.

@@ -1,6 +1,7 @@
 #include "informer/reflector.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "api/status.h"
@@ -8,6 +9,7 @@
 #include "client/response_error.h"
 #include "informer/reflector_machine.h"
 #include "json/json.h"
+#include "json/parse_without.h"
 
 namespace flyball {
 namespace {
@@ -269,7 +271,8 @@ void Reflector::Machine::OnListData(ReflectorStream::Taken taken) {
 }
 
 bool Reflector::Machine::AddListItem(std::string_view text) {
-  auto value = json::Parse(text);
+  static constexpr std::array<std::string_view, 1> kManaged = {"metadata.managedFields"};
+  auto value = options_.drop_managed_fields ? json::ParseWithout(kManaged, text) : json::Parse(text);
   if (!value) return false;
   if (ObjectPtr object = Decode(std::move(*value))) {
     std::string key = KeyOf(type_.meta(object.get()));
@@ -316,7 +319,8 @@ void Reflector::Machine::OnWatchData(ReflectorStream::Taken taken) {
 }
 
 bool Reflector::Machine::OnFrame(std::string_view frame) {
-  auto event = ParseWatchEvent(frame);
+  static constexpr std::array<std::string_view, 1> kManaged = {"object.metadata.managedFields"};
+  auto event = options_.drop_managed_fields ? ParseWatchEvent(frame, kManaged) : ParseWatchEvent(frame);
   if (event) return OnEvent(std::move(*event));
   log::Warning("unreadable watch event",
                {{"kind", options_.kind.GroupResource()}, {"error", event.error().ToString()}});

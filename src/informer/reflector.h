@@ -26,6 +26,8 @@ struct ReflectorOptions {
   // Ask for the initial list as a stream of events first (sendInitialEvents); falls back to a list when the
   // server refuses.
   bool streaming_list = false;
+  // Objects come without metadata.managedFields: often half of what they are made of.
+  bool drop_managed_fields = false;
   // Changes an object before it is stored: to drop fields nobody reads. Optional.
   std::function<void(void* object)> transform{};
 };

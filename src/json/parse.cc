@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "json/json.h"
+#include "json/parse_without.h"
 #include "json/syntax.h"
 
 namespace flyball::json {
@@ -18,10 +19,14 @@ constexpr std::size_t kUsualDepth = 1024;
 // As many as Kubernetes reports of one object.
 constexpr std::size_t kMaxDuplicates = 100;
 
+using Paths = std::span<const std::string_view>;
+
 // Turns simdjson's tape into a tree, without recursion.
 class Builder {
  public:
-  explicit Builder(const ParseOptions& options) : options_(options) { open_.reserve(16); }
+  Builder(const ParseOptions& options, Paths unwanted) : options_(options), unwanted_(unwanted) {
+    open_.reserve(16);
+  }
 
   // False if nested deeper than allowed.
   bool Build(dom::element root, Value& out) {
@@ -57,7 +62,13 @@ class Builder {
     const auto [key, element] = *top.member;
     ++top.member;
     top.key = key;
+    if (!unwanted_.empty() && IsUnwanted(key)) return true;
     return Begin(element, Slot(top, key));
+  }
+
+  bool IsUnwanted(std::string_view key) const {
+    return std::any_of(unwanted_.begin(), unwanted_.end(),
+                       [&](std::string_view path) { return path.ends_with(key) && CurrentPath() == path; });
   }
 
   // Where the value of `key` goes: a new member, or the one it replaces.
@@ -150,50 +161,65 @@ class Builder {
   }
 
   const ParseOptions& options_;
+  const Paths unwanted_;
   std::vector<Open> open_;
 };
 
 enum class Outcome { kOk, kTooDeep, kRefused };
 
-Outcome ParseWith(dom::parser& parser, std::string_view text, const ParseOptions& options, Value& out) {
+Outcome ParseWith(dom::parser& parser, std::string_view text, const ParseOptions& options, Paths unwanted,
+                  Value& out) {
   dom::element root;
   const auto error = parser.parse(text.data(), text.size()).get(root);
   if (error == simdjson::DEPTH_ERROR) return Outcome::kTooDeep;
   if (error) return Outcome::kRefused;
-  return Builder(options).Build(root, out) ? Outcome::kOk : Outcome::kRefused;
+  return Builder(options, unwanted).Build(root, out) ? Outcome::kOk : Outcome::kRefused;
 }
 
-Outcome ParseSmall(std::string_view text, const ParseOptions& options, Value& out) {
+Outcome ParseSmall(std::string_view text, const ParseOptions& options, Paths unwanted, Value& out) {
   thread_local dom::parser parser;
-  return ParseWith(parser, text, options, out);
+  return ParseWith(parser, text, options, unwanted, out);
 }
 
 // With a parser of its own, that takes `depth` levels.
-Outcome ParseOnce(std::string_view text, std::size_t depth, const ParseOptions& options, Value& out) {
+Outcome ParseOnce(std::string_view text, std::size_t depth, const ParseOptions& options, Paths unwanted,
+                  Value& out) {
   dom::parser parser;
   if (parser.allocate(text.size(), depth)) return Outcome::kRefused;
-  return ParseWith(parser, text, options, out);
+  return ParseWith(parser, text, options, unwanted, out);
 }
 
 }  // namespace
 
-Result<Value> Parse(std::string_view text, const ParseOptions& options) {
+namespace {
+
+Result<Value> ParseText(std::string_view text, const ParseOptions& options, Paths unwanted) {
   if (text.size() > options.max_bytes) {
     return Unexpected(Error(Reason::kRequestEntityTooLarge,
                             "JSON text is larger than " + std::to_string(options.max_bytes) + " bytes"));
   }
   Value value;
   const bool small = text.size() <= kKeptParserBytes;
-  const Outcome outcome =
-      small ? ParseSmall(text, options, value) : ParseOnce(text, kUsualDepth, options, value);
+  const Outcome outcome = small ? ParseSmall(text, options, unwanted, value)
+                                : ParseOnce(text, kUsualDepth, options, unwanted, value);
   if (outcome == Outcome::kOk) return value;
 
   if (options.duplicates) options.duplicates->clear();
   FLYBALL_ASSIGN(const std::string plain, CheckSyntax(text, options.max_depth));
   value = Value();
-  if (ParseOnce(plain, options.max_depth + 1, options, value) != Outcome::kOk)
+  if (ParseOnce(plain, options.max_depth + 1, options, unwanted, value) != Outcome::kOk)
     return Unexpected(BadRequest("JSON text cannot be read"));
   return value;
+}
+
+}  // namespace
+
+Result<Value> Parse(std::string_view text, const ParseOptions& options) {
+  return ParseText(text, options, {});
+}
+
+Result<Value> ParseWithout(std::span<const std::string_view> paths, std::string_view text) {
+  return ParseText(text, {}, paths);
 }
 
 }  // namespace flyball::json

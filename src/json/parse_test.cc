@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "json/json.h"
+#include "json/parse_without.h"
 
 namespace flyball::json {
 namespace {
@@ -19,6 +22,18 @@ std::string Repeat(std::string_view s, std::size_t n) {
   std::string out;
   for (std::size_t i = 0; i < n; ++i) out += s;
   return out;
+}
+
+TEST(ParseTest, WithoutLeavesOutWhatIsAtThePathsAndNothingElse) {
+  constexpr std::array<std::string_view, 2> kPaths = {"metadata.managedFields", "status"};
+  const auto value = ParseWithout(
+      kPaths, R"({"metadata":{"name":"a","managedFields":[{"x":1}]},"status":{"a":1},"spec":{"status":2,)"
+              R"("metadata":{"managedFields":3}},"managedFields":4})");
+  ASSERT_TRUE(value);
+  EXPECT_EQ(
+      Write(*value),
+      R"({"metadata":{"name":"a"},"spec":{"status":2,"metadata":{"managedFields":3}},"managedFields":4})");
+  EXPECT_FALSE(ParseWithout(kPaths, R"({"status":[1,})"));
 }
 
 TEST(ParseTest, ReadsEveryKindAndKeepsOrder) {

@@ -203,7 +203,7 @@ void NodeAgent::Core::RenewLease() {
 
 void NodeAgent::Core::WatchPods() {
   if (informers_) return;
-  informers_ = std::make_unique<InformerFactory>(client_);
+  informers_ = std::make_unique<InformerFactory>(client_, FactoryOptions{.drop_managed_fields = true});
   const auto weak = weak_from_this();
   const auto changed = [weak](const PodPtr& pod) {
     if (const auto self = weak.lock()) self->OnStrand([pod](Core& core) { core.PodChanged(pod); });

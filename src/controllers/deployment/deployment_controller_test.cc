@@ -33,6 +33,19 @@ class DeploymentTest : public ::testing::Test {
   testing::ControlPlane plane_;
 };
 
+// The cache holds objects without managed fields: writing one back must not lose what the server knows.
+TEST_F(DeploymentTest, WhatIsWrittenFromTheCacheKeepsItsManagedFields) {
+  plane_.Create(kWeb);
+  const auto made_by = Web().metadata.managed_fields;
+  ASSERT_EQ(made_by.size(), 1u);
+  plane_.StartControllers();
+  plane_.Settle();
+  const Deployment web = Web();
+  ASSERT_EQ(web.status.available_replicas, 4);
+  ASSERT_EQ(web.metadata.managed_fields.size(), 2u) << "one of the user, one of the status";
+  EXPECT_EQ(web.metadata.managed_fields[0].fields_v1, made_by[0].fields_v1);
+}
+
 TEST_F(DeploymentTest, BeforeAnyPodRuns) {
   plane_.StartControllers();
   plane_.Create(kWeb);

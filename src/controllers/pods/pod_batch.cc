@@ -29,13 +29,10 @@ Status RecordDeletion(const PodBatch& batch, const Pod& pod, const Result<json::
   return Unexpected(answer.error());
 }
 
-}  // namespace
-
-BatchResult CreatePods(const PodBatch& batch, int count, const std::function<Pod(int i)>& make,
-                       const std::function<void()>& failed) {
-  const DynamicClient pods = batch.client.Of<Pod>();
+BatchResult CreateEach(const PodBatch& batch, int count, const std::function<void()>& failed,
+                       const std::function<void(int i, DynamicClient::Done done)>& create) {
   BatchResult result = SlowStart(count, [&](int i, UniqueFunction<void(Status)> done) {
-    pods.CreateAsync(ToJson(make(i)), {}, [&, done = std::move(done)](Result<json::Value> answer) mutable {
+    create(i, [&, done = std::move(done)](Result<json::Value> answer) mutable {
       const Status status = RecordCreation(batch, answer);
       if (!status && failed) failed();
       done(status);
@@ -43,6 +40,23 @@ BatchResult CreatePods(const PodBatch& batch, int count, const std::function<Pod
   });
   if (!result.status && result.status.error().HasCause(kNamespaceTerminating)) result.status = {};
   return result;
+}
+
+}  // namespace
+
+BatchResult CreatePods(const PodBatch& batch, int count, const std::function<Pod(int i)>& make,
+                       const std::function<void()>& failed) {
+  const DynamicClient pods = batch.client.Of<Pod>();
+  return CreateEach(batch, count, failed, [&](int i, DynamicClient::Done done) {
+    pods.CreateAsync(ToJson(make(i)), {}, std::move(done));
+  });
+}
+
+BatchResult CreatePods(const PodBatch& batch, int count, const Pod& pod) {
+  const DynamicClient pods = batch.client.Of<Pod>();
+  const EncodedObject encoded = pods.Encode(ToJson(pod));
+  return CreateEach(batch, count, nullptr,
+                    [&](int, DynamicClient::Done done) { pods.CreateAsync(encoded, std::move(done)); });
 }
 
 BatchResult DeletePods(const PodBatch& batch, const std::vector<std::shared_ptr<const Pod>>& pods,

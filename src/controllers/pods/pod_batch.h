@@ -25,6 +25,8 @@ struct PodBatch {
 // an Event.
 BatchResult CreatePods(const PodBatch& batch, int count, const std::function<Pod(int i)>& make,
                        const std::function<void()>& failed = nullptr);
+// The same pod `count` times.
+BatchResult CreatePods(const PodBatch& batch, int count, const Pod& pod);
 
 // All at once. One that is gone already counts as deleted. `failed` is called for each that was not deleted
 // by us.

@@ -110,8 +110,7 @@ Status ReplicaSetLoop::ManageReplicas(const ReplicaSet& rs, const std::vector<Po
 Status ReplicaSetLoop::AddPods(const ReplicaSet& rs, int count, Context& ctx) {
   const Pod pod = PodFromTemplate(rs.spec.template_, rs);
   expectations_.ExpectCreations(ctx.key(), count);
-  const BatchResult made =
-      CreatePods({ctx.client(), ctx.recorder(), TargetOf(rs)}, count, [&pod](int) { return pod; });
+  const BatchResult made = CreatePods({ctx.client(), ctx.recorder(), TargetOf(rs)}, count, pod);
   // Those that failed, or were not tried after the first failure, will never be observed.
   for (int i = made.succeeded; i < count; ++i) expectations_.CreationObserved(ctx.key());
   return made.status;

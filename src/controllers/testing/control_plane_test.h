@@ -44,7 +44,8 @@ class ControlPlane {
   void StartControllers(ControllersOptions options = {}) { StartControllers(*client, options); }
   // Over another way to the server.
   void StartControllers(const Client& way, ControllersOptions options) {
-    manager = std::make_unique<Manager>(way);
+    // As the program runs them.
+    manager = std::make_unique<Manager>(way, ManagerOptions{.drop_managed_fields = true});
     const Status added = AddControllers(*manager, options);
     ASSERT_TRUE(added) << added.error().ToString();
     ASSERT_TRUE(manager->Start());
