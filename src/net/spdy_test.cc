@@ -155,13 +155,13 @@ TEST_P(SpdyTest, AnOrdinaryRequestIsNoUpgrade) {
 
 TEST(SpliceTest, JoinsAnUpgradeToATcpServerAndKeepsHalvesApart) {
   // The far end: a plain HTTP server, reached through a connection that has left HTTP.
-  Loopback far(Wire::kH1, {{"/far", [](auto request, Answer answer) -> Task<void> {
+  Loopback far(Wire::kH1, {{"/far", [](auto, Answer answer) -> Task<void> {
                               answer->Send(200, {}, std::string(2'000'000, 'f'));
                               co_return;
                             }}});
   TcpDialer dialer(10s);
   Loopback near(Wire::kH1Tls,
-                {{"/via", [&](auto request, Answer answer) -> Task<void> {
+                {{"/via", [&](auto, Answer answer) -> Task<void> {
                     auto client = answer->AcceptUpgrade({{"connection", "Upgrade"}, {"upgrade", "bytes"}});
                     dialer.Dial("127.0.0.1", far.server().port(),
                                 [client = *client](Result<std::shared_ptr<Duplex>> to) {

@@ -111,7 +111,8 @@ void AddLoopbackPods(ServerState& state, const json::Value& service, const std::
                      std::vector<Destination>& out, const ProxyName& wanted,
                      const std::shared_ptr<TransportCache>& pods) {
   const std::string ns(service["metadata"]["namespace"].string_or(""));
-  for (const auto& object : state.catalog.Find("", "v1", "pods")->cache->List({ns, "", nullptr}).objects) {
+  for (const auto& object :
+       state.catalog.Find("", "v1", "pods")->cache->List({.namespace_name = ns}).objects) {
     const json::Value pod = object->ToValue();
     const std::string ip(pod["status"]["podIP"].string_or(""));
     if (!ip.starts_with("127.") && ip != "::1") continue;
@@ -132,7 +133,7 @@ Result<Destination> FindService(ServerState& state, RequestScope& scope, const P
   FLYBALL_ASSIGN(const std::string port_name, ServicePortName(service, wanted));
   std::vector<Destination> all;
   const auto slices = state.catalog.Find("discovery.k8s.io", "v1", "endpointslices");
-  for (const auto& candidate : slices->cache->List({ns, "", nullptr}).objects) {
+  for (const auto& candidate : slices->cache->List({.namespace_name = ns}).objects) {
     const json::Value slice = candidate->ToValue();
     if (slice["metadata"]["labels"]["kubernetes.io/service-name"].string_or("") == wanted.name)
       AddEndpoints(slice, port_name, all, wanted, pods);
