@@ -28,5 +28,7 @@ std::string OpenApiV3Hash(KindList kinds, std::string_view group, std::string_vi
 // GET /openapi/v2: everything in one Swagger 2.0 document.
 std::string OpenApiV2Document(KindList kinds, std::string_view server_version);
 std::string OpenApiV2Hash(KindList kinds);
+// The same document in protobuf (gnostic's openapi.v2.Document), as kubectl before 1.29 asks for it.
+std::string OpenApiV2Protobuf(std::string_view document);
 
 }  // namespace flyball::api

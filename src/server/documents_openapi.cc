@@ -6,10 +6,14 @@ namespace flyball::server {
 
 Result<Answer> Documents::OpenApi(std::string_view path, const net::Request& request) {
   if (path == "/openapi/v2") {
-    // kubectl before 1.29 asks for protobuf and needs an answer, but nothing in it.
+    // kubectl before 1.29 asks for protobuf only.
     if (request.headers.Get("accept").find("proto-openapi.spec.v2") != std::string_view::npos &&
         request.headers.Get("accept").find("application/json") == std::string_view::npos)
-      return Answer{200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", ""};
+      return Keep("openapi v2 protobuf", request, [&] {
+        const auto kinds = KindsOf(state_.catalog);
+        return Answer{200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                      api::OpenApiV2Protobuf(api::OpenApiV2Document(kinds.list, kKubernetesVersion))};
+      });
     return Keep("openapi v2", request, [&] {
       const auto kinds = KindsOf(state_.catalog);
       return Answer{200, "application/json", api::OpenApiV2Document(kinds.list, kKubernetesVersion)};

@@ -70,6 +70,7 @@ def explanations(s):
     s.has('explain pod.spec.restartPolicy', 'ENUM:', 'Always', 'OnFailure', 'Never')
     s.has('explain service.spec.ports', 'FIELD: ports <[]ServicePort>')
     s.sees('explain pod.spec.nonsense', 'KIND:       Pod\nVERSION:    v1\n\nerror: field "nonsense" does not exist', status=1)
+    s.has('explain cronjobs.spec --output=plaintext-openapiv2', 'RESOURCE: spec <Object>', 'schedule\t<string> -required-')
     s.sees('explain nonsense', 'the server doesn\'t have a resource type "nonsense"', status=1)
 
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/custom/custom_kind.h"
+#include "api/protobuf_wire.h"
 #include "json/json.h"
 
 namespace flyball::api {
@@ -144,6 +145,43 @@ TEST_F(OpenApi, CustomKinds) {
       (*v2)["definitions"]["com.example.sample.v1.Gizmo"]["properties"]["spec"]["properties"];
   EXPECT_EQ(swagger["any"], *json::Parse(R"({"x-kubernetes-int-or-string":true})"));
   EXPECT_EQ(swagger["nul"], *json::Parse("{}"));
+}
+
+// The bytes of the first field with this number; empty if there is none.
+std::string_view FieldBytes(std::string_view message, std::uint32_t number) {
+  for (WireReader reader(message); reader.NextField();) {
+    if (reader.number() == number) return reader.Bytes();
+    reader.Skip();
+  }
+  return {};
+}
+
+// Of repeated {1 name, 2 value}, the value with this name.
+std::string_view NamedBytes(std::string_view message, std::uint32_t number, std::string_view name) {
+  for (WireReader reader(message); reader.NextField();) {
+    if (reader.number() != number) {
+      reader.Skip();
+      continue;
+    }
+    const auto entry = reader.Bytes();
+    if (FieldBytes(entry, 1) == name) return FieldBytes(entry, 2);
+  }
+  return {};
+}
+
+TEST_F(OpenApi, ProtobufSaysWhatTheSwaggerDocumentSays) {
+  const std::string json = OpenApiV2Document(kinds_, kVersion);
+  const std::string document = OpenApiV2Protobuf(json);
+  EXPECT_EQ(FieldBytes(document, 1), "2.0");
+  const auto gizmo = NamedBytes(FieldBytes(document, 9), 1, "com.example.sample.v1.Gizmo");
+  EXPECT_EQ(FieldBytes(gizmo, 4), "A gizmo.");
+  EXPECT_EQ(FieldBytes(FieldBytes(gizmo, 22), 1), "object");
+  const auto spec = NamedBytes(FieldBytes(gizmo, 25), 1, "spec");
+  EXPECT_EQ(FieldBytes(NamedBytes(FieldBytes(spec, 25), 1, "size"), 4), "How big.");
+  EXPECT_NE(FieldBytes(NamedBytes(gizmo, 31, "x-kubernetes-group-version-kind"), 2).find("\"Gizmo\""),
+            std::string_view::npos);
+  EXPECT_FALSE(NamedBytes(FieldBytes(document, 8), 2, "/api/v1/namespaces/{namespace}/pods/{name}").empty());
+  EXPECT_EQ(OpenApiV2Protobuf("no JSON"), "");
 }
 
 TEST_F(OpenApi, IndexFollowsContent) {
