@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/go_text.h"
+#include "api/strategic_failure.h"
 #include "api/strategic_order.h"
 
 namespace flyball::api {
@@ -24,17 +25,8 @@ constexpr std::string_view kDeleteFromPrimitiveList = "$deleteFromPrimitiveList"
 
 constexpr int kMaxPatchDepth = 500;  // no schema is this deep; deeper patches are attacks on the stack
 
-// An error upstream does not give a reason to.
-Unexpected Failure(std::string message) {
-  return Unexpected(Error(Reason::kUnknown, std::move(message)));
-}
-
-Unexpected NoMergeKey(const Value& item, std::string_view key) {
-  return Failure("map: " + GoPrint(item) + " does not contain declared merge key: " + std::string(key));
-}
-
 Unexpected BadPatchType(const Value& directive, const Value& item) {
-  return Failure("unknown patch type: " + GoPrint(directive) + " in map: " + GoPrint(item));
+  return StrategicFailure("unknown patch type: " + GoPrint(directive) + " in map: " + GoPrint(item));
 }
 
 std::string_view GoTypeName(const Value& value) {
@@ -58,7 +50,7 @@ std::string_view GoTypeName(const Value& value) {
 }
 
 Unexpected NotAList(const Value& value) {
-  return Failure("expected a []interface {}, but received a " + std::string(GoTypeName(value)));
+  return StrategicFailure("expected a []interface {}, but received a " + std::string(GoTypeName(value)));
 }
 
 // What a field's declaration means to a patch.
@@ -78,8 +70,8 @@ Result<FieldPatch> LookUp(const TypeInfo* type, std::string_view name) {
   const FieldInfo* field =
       type != nullptr && type->kind == TypeKind::kObject ? type->FindField(name) : nullptr;
   if (field == nullptr) {
-    return Failure("unable to find api field in struct " + std::string(ShortName(type)) +
-                   " for the json field " + GoQuote(name));
+    return StrategicFailure("unable to find api field in struct " + std::string(ShortName(type)) +
+                            " for the json field " + GoQuote(name));
   }
   const PatchStrategy strategy = field->patch;
   return FieldPatch{.type = field->type,
@@ -197,7 +189,7 @@ Status Merger::MergeOrderedList(const TypeInfo* type, Object& original, const Ob
     if (patch_list != nullptr) FLYBALL_TRY(MergeList(field, merged, *patch_list, false));
   }
   if (keys_before.empty() && (patch_list == nullptr || patch_list->empty())) {
-    return Failure("no elements in any of the given slices");
+    return StrategicFailure("no elements in any of the given slices");
   }
   FLYBALL_ASSIGN(Array ordered,
                  OrderItems(std::move(merged.as_array()), order.as_array(), keys_before, field.key));
@@ -234,7 +226,7 @@ Result<Array> Merger::MergeScalars(Array original, const Array& patch, bool dele
 }
 
 Result<Array> Merger::MergeObjects(const FieldPatch& field, Array original, const Array& patch) {
-  if (field.key.empty()) return Failure("cannot merge lists without merge key for struct");
+  if (field.key.empty()) return StrategicFailure("cannot merge lists without merge key for struct");
   Array plain;  // the patch's items without directives
   bool replace = false;
   for (const Value& item : patch) {
@@ -249,7 +241,7 @@ Result<Array> Merger::MergeObjects(const FieldPatch& field, Array original, cons
     } else if (*directive == Value("replace")) {
       replace = true;
     } else if (*directive == Value("merge")) {
-      return Failure("merging lists cannot yet be specified in the patch");
+      return StrategicFailure("merging lists cannot yet be specified in the patch");
     } else {
       return BadPatchType(*directive, item);
     }

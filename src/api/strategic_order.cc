@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/go_text.h"
+#include "api/strategic_failure.h"
 
 namespace flyball::api {
 namespace {
@@ -14,14 +15,6 @@ using json::Array;
 using json::Value;
 
 constexpr std::size_t kNone = ~std::size_t{0};
-
-Unexpected OrderFailure(std::string message) {
-  return Unexpected(Error(Reason::kUnknown, std::move(message)));
-}
-
-Unexpected NoOrderKey(const Value& item, std::string_view key) {
-  return OrderFailure("map: " + GoPrint(item) + " does not contain declared merge key: " + std::string(key));
-}
 
 bool Deletes(const Value& item) {
   const Value* directive = item.Find("$patch");
@@ -32,10 +25,10 @@ bool Deletes(const Value& item) {
 Result<const Value*> Identity(const Value& item, std::string_view key) {
   if (key.empty()) return &item;
   if (!item.is_object()) {
-    return OrderFailure("expected a map[string]interface {}, but received a " + GoPrint(item));
+    return StrategicFailure("expected a map[string]interface {}, but received a " + GoPrint(item));
   }
   const Value* value = item.Find(key);
-  if (value == nullptr) return NoOrderKey(item, key);
+  if (value == nullptr) return NoMergeKey(item, key);
   return value;
 }
 
@@ -62,8 +55,8 @@ Result<Value::Kind> ItemKind(const Array& original, const Array& patch) {
   for (const Array* list : {&original, &patch}) {
     for (const Value& item : *list) {
       if (item.kind() == kind) continue;
-      return OrderFailure("list element types are not identical: [" + GoPrint(original) + " " +
-                          GoPrint(patch) + "]");
+      return StrategicFailure("list element types are not identical: [" + GoPrint(original) + " " +
+                              GoPrint(patch) + "]");
     }
   }
   return kind;
@@ -81,8 +74,8 @@ Status CheckElementOrder(const Array& patch, const Array& order, std::string_vie
       found = *next == *wanted;
     }
     if (!found) {
-      return OrderFailure("The order in patch list:\n" + GoPrint(patch) +
-                          "\n doesn't match $setElementOrder list:\n" + GoPrint(order) + "\n");
+      return StrategicFailure("The order in patch list:\n" + GoPrint(patch) +
+                              "\n doesn't match $setElementOrder list:\n" + GoPrint(order) + "\n");
     }
   }
   return {};

@@ -103,6 +103,8 @@ void AddApiServerCommand(CLI::App& app, int& exit_code) {
       app.add_subcommand("apiserver", "Run the API server alone, with kube-apiserver's flag names");
   auto flags = std::make_shared<ApiserverFlags>();
   DefineFlags(*command, *flags);
+  command->footer(
+      "Example:\n  flyball apiserver --data-dir D --secure-port 6443 --token-auth-file tokens.csv");
   command->callback([flags, &exit_code] { exit_code = RunApiserver(*flags); });
 }
 

@@ -205,10 +205,12 @@ void AddComponentCommands(CLI::App& app, int& exit_code) {
   auto* controllers = app.add_subcommand("controllers", "Run the built-in controllers against an API server");
   AddManagerFlags(*controllers, *flags);
   AddControllersFlags(*controllers, *flags);
+  controllers->footer("Example:\n  flyball controllers --kubeconfig D/kubeconfig --controllers=*,-job");
   OnRun(*controllers, flags, exit_code, &RunControllers);
 
   auto* scheduler = app.add_subcommand("scheduler", "Run the scheduler against an API server");
   AddManagerFlags(*scheduler, *flags);
+  scheduler->footer("Example:\n  flyball scheduler --kubeconfig D/kubeconfig");
   OnRun(*scheduler, flags, exit_code, &RunScheduler);
 
   auto* node = app.add_subcommand("node", "Run this machine as a node of a cluster");
@@ -220,6 +222,7 @@ void AddComponentCommands(CLI::App& app, int& exit_code) {
   node->add_option("--data-dir", flags->data_dir, "Where logs and state of containers live")->required();
   node->add_option("--address", flags->address, "Where the API server reaches this node")
       ->capture_default_str();
+  node->footer("Example:\n  flyball node --kubeconfig D/kubeconfig --name n1 --data-dir N");
   OnRun(*node, flags, exit_code, &RunNode);
 }
 

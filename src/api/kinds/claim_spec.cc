@@ -11,19 +11,6 @@ namespace {
 
 using json::Value;
 
-void ValidateClaimSpecAccessModes(const Value& modes, const FieldPath& path, FieldErrors& errors) {
-  bool exclusive = false, shared = false;
-  for (const Value& mode : Items(modes)) {
-    const std::string_view text = mode.string_or({});
-    FieldErrors wrong;
-    CheckOneOf(text, {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"}, path, wrong);
-    exclusive = exclusive || text == "ReadWriteOncePod";
-    shared = shared || (text != "ReadWriteOncePod" && wrong.empty());
-    errors.Append(std::move(wrong));
-  }
-  if (exclusive && shared) errors.Forbidden(path, "may not use ReadWriteOncePod with other access modes");
-}
-
 void ValidateStorage(const Value& requests, const FieldPath& path, FieldErrors& errors) {
   const Value* storage = requests.Find("storage");
   if (storage == nullptr) return errors.Required(path);
@@ -62,11 +49,24 @@ void ValidateDataSources(const Value& spec, const FieldPath& path, FieldErrors& 
 
 }  // namespace
 
+void ValidateAccessModes(const Value& modes, const FieldPath& path, FieldErrors& errors) {
+  bool exclusive = false, shared = false;
+  for (const Value& mode : Items(modes)) {
+    const std::string_view text = mode.string_or({});
+    FieldErrors wrong;
+    CheckOneOf(text, {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"}, path, wrong);
+    exclusive = exclusive || text == "ReadWriteOncePod";
+    shared = shared || (text != "ReadWriteOncePod" && wrong.empty());
+    errors.Append(std::move(wrong));
+  }
+  if (exclusive && shared) errors.Forbidden(path, "may not use ReadWriteOncePod with other access modes");
+}
+
 void ValidateClaimSpec(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   const Value& modes = spec["accessModes"];
   if (modes.size() == 0) errors.Required(path.Child("accessModes"), "at least 1 access mode is required");
   ValidateLabelSelector(spec["selector"], path.Child("selector"), errors);
-  ValidateClaimSpecAccessModes(modes, path.Child("accessModes"), errors);
+  ValidateAccessModes(modes, path.Child("accessModes"), errors);
   ValidateStorage(spec["resources"]["requests"], path.Child("resources").Key("storage"), errors);
   if (const std::string_view name = Text(spec, "storageClassName"); !name.empty()) {
     CheckFormat("dns-subdomain", name, path.Child("storageClassName"), errors);

@@ -6,6 +6,8 @@
 
 namespace flyball::api {
 
+// Of a claim or a volume; that there are some is the caller's to check.
+void ValidateAccessModes(const json::Value& modes, const FieldPath& path, FieldErrors& errors);
 void ValidateClaimSpec(const json::Value& spec, const FieldPath& path, FieldErrors& errors);
 // metadata and spec of an ephemeral volume's claim.
 void ValidateClaimTemplate(const json::Value& claim, const FieldPath& path, FieldErrors& errors);

@@ -5,6 +5,7 @@
 #include "api/go_dump.h"
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
+#include "api/kinds/claim_spec.h"
 #include "api/kinds/hooks.h"
 #include "api/kinds/iscsi.h"
 #include "api/kinds/pod_spec.h"
@@ -120,20 +121,6 @@ void ValidatePersistentVolumeCapacity(const Value& capacity, const FieldPath& pa
   }
 }
 
-void ValidatePersistentVolumeAccessModes(const Value& modes, const FieldPath& path, FieldErrors& errors) {
-  if (modes.size() == 0) errors.Required(path);
-  bool exclusive = false, shared = false;
-  for (const Value& mode : Items(modes)) {
-    const std::string_view text = mode.string_or({});
-    FieldErrors wrong;
-    CheckOneOf(text, {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"}, path, wrong);
-    exclusive = exclusive || text == "ReadWriteOncePod";
-    shared = shared || (text != "ReadWriteOncePod" && wrong.empty());
-    errors.Append(std::move(wrong));
-  }
-  if (exclusive && shared) errors.Forbidden(path, "may not use ReadWriteOncePod with other access modes");
-}
-
 void ValidatePersistentVolumeNodeAffinity(const Value& affinity, const FieldPath& path, FieldErrors& errors) {
   if (affinity.is_null()) return;
   if (!Has(affinity, "required")) {
@@ -158,7 +145,8 @@ void ValidatePersistentVolumeAttributesClass(const Value& spec, const FieldPath&
 void ValidatePersistentVolume(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
-  ValidatePersistentVolumeAccessModes(spec["accessModes"], path.Child("accessModes"), errors);
+  if (spec["accessModes"].size() == 0) errors.Required(path.Child("accessModes"));
+  ValidateAccessModes(spec["accessModes"], path.Child("accessModes"), errors);
   ValidatePersistentVolumeCapacity(spec["capacity"], path.Child("capacity"), errors);
   const std::string_view reclaim = Text(spec, "persistentVolumeReclaimPolicy");
   const FieldPath reclaim_path = path.Child("persistentVolumeReclaimPolicy");
