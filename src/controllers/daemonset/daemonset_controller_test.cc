@@ -89,7 +89,7 @@ TEST_F(DaemonSetTest, AFailedPodIsReplacedWithBackOff) {
   const auto fail = [&] {
     for (const Pod& pod : plane_.List<Pod>("default"))
       if (NodeOf(pod) == "n1") plane_.SetPod(pod, "Failed", false, 1);
-    plane_.Run(500ms);
+    plane_.Run(200ms);
     for (const Pod& pod : plane_.List<Pod>("default"))
       if (NodeOf(pod) == "n1") return pod.status.phase;
     return std::string();
