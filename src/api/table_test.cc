@@ -45,6 +45,17 @@ std::string TablePod(std::string_view rest) {
          std::string(cells[3].as_string());
 }
 
+TEST(TableTest, ARevisionSaysWhoseItIs) {
+  EXPECT_EQ(
+      Cells("apps", "v1", "ControllerRevision",
+            R"({"metadata":{"name":"web-1","creationTimestamp":"2024-05-01T11:00:00Z","ownerReferences":[
+                  {"apiVersion":"apps/v1","kind":"StatefulSet","name":"web","controller":true}]},"revision":3})"),
+      R"(["web-1","statefulset.apps/web",3,"60m"])");
+  EXPECT_EQ(Cells("apps", "v1", "ControllerRevision",
+                  R"({"metadata":{"name":"x","creationTimestamp":"2024-05-01T11:59:00Z"},"revision":1})"),
+            R"(["x","<none>",1,"60s"])");
+}
+
 TEST(HumanDuration, AsUpstream) {
   const std::pair<Duration, const char*> cases[] = {
       {seconds(-5), "<invalid>"}, {seconds(-1), "0s"},         {seconds(0), "0s"},

@@ -23,6 +23,28 @@ void PrintReplicaSet(const json::Value& object, RowWriter& row) {
   row.Text(FormatSelector(object["spec"]["selector"]));
 }
 
+// "statefulset.apps/web"; "<none>" if nobody controls it.
+std::string ControllerName(const json::Value& object) {
+  for (const auto& owner : Elements(object["metadata"]["ownerReferences"])) {
+    if (!owner["controller"].bool_or(false)) continue;
+    std::string name(owner["kind"].string_or(""));
+    for (char& c : name)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const std::string_view version = owner["apiVersion"].string_or("");
+    if (const auto slash = version.find('/'); slash != std::string_view::npos)
+      name += "." + std::string(version.substr(0, slash));
+    return name + "/" + std::string(owner["name"].string_or(""));
+  }
+  return std::string(kNoneText);
+}
+
+void PrintControllerRevision(const json::Value& object, RowWriter& row) {
+  row.Name(object);
+  row.Text(ControllerName(object));
+  row.Int(object["revision"].int_or(0));
+  row.Created(object);
+}
+
 void PrintReplicationController(const json::Value& object, RowWriter& row) {
   row.Name(object);
   row.Int(object["spec"]["replicas"].int_or(0));
@@ -192,6 +214,7 @@ void PrintScale(const json::Value& object, RowWriter& row) {
 std::vector<PrinterEntry> WorkloadPrinters() {
   return {
       {"", "ReplicationController", PrintReplicationController},
+      {"apps", "ControllerRevision", PrintControllerRevision},
       {"apps", "ReplicaSet", PrintReplicaSet},
       {"apps", "Deployment", PrintDeployment},
       {"apps", "StatefulSet", PrintStatefulSet},
