@@ -9,6 +9,8 @@ KEYWORDS = frozenset(
     'explicit export extern false float for friend goto if inline int long mutable namespace new not operator '
     'or private protected public register return short signed sizeof static struct switch template this throw '
     'true try typedef typeid union unsigned using virtual void volatile while xor'.split())
+# What compilers define as macros unless told to keep to the standard: users' programs may be built either way.
+MACROS = {'linux', 'unix'}
 CPP_SCALARS = {
     'kString': 'std::string', 'kInt32': 'std::int32_t', 'kInt64': 'std::int64_t', 'kFloat64': 'double',
     'kBool': 'bool', 'kBytes': 'std::string', 'kTime': 'api::Time', 'kMicroTime': 'api::Time',
@@ -32,7 +34,7 @@ def member_name(name):
     name = re.sub(r'([a-z0-9])([A-Z])', r'\1_\2', name)
     name = re.sub(r'([A-Z]+)([A-Z][a-z])', r'\1_\2', name).lower()
     name = re.sub(r'\W', '_', name)
-    return name + '_' if name in KEYWORDS else name
+    return name + '_' if name in KEYWORDS or name in MACROS else name
 
 
 def comment(text, indent=''):
