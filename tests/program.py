@@ -9,6 +9,8 @@ import tempfile
 import time
 
 SKIPPED = 77
+# Generous: a sanitized build on a busy machine.
+READY_SECONDS = 180
 
 
 def skip(why):
@@ -49,8 +51,13 @@ class Program:
         start = self.log.tell()
         self.process = subprocess.Popen([binary, *arguments], stdout=self.log, stderr=subprocess.STDOUT)
         self.url = None
-        if ready:
-            self.url = wait_until('the program is ready: ' + ' '.join(arguments), lambda: self._find(ready, start))
+        if not ready:
+            return
+        try:
+            self.url = wait_until('the program is ready: ' + ' '.join(arguments), lambda: self._find(ready, start), READY_SECONDS)
+        except BaseException:
+            self.kill()  # whoever asked for it never gets to see it
+            raise
 
     def _find(self, pattern, start):
         if self.process.poll() is not None:
