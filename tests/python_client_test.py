@@ -210,7 +210,7 @@ def dynamic_client(api):
                                'versions': [{'name': 'v1', 'served': True, 'storage': True, 'schema': {'openAPIV3Schema': schema}}]}})
 
     def established():
-        conditions = crds.get(name='hats.python.example.com').to_dict()['status'].get('conditions', [])
+        conditions = crds.get(name='hats.python.example.com').to_dict()['status'].get('conditions') or []
         return any(c['type'] == 'Established' and c['status'] == 'True' for c in conditions)
 
     wait_until('the definition is established', established)
