@@ -4,6 +4,7 @@
 // Functions only; thread-safe. Malformed input is an error, never a crash; nesting is bounded.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,5 +31,14 @@ Result<json::Value> DecodeProtobufMessage(std::string_view message, const TypeIn
 // The body for an object in canonical form: what Kubernetes would send.
 std::string EncodeProtobuf(const json::Value& object, const TypeInfo& type);
 std::string EncodeProtobufMessage(const json::Value& value, const TypeInfo& type);
+// A message in its envelope.
+std::string ProtobufEnvelopeOf(std::string_view api_version, std::string_view kind, std::string_view message);
+
+// A whole answer by its own apiVersion and kind: an object, a list, a Status, metadata alone. Nothing if the
+// kind has no message (custom ones, tables).
+std::optional<std::string> EncodeProtobufAnswer(const json::Value& answer);
+// One frame of a watch, from {"type": ..., "object": ...}: the message's length in four bytes, then a
+// WatchEvent.
+std::optional<std::string> EncodeProtobufWatchFrame(const json::Value& event);
 
 }  // namespace flyball::api

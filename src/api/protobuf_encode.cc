@@ -184,16 +184,75 @@ std::string EncodeProtobufMessage(const Value& value, const TypeInfo& type) {
 }
 
 std::string EncodeProtobuf(const Value& object, const TypeInfo& type) {
+  return ProtobufEnvelopeOf(object["apiVersion"].string_or(""), object["kind"].string_or(""),
+                            EncodeProtobufMessage(object, type));
+}
+
+std::string ProtobufEnvelopeOf(std::string_view api_version, std::string_view kind,
+                               std::string_view message) {
   std::string type_meta;
-  WireWriter(type_meta).Bytes(1, object["apiVersion"].string_or(""));
-  WireWriter(type_meta).Bytes(2, object["kind"].string_or(""));
+  WireWriter(type_meta).Bytes(1, api_version);
+  WireWriter(type_meta).Bytes(2, kind);
   std::string out("k8s\0", 4);
   WireWriter writer(out);
   writer.Bytes(1, type_meta);
-  writer.Bytes(2, EncodeProtobufMessage(object, type));
+  writer.Bytes(2, message);
   writer.Bytes(3, "");
   writer.Bytes(4, "");
   return out;
+}
+
+// Whole answers: whatever says its apiVersion and kind, lists of it, and the frames of a watch.
+namespace {
+
+constexpr std::string_view kMetaTypes = "io.k8s.apimachinery.pkg.apis.meta.v1.";
+constexpr std::string_view kListSuffix = "List";
+
+// Kinds of every group: Status, the discovery documents, metadata alone.
+const TypeInfo* MetaType(std::string_view api_version, std::string_view kind) {
+  if (api_version != "v1" && api_version != "meta.k8s.io/v1") return nullptr;
+  return FindType(std::string(kMetaTypes) + std::string(kind));
+}
+
+const TypeInfo* AnswerType(std::string_view api_version, std::string_view kind) {
+  const auto slash = api_version.find('/');
+  const auto group = slash == std::string_view::npos ? std::string_view{} : api_version.substr(0, slash);
+  if (const auto* type = FindKindType(group, api_version.substr(slash + 1), kind)) return type;
+  return MetaType(api_version, kind);
+}
+
+std::string ListMessage(const json::Value& list, const TypeInfo& item_type) {
+  std::string out;
+  WireWriter writer(out);
+  static const TypeInfo& metadata_type = *FindType(std::string(kMetaTypes) + "ListMeta");
+  writer.Bytes(1, EncodeProtobufMessage(list["metadata"], metadata_type));
+  if (list["items"].is_array())
+    for (const auto& item : list["items"].as_array()) writer.Bytes(2, EncodeProtobufMessage(item, item_type));
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> EncodeProtobufAnswer(const json::Value& answer) {
+  const auto api_version = answer["apiVersion"].string_or(""), kind = answer["kind"].string_or("");
+  if (const auto* type = AnswerType(api_version, kind)) return EncodeProtobuf(answer, *type);
+  if (!kind.ends_with(kListSuffix)) return std::nullopt;
+  const auto* type = AnswerType(api_version, kind.substr(0, kind.size() - kListSuffix.size()));
+  if (!type) return std::nullopt;
+  return ProtobufEnvelopeOf(api_version, kind, ListMessage(answer, *type));
+}
+
+std::optional<std::string> EncodeProtobufWatchFrame(const json::Value& event) {
+  const auto object = EncodeProtobufAnswer(event["object"]);
+  if (!object) return std::nullopt;
+  std::string raw, message;
+  WireWriter(raw).Bytes(1, *object);
+  WireWriter writer(message);
+  writer.Bytes(1, event["type"].string_or(""));
+  writer.Bytes(2, raw);
+  std::string frame;
+  for (const int shift : {24, 16, 8, 0}) frame += static_cast<char>((message.size() >> shift) & 0xff);
+  return frame + message;
 }
 
 }  // namespace flyball::api

@@ -53,6 +53,13 @@ Task<void> Drain(net::ResponseStream& stream) {
   co_await drained;
 }
 
+void AddScopeHeaders(const RequestScope& scope, net::Headers& headers) {
+  if (!scope.audit_id.empty()) headers.Set("audit-id", scope.audit_id);
+  if (!scope.flow_schema_uid.empty()) headers.Set("x-kubernetes-pf-flowschema-uid", scope.flow_schema_uid);
+  if (!scope.priority_level_uid.empty())
+    headers.Set("x-kubernetes-pf-prioritylevel-uid", scope.priority_level_uid);
+}
+
 void SendAnswer(net::ResponseStream& stream, Answer answer, const std::vector<std::string>& warnings) {
   FinishHeaders(answer, warnings);
   stream.Send(answer.code, std::move(answer.headers), std::move(answer.body));

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/task.h"
 #include "net/http.h"
+#include "server/request_scope.h"
 
 namespace flyball::server {
 
@@ -32,6 +33,8 @@ struct Answer {
 // A Status body; adds Retry-After where the error says so.
 Answer ErrorAnswer(const Error& error);
 Answer TextAnswer(int code, std::string text);
+// What every answer says of its request: its audit id, and where flow control put it.
+void AddScopeHeaders(const RequestScope& scope, net::Headers& headers);
 // Adds a Warning header a text (`299 - "..."`), duplicates once, and sends. Requires: no `source`.
 void SendAnswer(net::ResponseStream& stream, Answer answer, const std::vector<std::string>& warnings);
 // The same for an answer with a `source`; ends when all is queued, or the peer is gone.

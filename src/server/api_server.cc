@@ -113,15 +113,16 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   documents->AddCheck("log", [] { return Status(); });
   documents->AddCheck("etcd", [this] { return store.Health(); });
   tokens->AddPages(*documents);
-  flow = std::make_unique<FlowControl>(options.max_requests_inflight, options.max_mutating_requests_inflight,
-                                       metrics);
+  flow = std::make_unique<FlowControl>(
+      *catalog, options.max_requests_inflight + options.max_mutating_requests_inflight, metrics);
   audit = Audit::Off();
   if (!options.audit_log_path.empty()) {
-    FLYBALL_ASSIGN(audit, Audit::Open(options.audit_log_path, random));
+    FLYBALL_ASSIGN(audit, Audit::Open(options.audit_log_path));
   }
   handler = std::make_unique<RequestHandler>(*state, endpoints, *documents, *flow, *audit);
   auto objects = BootstrapObjects();
   for (auto& object : BootstrapPolicy()) objects.push_back(std::move(object));
+  for (auto& object : BootstrapFlowControl()) objects.push_back(std::move(object));
   FLYBALL_TRY(EnsureObjects(*state, objects));
   custom = std::make_unique<CustomResources>(*state, *cache);
   FLYBALL_TRY(custom->Start());

@@ -37,15 +37,15 @@ std::string SourceAddress(const net::Peer& peer) {
 }  // namespace
 
 std::unique_ptr<Audit> Audit::Off() {
-  return std::unique_ptr<Audit>(new Audit(-1, nullptr));
+  return std::unique_ptr<Audit>(new Audit(-1));
 }
 
-Result<std::unique_ptr<Audit>> Audit::Open(const std::string& path, Random& random) {
+Result<std::unique_ptr<Audit>> Audit::Open(const std::string& path) {
   const int fd = path == "-" ? ::dup(STDOUT_FILENO)
                              : ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0)
     return Unexpected(InternalError("cannot open the audit log " + path + ": " + std::strerror(errno)));
-  return std::unique_ptr<Audit>(new Audit(fd, &random));
+  return std::unique_ptr<Audit>(new Audit(fd));
 }
 
 Audit::~Audit() {
@@ -57,13 +57,14 @@ void Audit::Record(const RequestScope& scope, const net::Request& request, int c
   json::Object event{{"kind", "Event"},
                      {"apiVersion", "audit.k8s.io/v1"},
                      {"level", "Metadata"},
-                     {"auditID", random_->Uuid()},
+                     {"auditID", scope.audit_id},
                      {"stage", "ResponseComplete"},
                      {"requestURI", request.target},
                      {"verb", scope.info.verb},
-                     {"user", UserValue(scope.user)},
+                     {"user", UserValue(scope.impersonator ? *scope.impersonator : scope.user)},
                      {"sourceIPs", json::Array{SourceAddress(request.peer)}},
                      {"userAgent", scope.user_agent}};
+  if (scope.impersonator) event.Set("impersonatedUser", UserValue(scope.user));
   if (scope.info.is_resource) event.Set("objectRef", ObjectRef(scope.info));
   event.Set("responseStatus", json::Object{{"metadata", json::Object{}}, {"code", code}});
   event.Set("requestReceivedTimestamp", api::FormatMicroTime(scope.now));

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/mutex.h"
-#include "base/random.h"
 #include "base/result.h"
 #include "net/http.h"
 #include "server/request_scope.h"
@@ -19,7 +18,7 @@ class Audit {
   // Writes nothing.
   static std::unique_ptr<Audit> Off();
   // Appends to the file ("-": standard output), made if absent.
-  static Result<std::unique_ptr<Audit>> Open(const std::string& path, Random& random);
+  static Result<std::unique_ptr<Audit>> Open(const std::string& path);
   ~Audit();
 
   bool enabled() const { return fd_ >= 0; }
@@ -27,9 +26,8 @@ class Audit {
   void Record(const RequestScope& scope, const net::Request& request, int code, TimePoint finished);
 
  private:
-  explicit Audit(int fd, Random* random) : fd_(fd), random_(random) {}
+  explicit Audit(int fd) : fd_(fd) {}
   const int fd_;
-  Random* const random_;
 };
 
 }  // namespace flyball::server

@@ -1,27 +1,22 @@
 // The roles and bindings every cluster starts with (upstream:
-// plugin/pkg/auth/authorizer/rbac/bootstrappolicy). Rules are written `verbs / groups / resources`,
-// comma-separated; `-` is the core group, and a rule that starts with `url` is about paths.
+// plugin/pkg/auth/authorizer/rbac/bootstrappolicy). The notation of rules is in bootstrap_roles.h.
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "server/bootstrap_roles.h"
 #include "server/rbac.h"
 
 namespace flyball::server {
 namespace {
 
-constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
-constexpr std::string_view kVersion = "rbac.authorization.k8s.io/v1";
-
-struct RoleRow {
-  std::string_view name;
-  std::vector<std::string_view> rules;
-  std::string_view aggregate_to = {};  // "view": the role's rules belong to the role view too
-};
+constexpr std::string_view kPolicyGroup = "rbac.authorization.k8s.io";
+constexpr std::string_view kPolicyVersion = "rbac.authorization.k8s.io/v1";
 
 struct BindingRow {
   std::string_view role;
-  std::vector<std::string_view> subjects;  // "Group:x", "User:x", "ServiceAccount:ns/x"
+  std::vector<std::string_view> subjects;  // "Group:x", "User:x", "ServiceAccount:x" (of kube-system)
+  std::string_view namespace_name = {};    // of a RoleBinding; empty: a ClusterRoleBinding
 };
 
 #define ALL_READ "get,list,watch"
@@ -63,6 +58,34 @@ const std::vector<RoleRow>& Rows() {
         "create / authentication.k8s.io / tokenreviews",
         "create / authorization.k8s.io / subjectaccessreviews"}},
       {"system:kube-controller-manager", {"* / * / *", "url * / *"}},
+      {"system:kubelet-api-admin",
+       {ALL_READ " / - / nodes", "proxy / - / nodes",
+        "* / - / nodes/configz,nodes/healthz,nodes/log,nodes/metrics,nodes/pods,nodes/proxy,nodes/stats"}},
+      {"system:node-problem-detector",
+       {"get / - / nodes", "patch / - / nodes/status", "create,patch,update / -,events.k8s.io / events"}},
+      {"system:heapster",
+       {ALL_READ " / - / events,namespaces,nodes,pods", ALL_READ " / apps,extensions / deployments"}},
+      {"system:kube-aggregator", {ALL_READ " / - / services,endpoints"}},
+      {"system:kube-dns", {"list,watch / - / endpoints,services"}},
+      {"system:persistent-volume-provisioner",
+       {"create,delete,get,list,watch / - / persistentvolumes",
+        "get,list,update,watch / - / persistentvolumeclaims", ALL_READ " / storage.k8s.io / storageclasses",
+        "watch / - / events", "create,patch,update / -,events.k8s.io / events"}},
+      {"system:volume-scheduler",
+       {"get,list,patch,update,watch / - / persistentvolumes", ALL_READ " / storage.k8s.io / storageclasses",
+        "get,list,patch,update,watch / - / persistentvolumeclaims"}},
+      {"system:certificates.k8s.io:certificatesigningrequests:nodeclient",
+       {"create / certificates.k8s.io / certificatesigningrequests/nodeclient"}},
+      {"system:certificates.k8s.io:certificatesigningrequests:selfnodeclient",
+       {"create / certificates.k8s.io / certificatesigningrequests/selfnodeclient"}},
+      {"system:certificates.k8s.io:legacy-unknown-approver",
+       {"approve / certificates.k8s.io / signers / kubernetes.io/legacy-unknown"}},
+      {"system:certificates.k8s.io:kubelet-serving-approver",
+       {"approve / certificates.k8s.io / signers / kubernetes.io/kubelet-serving"}},
+      {"system:certificates.k8s.io:kube-apiserver-client-approver",
+       {"approve / certificates.k8s.io / signers / kubernetes.io/kube-apiserver-client"}},
+      {"system:certificates.k8s.io:kube-apiserver-client-kubelet-approver",
+       {"approve / certificates.k8s.io / signers / kubernetes.io/kube-apiserver-client-kubelet"}},
       {"system:aggregate-to-view",
        {ALL_READ
         " / - / configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/status,pods,"
@@ -116,7 +139,22 @@ const std::vector<BindingRow>& Bindings() {
       {"system:node-proxier", {"User:system:kube-proxy"}},
       {"system:kube-controller-manager", {"User:system:kube-controller-manager"}},
       {"system:kube-scheduler", {"User:system:kube-scheduler"}},
+      {"system:kube-dns", {"ServiceAccount:kube-dns"}},
+      {"system:volume-scheduler", {"User:system:kube-scheduler"}},
       {"system:node", {}},
+      {"extension-apiserver-authentication-reader",
+       {"User:system:kube-controller-manager", "User:system:kube-scheduler"},
+       "kube-system"},
+      {"system::leader-locking-kube-controller-manager",
+       {"User:system:kube-controller-manager", "ServiceAccount:kube-controller-manager"},
+       "kube-system"},
+      {"system::leader-locking-kube-scheduler",
+       {"User:system:kube-scheduler", "ServiceAccount:kube-scheduler"},
+       "kube-system"},
+      {"system:controller:bootstrap-signer", {"ServiceAccount:bootstrap-signer"}, "kube-system"},
+      {"system:controller:cloud-provider", {"ServiceAccount:cloud-provider"}, "kube-system"},
+      {"system:controller:token-cleaner", {"ServiceAccount:token-cleaner"}, "kube-system"},
+      {"system:controller:bootstrap-signer", {"ServiceAccount:bootstrap-signer"}, "kube-public"},
   };
   return rows;
 }
@@ -145,7 +183,11 @@ json::Value RuleValue(std::string_view text) {
   }
   const auto second = text.find(kSeparator);
   rule.Set("apiGroups", Split(text.substr(0, second)));
-  rule.Set("resources", Split(text.substr(second + kSeparator.size())));
+  text.remove_prefix(second + kSeparator.size());
+  const auto third = text.find(kSeparator);
+  rule.Set("resources", Split(text.substr(0, third)));
+  if (third != std::string_view::npos)
+    rule.Set("resourceNames", Split(text.substr(third + kSeparator.size())));
   return rule;
 }
 
@@ -156,7 +198,7 @@ json::Value Metadata(std::string_view name) {
 }
 
 json::Value RoleValue(std::string_view name, json::Array rules) {
-  return json::Object{{"apiVersion", kVersion},
+  return json::Object{{"apiVersion", kPolicyVersion},
                       {"kind", "ClusterRole"},
                       {"metadata", Metadata(name)},
                       {"rules", std::move(rules)}};
@@ -189,19 +231,47 @@ json::Value AggregateValue(std::string_view name, const std::vector<std::string_
 
 json::Value SubjectValue(std::string_view text) {
   const auto colon = text.find(':');
-  return json::Object{
-      {"kind", text.substr(0, colon)}, {"apiGroup", kGroup}, {"name", text.substr(colon + 1)}};
+  const auto kind = text.substr(0, colon), name = text.substr(colon + 1);
+  if (kind == "ServiceAccount")
+    return json::Object{{"kind", kind}, {"name", name}, {"namespace", "kube-system"}};
+  return json::Object{{"kind", kind}, {"apiGroup", kPolicyGroup}, {"name", name}};
+}
+
+json::Value BindingValue(std::string_view role, json::Array subjects, std::string_view namespace_name) {
+  const bool cluster = namespace_name.empty();
+  json::Value binding = json::Object{
+      {"apiVersion", kPolicyVersion},
+      {"kind", cluster ? "ClusterRoleBinding" : "RoleBinding"},
+      {"metadata", Metadata(role)},
+      {"roleRef",
+       json::Object{{"apiGroup", kPolicyGroup}, {"kind", cluster ? "ClusterRole" : "Role"}, {"name", role}}},
+      {"subjects", std::move(subjects)}};
+  if (!cluster) binding["metadata"]["namespace"] = namespace_name;
+  return binding;
 }
 
 json::Value BindingValue(const BindingRow& row) {
   json::Array subjects;
   for (const auto subject : row.subjects) subjects.push_back(SubjectValue(subject));
-  return json::Object{
-      {"apiVersion", kVersion},
-      {"kind", "ClusterRoleBinding"},
-      {"metadata", Metadata(row.role)},
-      {"roleRef", json::Object{{"apiGroup", kGroup}, {"kind", "ClusterRole"}, {"name", row.role}}},
-      {"subjects", std::move(subjects)}};
+  return BindingValue(row.role, std::move(subjects), row.namespace_name);
+}
+
+void AddControllerRoles(std::vector<json::Value>& objects) {
+  for (const auto& row : ControllerRoles()) {
+    const std::string name = "system:controller:" + std::string(row.name);
+    objects.push_back(RoleValue(name, RulesOf(row)));
+    json::Value account = SubjectValue("ServiceAccount:" + std::string(row.name));
+    objects.push_back(BindingValue(name, json::Array{std::move(account)}, {}));
+  }
+}
+
+void AddNamespacedRoles(std::vector<json::Value>& objects) {
+  for (const auto& row : NamespacedRoles()) {
+    json::Value role = RoleValue(row.name, RulesOf(row));
+    role["kind"] = "Role";
+    role["metadata"]["namespace"] = row.namespace_name;
+    objects.push_back(std::move(role));
+  }
 }
 
 }  // namespace
@@ -221,6 +291,8 @@ std::vector<json::Value> BootstrapPolicy() {
   objects.push_back(std::move(view));
   objects.push_back(std::move(edit));
   objects.push_back(AggregateValue("admin", {"admin", "edit", "view"}));
+  AddControllerRoles(objects);
+  AddNamespacedRoles(objects);
   for (const auto& row : Bindings()) objects.push_back(BindingValue(row));
   return objects;
 }

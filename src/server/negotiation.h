@@ -12,13 +12,15 @@ enum class AnswerForm : std::uint8_t { kObject, kTable, kPartialMetadata, kAggre
 struct AnswerFormat {
   AnswerForm form = AnswerForm::kObject;
   bool yaml = false;
+  bool protobuf = false;
   std::string_view version = "v1";  // of the discovery document: "v2" or "v2beta1"
 };
 
-// The first of the Accept header's media types that this server can give. Protobuf is only offered by clients
-// that take JSON too: it is passed over. NotAcceptable if nothing fits. `tables` is false for answers that
-// have no table form.
+// The first of the Accept header's media types, by quality and then as the client lists them, that this
+// server can give. NotAcceptable if nothing fits. `tables` is false for answers that have no table form.
 Result<AnswerFormat> NegotiateObject(std::string_view accept, bool tables);
+// The same for what has no protobuf message: custom resources.
+Result<AnswerFormat> NegotiateText(std::string_view accept, bool tables);
 // For /api and /apis: aggregated discovery if asked for, else kObject.
 Result<AnswerFormat> NegotiateDiscovery(std::string_view accept);
 

@@ -1,5 +1,6 @@
 #include "server/presentation.h"
 
+#include "api/protobuf.h"
 #include "json/json.h"
 #include "json/yaml.h"
 
@@ -118,7 +119,7 @@ void Presenter::AnswerList(std::vector<ObjectPtr> objects, const ListMeta& meta,
   answer.content_type = content_type();
   const std::size_t total = TotalBytes(objects);
   ListText text(*this, std::move(objects), meta);
-  if (!format_.yaml && total >= kLargeList) {
+  if (!format_.yaml && !format_.protobuf && total >= kLargeList) {
     answer.source = std::make_shared<ListText>(std::move(text));
     return;
   }
@@ -164,11 +165,18 @@ Bytes Presenter::Line(std::string_view type, const StoredObject& object, store::
   line += Text(object, revision, !columns_sent_);
   line += "}\n";
   columns_sent_ = true;
-  return MakeBytes(std::move(line));
+  return Framed(MakeBytes(std::move(line)));
+}
+
+Bytes Presenter::Framed(Bytes line) const {
+  if (!format_.protobuf) return line;
+  const auto event = json::Parse(*line);
+  auto frame = event ? api::EncodeProtobufWatchFrame(*event) : std::nullopt;
+  return frame ? MakeBytes(std::move(*frame)) : line;
 }
 
 Bytes Presenter::Event(const Subscriber::Item& item) {
-  if (plain()) return item.change->Encoded(item.type);
+  if (plain()) return Framed(item.change->Encoded(item.type));
   const auto& shown = item.type == ChangeType::kDeleted ? item.change->previous : item.change->object;
   return Line(ChangeTypeName(item.type), *shown, item.change->revision);
 }
@@ -193,7 +201,7 @@ Bytes Presenter::Bookmark(store::Revision revision, bool initial_events_end) {
   }
   object.Set("metadata", std::move(metadata));
   json::Object event{{"type", "BOOKMARK"}, {"object", std::move(object)}};
-  return MakeBytes(json::Write(json::Value(std::move(event))) + "\n");
+  return Framed(MakeBytes(json::Write(json::Value(std::move(event))) + "\n"));
 }
 
 }  // namespace flyball::server

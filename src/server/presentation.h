@@ -37,6 +37,9 @@ class Presenter {
   Bytes Initial(const StoredObject& object);
   Bytes Bookmark(store::Revision revision, bool initial_events_end);
 
+  // A line of a watch in the client's framing: as it is, or as a protobuf frame.
+  Bytes Framed(Bytes line) const;
+
   std::string_view content_type() const { return format_.yaml ? "application/yaml" : "application/json"; }
 
  private:

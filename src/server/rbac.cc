@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "api/selector.h"
 #include "base/mutex.h"
 
 namespace flyball::server {
@@ -42,6 +43,26 @@ std::shared_ptr<const Rules> CompileRules(const json::Value& role) {
       rules->push_back({RuleStrings(rule["verbs"]), RuleStrings(rule["apiGroups"]),
                         RuleStrings(rule["resources"]), RuleStrings(rule["resourceNames"]),
                         RuleStrings(rule["nonResourceURLs"]), rule});
+  return rules;
+}
+
+void AppendSelected(const json::Value& selector, const std::vector<ObjectPtr>& roles, Rules& rules) {
+  const auto parsed = api::LabelSelector::FromObject(selector);
+  if (!parsed) return;
+  for (const auto& role : roles) {
+    if (!parsed->Matches(role->labels())) continue;
+    for (const auto& rule : *CompileRules(role->ToValue())) rules.push_back(rule);
+  }
+}
+
+// An aggregated role has the rules of the roles it selects, whether or not a controller has written them into
+// it yet.
+std::shared_ptr<const Rules> CompileClusterRole(const json::Value& role, const std::vector<ObjectPtr>& all) {
+  const auto own = CompileRules(role);
+  const auto& selectors = role["aggregationRule"]["clusterRoleSelectors"];
+  if (!selectors.is_array()) return own;
+  auto rules = std::make_shared<Rules>(*own);
+  for (const auto& selector : selectors.as_array()) AppendSelected(selector, all, *rules);
   return rules;
 }
 
@@ -157,8 +178,9 @@ class RbacAuthorizer final : public Authorizer {
 
   std::shared_ptr<const Policy> Compile() const {
     std::map<std::string, std::shared_ptr<const Rules>> cluster_roles, roles;
-    for (const auto& object : caches_[kClusterRoles]->List({}).objects)
-      cluster_roles[object->name()] = CompileRules(object->ToValue());
+    const auto stored = caches_[kClusterRoles]->List({}).objects;
+    for (const auto& object : stored)
+      cluster_roles[object->name()] = CompileClusterRole(object->ToValue(), stored);
     for (const auto& object : caches_[kRoles]->List({}).objects)
       roles[object->namespace_name() + "/" + object->name()] = CompileRules(object->ToValue());
     auto policy = std::make_shared<Policy>();

@@ -1,9 +1,12 @@
 #include "server/request_handler.h"
 
 #include "api/custom/custom_kind.h"
+#include "api/protobuf.h"
 #include "base/log.h"
+#include "json/json.h"
 #include "server/api_errors.h"
 #include "server/impersonation.h"
+#include "server/negotiation.h"
 #include "server/read_handlers.h"
 #include "server/write_handlers.h"
 
@@ -47,15 +50,61 @@ MaybeAnswer Wrap(Result<Answer> answer) {
   return std::optional(std::move(*answer));
 }
 
+// Documents that are not negotiated (health, version, OpenAPI) stay as they are.
+bool IsNegotiated(const RequestScope& scope, const Answer& answer) {
+  const auto& path = scope.info.path;
+  const bool api = scope.info.is_resource || path == "/api" || path.starts_with("/api/") || path == "/apis" ||
+                   path.starts_with("/apis/");
+  return answer.content_type == "application/json" && !answer.body.empty() && (api || answer.code >= 400);
+}
+
+// Browsers and command-line tools get text that people can read (upstream: isPrettyPrint).
+bool IsForPeople(const RequestScope& scope) {
+  if (scope.info.query.Has("pretty")) {
+    const auto asked = scope.info.query.Get("pretty");
+    return asked == "true" || asked == "1";
+  }
+  const auto& agent = scope.user_agent;
+  return agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");
+}
+
+// Handlers answer in JSON; what the client prefers is made from it.
+void EncodeAsAsked(const RequestScope& scope, const net::Request& request, Answer& answer) {
+  if (!IsNegotiated(scope, answer)) return;
+  const auto format = NegotiateObject(request.headers.Get("accept"), true);
+  const bool protobuf = format && format->protobuf;
+  if (!protobuf && !IsForPeople(scope)) return;
+  const auto value = json::Parse(answer.body);
+  if (!value) return;
+  if (!protobuf) {
+    answer.body = json::WritePretty(*value, 2);
+    return;
+  }
+  auto message = api::EncodeProtobufAnswer(*value);
+  if (!message) return;
+  answer.body = std::move(*message);
+  answer.content_type = "application/vnd.kubernetes.protobuf";
+}
+
+// The client may give an id of its own, to find the request again.
+std::string AuditId(const net::Request& request, Random& random) {
+  constexpr std::size_t kMaxAuditId = 64;
+  const auto given = request.headers.Get("audit-id");
+  return given.empty() || given.size() > kMaxAuditId ? random.Uuid() : std::string(given);
+}
+
 Error Panicked(std::string_view what) {
   return InternalError("panic: " + std::string(what));
 }
 
 }  // namespace
 
-Result<User> RequestHandler::Identify(const net::Request& request) const {
-  FLYBALL_ASSIGN(User user, state_.authenticator.Authenticate(request));
-  return Impersonate(request, std::move(user), state_.authorizer);
+Status RequestHandler::Identify(const net::Request& request, RequestScope& scope) const {
+  FLYBALL_ASSIGN(scope.user, state_.authenticator.Authenticate(request));
+  FLYBALL_ASSIGN(User target, Impersonate(request, scope.user, state_.authorizer));
+  if (target == scope.user) return {};
+  scope.impersonator = std::exchange(scope.user, std::move(target));
+  return {};
 }
 
 Status RequestHandler::Authorize(const RequestScope& scope) const {
@@ -74,6 +123,7 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
   }
   RequestScope scope(std::move(*info), {}, stream->executor(), state_.clock().Now());
   scope.user_agent = request->headers.Get("user-agent");
+  scope.audit_id = AuditId(*request, state_.random);
   std::optional<Answer> answer;
   std::string panic;
   try {
@@ -91,8 +141,10 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
     answer = ErrorAnswer(Panicked(panic));
   }
   const int code = answer ? answer->code : 200;
+  if (answer) EncodeAsAsked(scope, *request, *answer);
   if (answer) {
     if (request->method == "HEAD") answer->body.clear();
+    AddScopeHeaders(scope, answer->headers);
     if (answer->source) {
       co_await StreamAnswer(*stream, std::move(*answer), scope.warnings);
     } else {
@@ -106,8 +158,8 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
 
 Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request& request,
                                         std::shared_ptr<net::ResponseStream> stream) {
-  FLYBALL_CO_ASSIGN(scope.user, Identify(request));
-  FLYBALL_CO_ASSIGN(const FlowControl::Ticket ticket, flow_.Admit(scope));
+  FLYBALL_CO_TRY(Identify(request, scope));
+  FLYBALL_CO_ASSIGN(const FlowControl::Ticket ticket, co_await flow_.Admit(scope));
   FLYBALL_CO_TRY(Authorize(scope));
   if (scope.info.is_resource) co_return co_await RouteResource(scope, request, std::move(stream));
   auto page = documents_.Get(scope, request);
@@ -133,6 +185,7 @@ Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::
     co_return Unexpected(NoSuchResource());
   }
 
+  if (scope.resource->custom) FLYBALL_CO_TRY(NegotiateText(request.headers.Get("accept"), true));
   if (scope.resource->custom && !scope.resource->custom->deprecation_warning().empty())
     scope.warnings.push_back(scope.resource->custom->deprecation_warning());
   if (!scope.resource->custom && kind.kind == "Endpoints" && kind.group.empty())

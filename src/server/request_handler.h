@@ -37,7 +37,7 @@ class RequestHandler {
   Task<Result<std::optional<Answer>>> RouteResource(RequestScope& scope, const net::Request& request,
                                                     std::shared_ptr<net::ResponseStream> stream);
   Status Authorize(const RequestScope& scope) const;
-  Result<User> Identify(const net::Request& request) const;
+  Status Identify(const net::Request& request, RequestScope& scope) const;
 
   ServerState& state_;
   const EndpointTable& endpoints_;

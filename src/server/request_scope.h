@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,9 +24,11 @@ struct RequestScope {
 
   RequestInfo info;
   User user;
-  Executor& executor;  // where the coroutine resumes
+  std::optional<User> impersonator;  // who authenticated, if the request acts as somebody else
+  Executor& executor;                // where the coroutine resumes
   TimePoint now;
   std::string user_agent;
+  std::string audit_id;
   ResourcePtr resource;
 
   // Options of writes, from the query or the body of a DELETE.
@@ -34,6 +37,7 @@ struct RequestScope {
   std::string field_manager;
   bool force = false;
 
+  std::string flow_schema_uid, priority_level_uid;       // where flow control put it
   std::map<std::string, std::string> audit_annotations;  // what admission notes in the audit log
   std::vector<std::string> warnings;                     // become Warning headers, duplicates once
 

@@ -14,6 +14,7 @@ struct User {
   std::vector<std::string> groups;
   std::map<std::string, std::vector<std::string>> extra;
 
+  bool operator==(const User&) const = default;
   bool InGroup(std::string_view group) const {
     return std::find(groups.begin(), groups.end(), group) != groups.end();
   }

@@ -6,6 +6,7 @@
 // cut off (Subscriber::kMaxQueued) and must list again.
 #include "api/status.h"
 #include "json/json.h"
+#include "server/answer.h"
 #include "server/api_errors.h"
 #include "server/list_options.h"
 #include "server/presentation.h"
@@ -82,17 +83,21 @@ Task<void> SendChanges(net::ResponseStream& stream, Presenter& presenter, Subscr
 
 Task<Status> HandleWatch(ServerState& state, RequestScope& scope, const net::Request& request,
                          std::shared_ptr<net::ResponseStream> stream) {
-  FLYBALL_CO_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
+  const auto accept = request.headers.Get("accept");
+  FLYBALL_CO_ASSIGN(const AnswerFormat format,
+                    scope.resource->custom ? NegotiateText(accept, true) : NegotiateObject(accept, true));
   FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *scope.resource->kind, true));
   Presenter presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
   net::Headers headers;
-  headers.Set("content-type", "application/json");
+  headers.Set("content-type",
+              format.protobuf ? "application/vnd.kubernetes.protobuf;stream=watch" : "application/json");
   headers.Set("cache-control", "no-cache, private");
+  AddScopeHeaders(scope, headers);
 
   auto subscription = Subscribe(*scope.resource, scope.info, options);
   if (!subscription) {
     stream->Begin(200, std::move(headers));
-    stream->Write(ErrorEvent(subscription.error()));
+    stream->Write(presenter.Framed(ErrorEvent(subscription.error())));
     stream->End();
     co_return Status();
   }
