@@ -51,7 +51,8 @@ void AppendSelected(const json::Value& selector, const std::vector<ObjectPtr>& r
   if (!parsed) return;
   for (const auto& role : roles) {
     if (!parsed->Matches(role->labels())) continue;
-    for (const auto& rule : *CompileRules(role->ToValue())) rules.push_back(rule);
+    const auto more = CompileRules(role->ToValue());
+    rules.insert(rules.end(), more->begin(), more->end());
   }
 }
 
