@@ -207,6 +207,13 @@ def check_cp(kubectl):
         shutil.rmtree(folder)
 
 
+def check_run(kubectl):
+    """A pod of its own for one command; image `host` has no entry point, so arguments alone are the command."""
+    result = kubectl.run('run', 'once', '--rm', '-i', '--image=host', '--restart=Never', '--', 'sh', '-c', 'cat; echo over',
+                         stdin='given\n', timeout=90)
+    assert 'given\nover\n' in result.stdout, result
+
+
 def check_proxy(kubectl, port):
     base = '/api/v1/namespaces/default/'
     assert kubectl('get', '--raw', base + 'pods/web:%d/proxy/a%%20b?c=d' % port).startswith('hello from /a%20b?c=d host=False')
@@ -304,6 +311,7 @@ def check_all(program):
     check_port_forward(kubectl, port, {})
     check_port_forward(kubectl, port, {'KUBECTL_PORT_FORWARD_WEBSOCKETS': 'false'})
     check_cp(kubectl)
+    check_run(kubectl)
     check_proxy(kubectl, port)
     check_errors(kubectl)
     check_python(program, port)

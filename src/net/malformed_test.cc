@@ -431,5 +431,31 @@ TEST_F(MalformedH2Test, TooManyStreamsAreRefused) {
   EXPECT_NE(socket.ReadUntil(refused).find(refused), std::string::npos);
 }
 
+// Within one call nghttp2 emits all that the windows allow.
+TEST_F(MalformedH2Test, WideWindowsAndNoReadingFillNoBuffer) {
+  constexpr std::size_t kOwed = 64u << 20;
+  Notification<Answer> begun;
+  Loopback net(Wire::kH2, {{"/",
+                            [&](auto, Answer answer) -> Task<void> {
+                              answer->Begin(200, {});
+                              const Bytes chunk = MakeBytes(std::string(1u << 20, 'x'));
+                              for (std::size_t i = 0; i < kOwed; i += chunk->size()) answer->Write(chunk);
+                              begun.Set(answer);
+                              co_return;
+                            }},
+                           {"/small", [](auto, Answer answer) -> Task<void> {
+                              answer->Send(200, {}, "ok");
+                              co_return;
+                            }}});
+  RawSocket socket(net.server().port());
+  socket.Send(kPreface + FrameBytes(kSettings, 0, 0, std::string("\0\x04\x7f\xff\xff\xff", 6)) +
+              FrameBytes(kWindow, 0, 0, std::string("\x7f\xff\0\0", 4)) +
+              FrameBytes(kHeaders, kEndHeaders | kEndStream, 1, kGet));
+  const Answer answer = begun.Wait();
+  // By the time others have been answered again and again, this one has been sent what its socket takes.
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(net.Get("/small")->status, 200);
+  EXPECT_GT(answer->pending_bytes(), kOwed / 2);
+}
+
 }  // namespace
 }  // namespace flyball::net

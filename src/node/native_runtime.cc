@@ -60,7 +60,7 @@ class NativeRuntime final : public ContainerRuntime {
 
   Result<std::string> Start(const ContainerConfig& config,
                             UniqueFunction<void(ContainerExit)> exited) override {
-    if (config.command.empty())
+    if (config.command.empty() && config.args.empty())
       return Unexpected(BadRequest("no command specified: image `host` has none of its own"));
     const std::string id = NewId();
     ProcessSpec spec = SpecOf(config);

@@ -56,14 +56,15 @@ class Forwarded : public std::enable_shared_from_this<Forwarded> {
       : side_(std::move(side)), client_(std::move(client)) {}
 
   void Dial(const ForwardTarget& target, int port) {
-    target.dialer->Dial(
-        target.address, port,
-        [self = shared_from_this(), target, port](Result<std::shared_ptr<net::Duplex>> dialed) {
-          if (dialed) return self->Connected(std::move(*dialed));
-          self->client_.fail("error forwarding port " + std::to_string(port) + " to pod " +
-                             target.description + ": " + dialed.error().message());
-          self->Leave();
-        });
+    // Nothing here may own the dialer: it cannot end on its own thread.
+    target.dialer->Dial(target.address, port,
+                        [self = shared_from_this(), pod = target.description,
+                         port](Result<std::shared_ptr<net::Duplex>> dialed) {
+                          if (dialed) return self->Connected(std::move(*dialed));
+                          self->client_.fail("error forwarding port " + std::to_string(port) + " to pod " +
+                                             pod + ": " + dialed.error().message());
+                          self->Leave();
+                        });
   }
 
   // From the client.

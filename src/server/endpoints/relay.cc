@@ -103,7 +103,9 @@ void Join(net::ResponseStream& stream, const net::Upgraded& upgraded) {
 }  // namespace
 
 bool IsUpgrade(const net::Request& request) {
-  return request.headers.Has("upgrade");
+  const auto protocol = request.headers.Get("upgrade");
+  // Some clients offer HTTP/2 with every request; it is theirs to be declined by silence.
+  return !protocol.empty() && protocol != "h2c";
 }
 
 void RelayAnswer(const std::shared_ptr<net::Transport>& to, net::Request request,
