@@ -6,6 +6,7 @@
 // --folder: where the store is put; it must be on the disk that is meant. --runs: each figure is the best of
 // so many runs, because other work on the machine only ever makes them worse. --quick: small numbers, to see
 // that it works.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -112,6 +113,22 @@ void MeasureStart(const Settings& settings, Report& report) {
   report.Add("start to ready", ready, "ms", AtMost(100), "2,500-4,200 ms");
   report.Add("idle RSS", idle_mb, "MB", AtMost(25), "300 MB");
   report.Add("idle CPU in 10 s", idle_cpu * 1e3, "ms", AtMost(0), "");
+}
+
+// What the disk gives at this time, without us: no create can be faster.
+void MeasureDisk(const Settings& settings, Report& report) {
+  const std::string path = settings.folder + "/server_bench.sync";
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const std::string page(4096, 'x');
+  std::vector<Duration> times;
+  for (long i = 0; fd >= 0 && i < settings.Scaled(500); ++i) {
+    const SteadyTime start = RealClock().Steady();
+    if (pwrite(fd, page.data(), page.size(), i * 4096) != 4096 || fdatasync(fd) != 0) break;
+    times.push_back(RealClock().Steady() - start);
+  }
+  close(fd);
+  std::filesystem::remove(path);
+  report.Add("(the disk alone: write and sync of 4 KB, p50)", QuantileMs(times, 0.5), "ms", {}, "");
 }
 
 void MeasureOneWriter(const Settings& settings, const MeasuredServer& server, Report& report) {
@@ -297,6 +314,7 @@ int Main(int argc, char** argv) {
   if (settings.Wants("start")) MeasureStart(settings, report);
   if (settings.only != "start" && settings.only != "memory") {
     const MeasuredServer server(settings.program, settings.folder);
+    if (settings.Wants("creates")) MeasureDisk(settings, report);
     if (settings.Wants("creates")) MeasureOneWriter(settings, server, report);
     MeasureManyWriters(settings, server, report);
     if (settings.Wants("reads")) MeasureReads(settings, server, report);
