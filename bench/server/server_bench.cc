@@ -229,7 +229,7 @@ void MeasureLists(const Settings& settings, const MeasuredServer& server, Report
   report.Add("RSS after these lists", server.ResidentMb(), "MB", {}, "");
 }
 
-// Every watcher gets every event; `writers` events are under way at a time, each until all watchers have it.
+// Every watcher gets every event; two are written at a time, and the next two when all watchers have them.
 void MeasureWatch(const Settings& settings, const MeasuredServer& server, Report& report) {
   const auto writer = server.NewClient(true), reader = server.NewClient(true);
   const std::string space = "watched";
@@ -249,9 +249,8 @@ void MeasureWatch(const Settings& settings, const MeasuredServer& server, Report
       RunLoad(*writer, kAtATime, kAtATime,
               [&](long i) { return CreateConfigMap(space, NameOf("w", made + i), false); });
       made += kAtATime;
-      watchers.AwaitEach(made - kAtATime);
+      watchers.AwaitEach(made);
     }
-    watchers.AwaitEach(made);
     const double seconds = Milliseconds(RealClock().Steady() - start) / 1e3;
     const auto events = static_cast<double>(watchers.received() - before);
     cpu = std::min(cpu, (server.CpuSeconds() - cpu_before) / events * 1e6);
