@@ -18,6 +18,7 @@
 #include "controllers/node/taint_eviction_controller.h"
 #include "controllers/podgc/pod_garbage_collector.h"
 #include "controllers/replicaset/replicaset_controller.h"
+#include "controllers/resourcequota/resourcequota_controller.h"
 #include "controllers/serviceaccount/serviceaccount_controller.h"
 #include "controllers/statefulset/statefulset_controller.h"
 #include "controllers/storage/claim_protection_controller.h"
@@ -63,6 +64,7 @@ constexpr std::array kControllers = {
           &WithWorkers<&AddClaimProtectionController>},
     Entry{"clusterrole-aggregation-controller", "clusterrole-aggregation",
           &WithWorkers<&AddClusterRoleAggregation>},
+    Entry{"resourcequota-controller", "resourcequota", &WithWorkers<&AddResourceQuotaController>},
     Entry{"ttl-controller", "ttl", &WithWorkers<&AddNodeTtlController>},
     Entry{"job-controller", "job", &WithWorkers<&AddJobController>},
     Entry{"cronjob-controller", "cronjob", &WithWorkers<&AddCronJobController>},
