@@ -22,7 +22,7 @@ def patching(s):
     s.sees('patch cm c --patch-file=patch.yaml', 'configmap/c patched')
     s.out('create deployment d --image=i')
     s.sees('patch deploy d --subresource=scale --type=merge -p \'{"spec":{"replicas":2}}\'', 'scale.autoscaling/d patched')
-    s.sees('get deploy d --subresource=scale', 'NAME  DESIRED  AVAILABLE  AGE\nd  2  2  1s')
+    s.eventually('get deploy d --subresource=scale', 'NAME  DESIRED  AVAILABLE  AGE\nd  2  2  1s')
     s.sees('patch deploy d --subresource=status --type=merge -p \'{"status":{"observedGeneration":0},"spec":{"replicas":9}}\' -o name', 'deployment.apps/d')
     s.sees('get deploy d -o jsonpath={.spec.replicas}', '2')
 

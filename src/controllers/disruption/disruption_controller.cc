@@ -101,7 +101,7 @@ Result<int> ExpectedPods(const PodDisruptionBudget& budget, const std::vector<Po
   }
   if (unmanaged) {
     std::string text = kUnmanagedPods;
-    text.replace(text.find("%s"), 2, FormatSelector(*budget.spec.selector));
+    text.replace(text.find("%s"), 2, SelectorInMessage(*budget.spec.selector));
     ctx.recorder().Warning(budget, "UnmanagedPods", text);
   }
   int total = 0;

@@ -34,20 +34,17 @@ bool Matches(const LabelSelector& selector, const Labels& labels) {
                      [&](const LabelSelectorRequirement& r) { return Satisfies(r, labels); });
 }
 
-std::string FormatSelector(const LabelSelector& selector) {
-  std::multimap<std::string, std::string> parts;
-  for (const auto& [key, value] : selector.match_labels) parts.emplace(key, key + "=" + value);
+std::string SelectorInMessage(const LabelSelector& selector) {
+  std::string out = "&LabelSelector{MatchLabels:map[string]string{";
+  for (const auto& [key, value] : selector.match_labels) out += key + ": " + value + ",";
+  out += "},MatchExpressions:[]LabelSelectorRequirement{";
   for (const LabelSelectorRequirement& r : selector.match_expressions) {
     std::string values;
-    for (const std::string& value : r.values) values += (values.empty() ? "" : ",") + value;
-    if (r.operator_ == "Exists") parts.emplace(r.key, r.key);
-    if (r.operator_ == "DoesNotExist") parts.emplace(r.key, "!" + r.key);
-    if (r.operator_ == "In") parts.emplace(r.key, r.key + " in (" + values + ")");
-    if (r.operator_ == "NotIn") parts.emplace(r.key, r.key + " notin (" + values + ")");
+    for (const std::string& value : r.values) values += (values.empty() ? "" : " ") + value;
+    out +=
+        "LabelSelectorRequirement{Key:" + r.key + ",Operator:" + r.operator_ + ",Values:[" + values + "],},";
   }
-  std::string out;
-  for (const auto& [key, part] : parts) out += (out.empty() ? "" : ",") + part;
-  return out;
+  return out + "},}";
 }
 
 bool SelectsEverything(const LabelSelector& selector) {

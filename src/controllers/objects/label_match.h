@@ -14,8 +14,9 @@ using Labels = std::map<std::string, std::string>;
 bool HasLabels(const Labels& labels, const Labels& wanted);
 // The empty selector matches everything; an unknown operator nothing.
 bool Matches(const LabelSelector& selector, const Labels& labels);
-// "app=web,tier in (a,b),!old", by key: what messages show.
-std::string FormatSelector(const LabelSelector& selector);
+// `&LabelSelector{MatchLabels:map[string]string{app: web,},MatchExpressions:[]LabelSelectorRequirement{},}`:
+// as messages of upstream show one.
+std::string SelectorInMessage(const LabelSelector& selector);
 bool SelectsEverything(const LabelSelector& selector);
 
 }  // namespace flyball::controllers

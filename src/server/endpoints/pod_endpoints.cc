@@ -157,7 +157,7 @@ class EvictionEndpoint final : public Endpoint {
     if (matching.empty()) co_return Status();
     if (matching.size() > 1)
       co_return Unexpected(
-          Error(Reason::kInternalError, 500,
+          Error(Reason::kUnknown, 500,
                 "This pod has more than one PodDisruptionBudget, which the eviction subresource does "
                 "not support."));
     const std::string pod_name(pod["metadata"]["name"].string_or(""));
