@@ -25,9 +25,6 @@ SharedInformer<PartialObject> ObjectCounts::Follow(const KindRef& kind) {
     if (const auto self = weak.lock()) self->changed_(ns);
   };
   EventHandler<PartialObject> on;
-  on.on_add = [tell](const Ptr& object, bool initial) {
-    if (!initial) tell(std::string(object->ns()));
-  };
   on.on_delete = [tell](const Ptr& object, bool) { tell(std::string(object->ns())); };
   handler = informer.AddHandler(std::move(on));
   handler->OnSynced([tell] { tell(""); });

@@ -18,7 +18,7 @@ namespace flyball::controllers {
 // names. Thread-safe. Must be owned by a shared_ptr.
 class ObjectCounts : public std::enable_shared_from_this<ObjectCounts> {
  public:
-  // `changed` is called with a namespace when objects have come or gone in it, and must not block; with ""
+  // `changed` is called with a namespace when objects have gone from it, and must not block; with ""
   // when the counts of a kind have become known.
   using Changed = std::function<void(const std::string& ns)>;
   ObjectCounts(Manager& manager, Changed changed)

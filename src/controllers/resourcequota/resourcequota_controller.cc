@@ -1,7 +1,7 @@
 #include "controllers/resourcequota/resourcequota_controller.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -100,15 +100,30 @@ Result<Action> ReconcileQuota(const ResourceQuota& quota, ObjectCounts& counts, 
   return Done();
 }
 
-// Changes of a pod that a quota can feel.
-Predicates<Pod> CountsDifferently() {
+// What is made is charged by admission, before any cache shows it: a count from a cache at that moment would
+// give back what has just been taken. So a quota is counted when its own limits change and when objects go or
+// shrink (as upstream), and again at every resync.
+Predicates<ResourceQuota> LimitsChanged() {
   return {.create = nullptr,
           .update =
-              [](const Pod& a, const Pod& b) {
-                return a.status.phase != b.status.phase || a.metadata.generation != b.metadata.generation ||
-                       a.metadata.deletion_timestamp != b.metadata.deletion_timestamp;
+              [](const ResourceQuota& a, const ResourceQuota& b) {
+                return a.metadata.resource_version == b.metadata.resource_version || a.spec != b.spec;
               },
           .remove = nullptr};
+}
+
+template <typename T>
+Predicates<T> MayFree(std::function<bool(const T&, const T&)> update) {
+  return {.create = [](const T&) { return false; }, .update = std::move(update), .remove = nullptr};
+}
+
+bool PodMayFree(const Pod& a, const Pod& b) {
+  return a.status.phase != b.status.phase || a.metadata.generation != b.metadata.generation;
+}
+
+template <typename T>
+bool SpecChanged(const T& a, const T& b) {
+  return a.spec != b.spec;
 }
 
 }  // namespace
@@ -133,9 +148,11 @@ Status AddResourceQuotaController(Manager& manager, int workers) {
   std::shared_ptr<Controller> made;
   FLYBALL_TRY(manager.For<ResourceQuota>()
                   .Named("resourcequota-controller")
-                  .Watches<Pod>(of_object, CountsDifferently())
-                  .Watches<Service>(of_object)
-                  .Watches<PersistentVolumeClaim>(of_object)
+                  .When(LimitsChanged())
+                  .Watches<Pod>(of_object, MayFree<Pod>(&PodMayFree))
+                  .Watches<Service>(of_object, MayFree<Service>(&SpecChanged<Service>))
+                  .Watches<PersistentVolumeClaim>(
+                      of_object, MayFree<PersistentVolumeClaim>(&SpecChanged<PersistentVolumeClaim>))
                   .Resync(kQuotaResync)
                   .Workers(workers)
                   .Reconcile([counts](const ResourceQuota& quota,

@@ -64,8 +64,22 @@ TEST_F(ResourceQuotaTest, ScopesChooseThePods) {
   plane_.Create(
       "{apiVersion: v1, kind: Pod, metadata: {name: b, namespace: default}, spec: {containers: [{name: c, "
       "image: i}]}}");
+  plane_.Run(1s);
   MakeQuota("{hard: {pods: 3}, scopes: [BestEffort]}");
   EXPECT_EQ(Used(), "pods=1");
+}
+
+TEST_F(ResourceQuotaTest, ManyAtOnceDoNotExceedIt) {
+  plane_.StopControllers();
+  plane_.StartControllers();
+  MakeQuota("{hard: {pods: 3}}");
+  plane_.Create(
+      "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: rs, namespace: default}, spec: {replicas: 8, "
+      "selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, "
+      "image: i}]}}}}");
+  plane_.Run(60s);
+  EXPECT_EQ(plane_.List<Pod>("default").size(), 3u);
+  EXPECT_EQ(Used(), "pods=3");
 }
 
 TEST_F(ResourceQuotaTest, WhatIsFreedMayBeUsedAgain) {
