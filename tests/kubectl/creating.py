@@ -48,6 +48,7 @@ def what_flags_made(s):
     s.sees('get ingress site --no-headers', 'site  <none>  host.example  80  1s')
     s.sees('get pdb budget --no-headers', 'budget  1  N/A  0  1s')
     s.sees('get quota q -o jsonpath={.spec.hard}', '{"cpu":"4","pods":"10"}')
+    s.out('delete quota q')  # from here on pods need not say how much cpu they want
     s.sees('get rolebinding readers -o wide --no-headers',
            'readers  Role/reader  1s  jane  devs  %s/robot' % s.namespace)
     s.sees('get priorityclass %s-high --no-headers' % s.namespace, '%s-high  1000  false  1s  PreemptLowerPriority' % s.namespace)
