@@ -8,35 +8,44 @@
 namespace flyball {
 namespace {
 
-// Counts a batch in.
-struct Batch {
-  explicit Batch(int n) : left(n) {}
-  void Arrive(const Status& s) {
-    MutexLock lock(mu);
-    if (s)
-      ++succeeded;
-    else if (status)
-      status = s;
-    if (--left == 0) all_done.NotifyAll();
+// Counts a batch out and in.
+class Batch {
+ public:
+  // Waits while as many as may be are under way.
+  void Begin() {
+    MutexLock lock(mu_);
+    while (under_way_ >= kMostUnderWay) one_done_.Wait(mu_);
+    ++under_way_;
   }
-  void Wait() {
-    MutexLock lock(mu);
-    while (left > 0) all_done.Wait(mu);
+  void Arrive(const Status& s) {
+    MutexLock lock(mu_);
+    if (s)
+      ++result_.succeeded;
+    else if (result_.status)
+      result_.status = s;
+    --under_way_;
+    one_done_.NotifyAll();
+  }
+  BatchResult WaitForAll() {
+    MutexLock lock(mu_);
+    while (under_way_ > 0) one_done_.Wait(mu_);
+    return result_;
   }
 
-  Mutex mu;
-  CondVar all_done;
-  int left FLYBALL_GUARDED_BY(mu);
-  int succeeded FLYBALL_GUARDED_BY(mu) = 0;
-  Status status FLYBALL_GUARDED_BY(mu);
+ private:
+  Mutex mu_;
+  CondVar one_done_;
+  int under_way_ FLYBALL_GUARDED_BY(mu_) = 0;
+  BatchResult result_ FLYBALL_GUARDED_BY(mu_);
 };
 
 BatchResult RunBatch(int first, int count, const StartOne& start) {
-  auto batch = std::make_shared<Batch>(count);
-  for (int i = 0; i < count; ++i) start(first + i, [batch](Status s) { batch->Arrive(s); });
-  batch->Wait();
-  MutexLock lock(batch->mu);
-  return {batch->succeeded, batch->status};
+  auto batch = std::make_shared<Batch>();
+  for (int i = 0; i < count; ++i) {
+    batch->Begin();
+    start(first + i, [batch](Status s) { batch->Arrive(s); });
+  }
+  return batch->WaitForAll();
 }
 
 }  // namespace
