@@ -84,6 +84,7 @@ class World {
     options.serving.port = 0;
     server_ = Must(cli::ServerProcess::Start(std::move(options)));
     admin_ = std::make_unique<Client>(ClientAs("admin", {"system:masters"}));
+    mapper_ = std::make_unique<RestMapper>(*admin_);
     controllers_ = std::make_unique<Manager>(
         ClientAs("system:kube-controller-manager", {}),
         ManagerOptions{.name = "kube-controller-manager", .drop_managed_fields = true});
@@ -100,6 +101,7 @@ class World {
     threads_.Stop();
     scheduler_.reset();
     controllers_.reset();
+    mapper_.reset();
     admin_.reset();
     server_.reset();
     std::filesystem::remove_all(folder_);
@@ -110,8 +112,7 @@ class World {
 
   void Create(std::string_view yaml) {
     const json::Value value = Must(json::ParseYaml(yaml));
-    RestMapper mapper(*admin_);
-    const KindRef kind = Must(mapper.ForObject(value));
+    const KindRef kind = Must(mapper_->ForObject(value));
     Must(admin_->Dynamic(kind).Create(value));
   }
   // How many objects a collection has, without reading them.
@@ -167,6 +168,7 @@ class World {
   cli::ClientThreads threads_;
   std::unique_ptr<cli::ServerProcess> server_;
   std::unique_ptr<Client> admin_;
+  std::unique_ptr<RestMapper> mapper_;  // asks the server what it serves once, not at every create
   std::unique_ptr<Manager> controllers_, scheduler_;
   std::unique_ptr<cli::Nodes> nodes_;
 };

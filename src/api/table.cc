@@ -93,7 +93,6 @@ void AppendTyped(std::string_view type, const json::Value& value, TimePoint now,
 
 void AppendMetadata(const json::Value& object, std::string& out) {
   const json::Value* metadata = object.Find("metadata");
-  out += "\"metadata\":";
   if (metadata != nullptr && metadata->is_object())
     json::WriteTo(*metadata, out);
   else
@@ -187,7 +186,7 @@ std::string TableFormat::SingleTable(const json::Value& object, const TableOptio
 }
 
 void AppendPartialObjectMetadata(const json::Value& object, std::string& out) {
-  out += R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",)";
+  out += kPartialObjectMetadataStart;
   AppendMetadata(object, out);
   out += '}';
 }

@@ -58,7 +58,10 @@ class TableFormat {
   std::vector<Column> columns_;
 };
 
-// {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{...}}.
+// {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{...}}; what comes before the
+// metadata.
+inline constexpr std::string_view kPartialObjectMetadataStart =
+    R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":)";
 void AppendPartialObjectMetadata(const json::Value& object, std::string& out);
 // The start of a PartialObjectMetadataList up to the first item; "]}" ends it.
 void AppendPartialObjectMetadataListStart(const json::Value& list_metadata, std::string& out);

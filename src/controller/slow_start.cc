@@ -11,10 +11,11 @@ namespace {
 // Counts a batch out and in.
 class Batch {
  public:
-  // Waits while as many as may be are under way.
+  // When as many as may be are under way, waits until half of them are done: waking up for each would cost
+  // more than the request.
   void Begin() {
     MutexLock lock(mu_);
-    while (under_way_ >= kMostUnderWay) one_done_.Wait(mu_);
+    if (under_way_ >= kMostUnderWay) WaitUntilLeft(kMostUnderWay / 2);
     ++under_way_;
   }
   void Arrive(const Status& s) {
@@ -23,18 +24,23 @@ class Batch {
       ++result_.succeeded;
     else if (result_.status)
       result_.status = s;
-    --under_way_;
-    one_done_.NotifyAll();
+    if (--under_way_ == awaited_) few_left_.NotifyAll();
   }
   BatchResult WaitForAll() {
     MutexLock lock(mu_);
-    while (under_way_ > 0) one_done_.Wait(mu_);
+    WaitUntilLeft(0);
     return result_;
   }
 
  private:
+  void WaitUntilLeft(int count) FLYBALL_REQUIRES(mu_) {
+    awaited_ = count;
+    while (under_way_ > count) few_left_.Wait(mu_);
+  }
+
   Mutex mu_;
-  CondVar one_done_;
+  CondVar few_left_;
+  int awaited_ FLYBALL_GUARDED_BY(mu_) = 0;
   int under_way_ FLYBALL_GUARDED_BY(mu_) = 0;
   BatchResult result_ FLYBALL_GUARDED_BY(mu_);
 };

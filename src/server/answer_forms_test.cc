@@ -68,6 +68,33 @@ TEST_F(AnswerFormsTest, AListInProtobufHasItsItemsAndVersion) {
   EXPECT_EQ(items, 1);
 }
 
+TEST_F(AnswerFormsTest, MetadataAloneIsTheMetadataOfTheObject) {
+  constexpr const char* kMetadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+  constexpr const char* kMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+  Do("POST", maps_,
+     R"({"metadata":{"name":"b","annotations":{"odd":"}\\\"{ \\"}},"data":{"metadata":"{}"}})");
+  const auto whole = Do("GET", maps_ + "/b")->value();
+  const auto alone = Get(maps_ + "/b", kMetadataOnly)->value();
+  EXPECT_EQ(alone["kind"].string_or(""), "PartialObjectMetadata");
+  EXPECT_EQ(alone["metadata"], whole["metadata"]);
+  EXPECT_EQ(alone["data"], json::Value());
+  const auto list = Get(maps_ + "?fieldSelector=metadata.name%3Db", kMetadataList)->value();
+  ASSERT_EQ(list["items"].size(), 1u);
+  EXPECT_EQ(list["items"].as_array()[0], alone);
+}
+
+TEST_F(AnswerFormsTest, AWriteThatFailsLaterWarnsToo) {
+  const char* pod = R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i",
+                        "env":[{"name":"A","value":"1"},{"name":"A","value":"2"}]}]}})";
+  Do("POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  const auto made = Do("POST", pods, pod), again = Do("POST", pods, pod);
+  EXPECT_EQ(made->status, 201);
+  EXPECT_EQ(again->status, 409);
+  EXPECT_FALSE(made->headers.Get("warning").empty());
+  EXPECT_EQ(again->headers.Get("warning"), made->headers.Get("warning"));
+}
+
 TEST_F(AnswerFormsTest, AWatchInProtobufIsFramed) {
   const auto reply = Get(maps_ + "?watch=true", kProtobuf);
   sim_.RunReady();

@@ -52,11 +52,22 @@ void Presenter::HideFieldAnnotation(json::Value& value) const {
   if (annotations->empty()) metadata.as_object().Erase("annotations");
 }
 
+void Presenter::AppendMetadataOnly(const StoredObject& object, store::Revision revision,
+                                   std::string& out) const {
+  out += api::kPartialObjectMetadataStart;
+  object.AppendMetadata(out, revision);
+  out += '}';
+}
+
 std::string Presenter::Text(const StoredObject& object, store::Revision revision, bool columns) const {
   std::string out;
   if (plain()) {
     out.reserve(object.bytes()->size() + 64);
     object.AppendJson(out, StoredObject::Form::kWhole, revision);
+    return out;
+  }
+  if (plain_metadata()) {
+    AppendMetadataOnly(object, revision, out);
     return out;
   }
   const json::Value value = Served(object, revision);
@@ -144,6 +155,7 @@ void Presenter::AppendListItem(const StoredObject& object, std::string& out) con
   if (plain())
     return object.AppendJson(out,
                              resource_->custom ? StoredObject::Form::kWhole : StoredObject::Form::kListItem);
+  if (plain_metadata()) return AppendMetadataOnly(object, object.revision(), out);
   json::Value value = Served(object, object.revision());
   if (format_.form == AnswerForm::kTable)
     return api::TableFormat(*resource_->kind).AppendRow(value, table_options_, out);

@@ -45,6 +45,11 @@ class Presenter {
  private:
   // Stored bytes can be sent as they are.
   bool plain() const { return format_.form == AnswerForm::kObject && !resource_->conversion; }
+  // The metadata can be copied from the stored bytes as it is.
+  bool plain_metadata() const {
+    return format_.form == AnswerForm::kPartialMetadata && !resource_->conversion &&
+           resource_->hooks->field_annotation.empty();
+  }
   bool metadata_only() const {
     return format_.form == AnswerForm::kPartialMetadata ||
            (format_.form == AnswerForm::kTable &&
@@ -54,6 +59,7 @@ class Presenter {
   json::Value Served(const StoredObject& object, store::Revision revision) const;
   // The text of one object in this format, as JSON.
   std::string Text(const StoredObject& object, store::Revision revision, bool columns) const;
+  void AppendMetadataOnly(const StoredObject& object, store::Revision revision, std::string& out) const;
   std::string InWantedLanguage(std::string text) const;
   friend class ListText;
   void AppendListStart(const ListMeta& meta, std::string& out) const;

@@ -53,6 +53,12 @@ Error MissingVersion(const ServedResource& resource, const json::Value& object) 
   return errors.ToError(resource.kind->group, resource.kind->kind, NameOf(object));
 }
 
+// Of a valid object, whatever becomes of it: a client whose write then conflicts is warned too.
+void AddKindWarnings(RequestScope& scope, const ServedResource& resource, const json::Value& object) {
+  if (resource.custom || !resource.hooks->warnings) return;
+  resource.hooks->warnings(object, scope.warnings);
+}
+
 bool IsEvent(const ServedResource& resource) {
   return resource.prefix == "/registry/events/";
 }
@@ -112,6 +118,7 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
   PrepareKindForCreate(scope, resource, object);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateNew(resource, object));
+  AddKindWarnings(scope, resource, object);
   FLYBALL_CO_TRY(co_await admission_.Validate(request));
   auto* lifecycle = LifecycleOf(resource);
   if (lifecycle) FLYBALL_CO_TRY(lifecycle->BeforeCreate(object));
@@ -200,6 +207,7 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
   PrepareForUpdate(resource, options.subresource, old, object);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateChange(resource, object, old, options.subresource));
+  AddKindWarnings(scope, resource, object);
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Validate(request));
 
   if (ReadyToRemove(resource, object)) {

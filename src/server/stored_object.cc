@@ -10,6 +10,28 @@ namespace {
 
 constexpr std::string_view kMetadata = "\"metadata\":{";
 
+// Behind the bracket that closes the one at `open`. Requires valid JSON.
+std::size_t EndOfObject(std::string_view text, std::size_t open) {
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = open; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{') {
+      ++depth;
+    } else if (c == '}' && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return text.size();
+}
+
 }  // namespace
 
 Result<ObjectPtr> StoredObject::Build(Bytes bytes, store::Revision revision, const api::KindInfo& kind) {
@@ -57,18 +79,24 @@ std::string StoredObject::uid() const {
 }
 
 void StoredObject::AppendJson(std::string& out, Form form, store::Revision resource_version) const {
+  if (form == Form::kListItem) out += '{';
+  AppendWithVersion(out, form == Form::kListItem ? metadata_offset_ : 0, bytes_->size(), resource_version);
+}
+
+void StoredObject::AppendMetadata(std::string& out, store::Revision resource_version) const {
+  const std::size_t brace = metadata_offset_ + kMetadata.size() - 1;
+  AppendWithVersion(out, brace, EndOfObject(*bytes_, brace), resource_version);
+}
+
+void StoredObject::AppendWithVersion(std::string& out, std::size_t from, std::size_t to,
+                                     store::Revision resource_version) const {
   const std::string_view text = *bytes_;
-  std::size_t from = 0;
-  if (form == Form::kListItem) {
-    out += '{';
-    from = metadata_offset_;
-  }
   if (version_offset_ != 0) {
     out += text.substr(from, version_offset_ - from);
     out += ",\"resourceVersion\":\"";
     out += std::to_string(resource_version);
     out += '"';
-    out += text.substr(version_offset_);
+    out += text.substr(version_offset_, to - version_offset_);
     return;
   }
   // No uid to follow (objects written by others): first in metadata.
@@ -77,7 +105,7 @@ void StoredObject::AppendJson(std::string& out, Form form, store::Revision resou
   out += "\"resourceVersion\":\"";
   out += std::to_string(resource_version);
   out += text[after_brace] == '}' ? "\"" : "\",";
-  out += text.substr(after_brace);
+  out += text.substr(after_brace, to - after_brace);
 }
 
 json::Value StoredObject::ToValue(store::Revision resource_version) const {

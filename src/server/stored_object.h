@@ -50,12 +50,17 @@ class StoredObject {
   enum class Form { kWhole, kListItem };
   void AppendJson(std::string& out, Form form, store::Revision resource_version) const;
   void AppendJson(std::string& out, Form form = Form::kWhole) const { AppendJson(out, form, revision_); }
+  // Appends the metadata alone, an object of its own, with the given resourceVersion.
+  void AppendMetadata(std::string& out, store::Revision resource_version) const;
   // The object as a value, metadata.resourceVersion included.
   json::Value ToValue() const { return ToValue(revision_); }
   json::Value ToValue(store::Revision resource_version) const;
 
  private:
   void Locate(std::string_view uid);
+  // Copies [from, to) of the bytes; the place of the resourceVersion must be in it.
+  void AppendWithVersion(std::string& out, std::size_t from, std::size_t to,
+                         store::Revision resource_version) const;
   void Extract(const json::Value& value, const api::KindInfo& kind);
 
   Bytes bytes_;

@@ -30,11 +30,6 @@ Status CheckName(const RequestScope& scope, const json::Value& object) {
   return {};
 }
 
-void AddKindWarnings(RequestScope& scope, const StoredObject& object) {
-  if (scope.resource->custom || !scope.resource->hooks->warnings) return;
-  scope.resource->hooks->warnings(object.ToValue(), scope.warnings);
-}
-
 // {"kind":"Status","status":"Success","details":{...}}: what DELETE of most kinds answers.
 Answer DeletedStatus(const RequestScope& scope, const StoredObject& object) {
   const auto& kind = *scope.resource->kind;
@@ -81,7 +76,6 @@ Task<Result<Answer>> HandleCreate(ServerState& state, RequestScope& scope, const
                     DecodeObject(scope, *scope.resource, request.headers.Get("content-type"), request.body));
   FLYBALL_CO_ASSIGN(const ObjectPtr created,
                     co_await state.registry.Create(scope, *scope.resource, std::move(object)));
-  AddKindWarnings(scope, *created);
   co_return ObjectAnswer(scope, request, *created, 201);
 }
 
@@ -100,7 +94,6 @@ Task<Result<Answer>> HandleUpdate(ServerState& state, RequestScope& scope, const
       const UpdateOutcome outcome,
       co_await state.registry.Update(scope, *scope.resource, scope.info.namespace_name, scope.info.name,
                                      std::move(transform), std::move(options)));
-  AddKindWarnings(scope, *outcome.object);
   co_return ObjectAnswer(scope, request, *outcome.object, outcome.created ? 201 : 200);
 }
 
@@ -124,7 +117,6 @@ Task<Result<Answer>> HandlePatch(ServerState& state, RequestScope& scope, const 
       const UpdateOutcome outcome,
       co_await state.registry.Update(scope, *scope.resource, scope.info.namespace_name, scope.info.name,
                                      std::move(transform), std::move(options)));
-  AddKindWarnings(scope, *outcome.object);
   co_return ObjectAnswer(scope, request, *outcome.object, outcome.created ? 201 : 200);
 }
 
