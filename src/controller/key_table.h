@@ -6,9 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -50,11 +51,19 @@ class KeyTable {
     bool processing = false;
   };
 
-  // Null if absent.
-  Node* Find(const Key& key) { return Find(key, HashOf(key)); }
+  // What the functions below want to be given: outside the lock that guards the table it costs nobody else
+  // time. Spreads hashes that differ only in their high bits (std::hash of integers is the identity).
+  static std::uint32_t HashOf(const Key& key) {
+    return static_cast<std::uint32_t>((Hash()(key) * 0x9e3779b97f4a7c15ull) >> 32);
+  }
 
-  Node* FindOrInsert(const Key& key) {
-    const std::uint32_t hash = HashOf(key);
+  // Null if absent.
+  Node* Find(const Key& key, std::uint32_t hash) {
+    const std::uint32_t number = index_.Find(hash, [&](std::uint32_t n) { return At(n).key == key; });
+    return number == HashIndex::kNone ? nullptr : &At(number);
+  }
+
+  Node* FindOrInsert(const Key& key, std::uint32_t hash) {
     Node* node = Find(key, hash);
     if (node) return node;
     node = NewNode();
@@ -101,6 +110,9 @@ class KeyTable {
     }
     Node* node = line->first;
     Unlink(node);
+    // A long line is not in the cache: the next take wants the next node, and this one's Done the index.
+    if (line->first) __builtin_prefetch(line->first, 1);
+    index_.Prefetch(node->hash);
     return node;
   }
 
@@ -116,25 +128,20 @@ class KeyTable {
   }
   template <typename Fn>
   void ForEachProcessing(Fn&& fn) const {
-    for (const Node& node : nodes_)
-      if (node.processing) fn(node);
+    for (std::uint32_t i = 0; i < made_; ++i)
+      if (At(i).processing) fn(At(i));
   }
 
  private:
+  static constexpr std::uint32_t kChunk = 64;
+  using Chunk = std::array<Node, kChunk>;
+
   struct Line {
     Node* first = nullptr;
     Node* last = nullptr;
   };
 
-  // Spreads hashes that differ only in their high bits (std::hash of integers is the identity).
-  static std::uint32_t HashOf(const Key& key) {
-    return static_cast<std::uint32_t>((Hash()(key) * 0x9e3779b97f4a7c15ull) >> 32);
-  }
-
-  Node* Find(const Key& key, std::uint32_t hash) {
-    const std::uint32_t number = index_.Find(hash, [&](std::uint32_t n) { return nodes_[n].key == key; });
-    return number == HashIndex::kNone ? nullptr : &nodes_[number];
-  }
+  Node& At(std::uint32_t number) const { return (*chunks_[number / kChunk])[number % kChunk]; }
 
   void Unlink(Node* node) {
     Line& line = lines_[static_cast<std::size_t>(node->priority)];
@@ -145,9 +152,10 @@ class KeyTable {
 
   Node* NewNode() {
     if (!free_) {
-      nodes_.emplace_back();
-      nodes_.back().number = static_cast<std::uint32_t>(nodes_.size() - 1);
-      return &nodes_.back();
+      if (made_ % kChunk == 0) chunks_.push_back(std::make_unique<Chunk>());
+      Node* node = &At(made_);
+      node->number = made_++;
+      return node;
     }
     Node* node = free_;
     free_ = node->next;
@@ -155,7 +163,8 @@ class KeyTable {
   }
 
   HashIndex index_;
-  std::deque<Node> nodes_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;  // nodes do not move
+  std::uint32_t made_ = 0;
   Node* free_ = nullptr;
   std::array<Line, 3> lines_;
   std::size_t queued_ = 0;

@@ -94,10 +94,11 @@ class WorkQueue {
         : executor(e), metrics(o.metrics, o.name, e.clock()), limiter(e.clock(), o.limits) {}
 
     void Add(const Key& key, Priority priority) {
+      const std::uint32_t hash = Table::HashOf(key);
       {
         LightLock lock(mu);
         if (shutting_down) return;
-        Node* node = table.FindOrInsert(key);
+        Node* node = table.FindOrInsert(key, hash);
         if (node->dirty) {
           if (!node->processing && priority > node->priority) table.Lift(node, priority);
           return;
@@ -121,25 +122,38 @@ class WorkQueue {
       if (ready) ready();
     }
 
-    std::optional<Key> TakeLocked() FLYBALL_REQUIRES(mu) {
+    // Null if nothing waits. Until its Done the node stays where it is and its key as it is: the taker may
+    // copy it without the lock.
+    Node* Take() FLYBALL_REQUIRES(mu) {
       Node* node = table.Dequeue();
-      if (!node) return std::nullopt;
+      if (!node) return nullptr;
       node->dirty = false;
       node->processing = true;
       ++in_process;
       metrics.Taken(node->stamp, table.queued());
-      return node->key;
+      return node;
+    }
+    static std::optional<Key> KeyOf(const Node* node) {
+      return node ? std::optional<Key>(node->key) : std::nullopt;
     }
     std::optional<Key> TryGet() {
-      LightLock lock(mu);
-      return TakeLocked();
+      Node* node;
+      {
+        LightLock lock(mu);
+        node = Take();
+      }
+      return KeyOf(node);
     }
     std::optional<Key> Get() {
       for (;;) {
+        Node* node;
+        bool over;
         {
           LightLock lock(mu);
-          if (table.queued() > 0 || shutting_down) return TakeLocked();
+          node = Take();
+          over = shutting_down;
         }
+        if (node || over) return KeyOf(node);
         // Counted as waiting before looking again: whoever adds after that look sees the count.
         MutexLock lock(wait_mu);
         ++waiting;
@@ -153,9 +167,10 @@ class WorkQueue {
     }
 
     void Done(const Key& key) {
+      const std::uint32_t hash = Table::HashOf(key);
       {
         LightLock lock(mu);
-        Node* node = table.Find(key);
+        Node* node = table.Find(key, hash);
         if (!node || !node->processing) return;
         node->processing = false;
         --in_process;
@@ -269,7 +284,7 @@ class WorkQueue {
     std::shared_ptr<void> refresh;
     RateLimiter<Key, Hash> limiter;
     Closure ready;
-    LightMutex mu;
+    alignas(64) LightMutex mu;  // a cache line apart from what everybody reads
     Table table FLYBALL_GUARDED_BY(mu);
     std::size_t in_process FLYBALL_GUARDED_BY(mu) = 0;
     bool shutting_down FLYBALL_GUARDED_BY(mu) = false;
