@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "api/base64.h"
+#include "json/json.h"
 
 namespace flyball::api::codec {
 namespace {
@@ -161,6 +162,15 @@ bool Bytes::Read(Decoder& decoder, const json::Value& value, std::string* out) {
 
 json::Value Bytes::Write(const std::string& value) {
   return EncodeBase64(value);
+}
+
+bool JsonText::Read(Decoder&, const json::Value& value, std::string* out) {
+  *out = json::Write(value);
+  return true;
+}
+json::Value JsonText::Write(const std::string& value) {
+  auto parsed = json::Parse(value);
+  return parsed ? std::move(*parsed) : json::Value();
 }
 
 bool Moment::Read(Decoder& decoder, const json::Value& value, Time* out) {

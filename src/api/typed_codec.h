@@ -2,8 +2,8 @@
 // files only.
 //
 // A codec is a type with two functions: Read(Decoder&, value, T*) and Write(value): Plain for what has one
-// natural form, Bytes, Moment and MicroMoment for C++ types that JSON shows differently, List and Map around
-// another codec. Templates are kept few: every struct there is goes through them.
+// natural form, Bytes, JsonText, Moment and MicroMoment for C++ types that JSON shows differently, List and
+// Map around another codec. Templates are kept few: every struct there is goes through them.
 #pragma once
 
 #include <cstddef>
@@ -99,6 +99,11 @@ struct Plain {
 };
 
 struct Bytes {  // base64 in JSON
+  static bool Read(Decoder& decoder, const json::Value& value, std::string* out);
+  static json::Value Write(const std::string& value);
+};
+
+struct JsonText {  // any JSON, kept as its text
   static bool Read(Decoder& decoder, const json::Value& value, std::string* out);
   static json::Value Write(const std::string& value);
 };

@@ -131,6 +131,15 @@ TEST(Types, OptionalPartsCopyDeeply) {
   EXPECT_EQ(copy.spec.affinity, std::nullopt);
 }
 
+TEST(Types, ManagedFieldsHoldTheirFieldsAsText) {
+  const auto value = *json::Parse(R"({"metadata":{"managedFields":[{"fieldsV1":{"f:data":{".":{}}}}]}})");
+  ConfigMap map;
+  ASSERT_TRUE(FromJson(value, &map));
+  ASSERT_EQ(map.metadata.managed_fields.size(), 1u);
+  EXPECT_EQ(map.metadata.managed_fields[0].fields_v1, R"({"f:data":{".":{}}})");
+  EXPECT_EQ(ToJson(map)["metadata"]["managedFields"], value["metadata"]["managedFields"]);
+}
+
 TEST(Types, ACustomResourceSchemaIsJson) {
   const auto crd = Decoded<CustomResourceDefinition>(
       R"({"spec":{"group":"g","versions":[{"name":"v1","schema":{"openAPIV3Schema":{"type":"object"}}}]}})");

@@ -128,7 +128,9 @@ struct ObjectStore::State {
     return number == HashIndex::kNone ? nullptr : &slab[number];
   }
 
-  ObjectPtr Put(std::string_view key, ObjectPtr object) FLYBALL_REQUIRES(mu) {
+  // Takes the key if it can.
+  template <typename Key>
+  ObjectPtr Put(Key&& key, ObjectPtr object) FLYBALL_REQUIRES(mu) {
     const std::uint32_t hash = HashKey(key);
     Node* node = Find(key, hash);
     if (node) {
@@ -137,7 +139,7 @@ struct ObjectStore::State {
       return object;
     }
     node = NewNode();
-    node->key = key;
+    node->key = std::forward<Key>(key);
     node->hash = hash;
     node->object = std::move(object);
     keys.Insert(hash, node->number);
@@ -171,6 +173,17 @@ struct ObjectStore::State {
     free.push_back(&node);
     node.key.clear();
     return std::exchange(node.object, nullptr);
+  }
+
+  void RemoveAllBut(const std::vector<Item>& items, std::vector<Item>* removed) FLYBALL_REQUIRES(mu) {
+    std::unordered_set<std::string_view, TextHash> wanted_keys;
+    wanted_keys.reserve(items.size());
+    for (const Item& item : items) wanted_keys.insert(item.key);
+    for (Node& node : slab) {
+      if (!node.object || wanted_keys.contains(node.key)) continue;
+      std::string key = node.key;
+      removed->push_back({std::move(key), Remove(node)});
+    }
   }
 
   // Leaves the bucket of one of the user-defined indexes; the last membership takes the place of the one
@@ -250,20 +263,12 @@ ObjectPtr ObjectStore::Remove(std::string_view key) {
   return state_->Remove(key);
 }
 
-ObjectStore::Replaced ObjectStore::Replace(const std::vector<Item>& items) {
+ObjectStore::Replaced ObjectStore::Replace(std::vector<Item>& items) {
   Replaced result;
   result.previous.reserve(items.size());
-  std::unordered_set<std::string_view, TextHash> wanted;
-  wanted.reserve(items.size());
-  for (const Item& item : items) wanted.insert(item.key);
-
   LightLock lock(state_->mu);
-  for (Node& node : state_->slab) {
-    if (!node.object || wanted.contains(node.key)) continue;
-    std::string key = node.key;
-    result.removed.push_back({std::move(key), state_->Remove(node)});
-  }
-  for (const Item& item : items) result.previous.push_back(state_->Put(item.key, item.object));
+  if (state_->count > 0) state_->RemoveAllBut(items, &result.removed);
+  for (Item& item : items) result.previous.push_back(state_->Put(std::move(item.key), item.object));
   return result;
 }
 

@@ -43,12 +43,12 @@ class ObjectStore {
   // Stores; gives back what was there before.
   ObjectPtr Put(std::string_view key, ObjectPtr object);
   ObjectPtr Remove(std::string_view key);
-  // In one step for readers: the items become the whole content.
+  // In one step for readers: the items become the whole content. Their keys are taken, their objects shared.
   struct Replaced {
     std::vector<ObjectPtr> previous;  // of each item: what was there before, or null
     std::vector<Item> removed;        // what was there and is no more
   };
-  Replaced Replace(const std::vector<Item>& items);
+  Replaced Replace(std::vector<Item>& items);
 
   // Null if absent.
   ObjectPtr Get(std::string_view key) const;

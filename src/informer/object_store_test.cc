@@ -69,7 +69,8 @@ TEST(IndexerTest, ReplaceSaysWhatWasThereAndWhatWent) {
              kept2 = Make("a", "kept");
   store.Put("a/kept", kept);
   store.Put("a/gone", gone);
-  const auto replaced = store.Replace({{"a/fresh", fresh}, {"a/kept", kept2}});
+  std::vector<ObjectStore::Item> items{{"a/fresh", fresh}, {"a/kept", kept2}};
+  const auto replaced = store.Replace(items);
   ASSERT_EQ(replaced.previous.size(), 2u);
   EXPECT_EQ(replaced.previous[0], nullptr);
   EXPECT_EQ(replaced.previous[1], kept);

@@ -158,7 +158,7 @@ void Reflector::Machine::Close() {
   lines_ = {};
   list_decoder_ = {};
   error_body_.clear();
-  initial_.clear();
+  initial_.Clear();
   stream_error_.reset();
 }
 
@@ -367,19 +367,15 @@ void Reflector::Machine::OnInitialEvent(WatchEvent event) {
   if (!object) return;
   std::string key = KeyOf(type_.meta(object.get()));
   if (event.type == WatchEventType::kDeleted)
-    initial_.erase(key);
+    initial_.Remove(key);
   else
-    initial_[std::move(key)] = std::move(object);
+    initial_.Put(std::move(key), std::move(object));
 }
 
 // The same stream goes on as the watch.
 void Reflector::Machine::FinishInitialEvents() {
-  std::vector<ObjectStore::Item> items;
-  items.reserve(initial_.size());
-  for (auto& [key, object] : initial_) items.push_back({key, std::move(object)});
-  initial_.clear();
   if (timer_ != kNoTimer) strand_.Cancel(std::exchange(timer_, kNoTimer));
-  queue_->Replace(std::move(items), last_resource_version());
+  queue_->Replace(initial_.Take(), last_resource_version());
   state_ = State::kWatching;
 }
 

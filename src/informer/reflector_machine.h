@@ -2,13 +2,13 @@
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/executor.h"
 #include "client/watch.h"
+#include "informer/initial_items.h"
 #include "informer/list_decoder.h"
 #include "informer/reflector.h"
 #include "informer/reflector_stream.h"
@@ -95,7 +95,7 @@ class Reflector::Machine : public std::enable_shared_from_this<Machine> {
 
   // Watching.
   LineSplitter lines_;
-  std::map<std::string, ObjectPtr> initial_;
+  InitialItems initial_;
   SteadyTime watch_began_{};
   bool saw_event_ = false;
   std::optional<Error> stream_error_;

@@ -17,6 +17,8 @@ CPP_SCALARS = {
     'kDuration': 'std::string', 'kQuantity': 'api::Quantity', 'kIntOrString': 'api::IntOrString',
     'kRaw': 'json::Value', 'kAny': 'json::Value',
 }
+# Raw types whose structs hold the JSON text instead of a tree: there are many of them, and few are looked into.
+TEXTS = {'FieldsV1'}
 INITIALISED = {'kInt32': ' = 0', 'kInt64': ' = 0', 'kFloat64': ' = 0', 'kBool': ' = false'}
 CODECS = {'kBytes': 'Bytes', 'kTime': 'Moment', 'kMicroTime': 'MicroMoment'}
 # How a value is seen to be there where empty ones are left out.
@@ -48,6 +50,10 @@ def comment(text, indent=''):
 
 def is_struct(type_):
     return type_.kind == 'kObject' and type_.cpp_name != 'json'
+
+
+def is_text(ref):
+    return ref.kind == 'kObject' and ref.target.kind == 'kRaw' and ref.target.name in TEXTS
 
 
 class Structs:
@@ -85,6 +91,8 @@ class Structs:
             return f'std::vector<{self.cpp_type(ref.element)}>'
         if ref.kind == 'kMap':
             return f'std::map<std::string, {self.cpp_type(ref.element)}>'
+        if is_text(ref):
+            return 'std::string'
         if ref.kind == 'kObject':
             return ref.target.cpp_name if is_struct(ref.target) else 'json::Value'
         return CPP_SCALARS[ref.kind]
@@ -93,10 +101,12 @@ class Structs:
         kind = self.kind_of(field)
         if kind in ('kTime', 'kMicroTime'):
             return True
-        return field.pointer and kind not in ('kRaw', 'kAny')
+        return field.pointer and kind not in ('kRaw', 'kText', 'kAny')
 
     def kind_of(self, field):
         ref = field.ref
+        if is_text(ref):
+            return 'kText'
         if ref.kind == 'kObject' and not is_struct(ref.target):
             return 'kAny'
         return ref.kind
@@ -106,7 +116,7 @@ class Structs:
             return f'List<{self.codec(ref.element)}>'
         if ref.kind == 'kMap':
             return f'Map<{self.codec(ref.element)}>'
-        return CODECS.get(ref.kind, 'Plain')
+        return 'JsonText' if is_text(ref) else CODECS.get(ref.kind, 'Plain')
 
     def read_expression(self, field):
         member = 'o.' + member_name(field.name)
