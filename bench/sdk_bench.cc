@@ -1,5 +1,5 @@
 // The hot paths of the SDK, shaped like the benchmarks of client-go they are compared with
-// (docs/benchmarks.md).
+// (docs/performance.md).
 #include <benchmark/benchmark.h>
 
 #include <atomic>

@@ -38,8 +38,9 @@ struct KubeconfigParams {
 };
 
 // Contexts, certificates inline and by file, tokens, token files, basic authentication, exec plugins,
-// proxy-url, tls-server-name, impersonation. Files of tokens and certificates are read again as they change.
-// BadRequest if there is no such file or context or a part is malformed.
+// proxy-url (else what HTTPS_PROXY and NO_PROXY say), tls-server-name, impersonation. Files of tokens and
+// certificates are read again as they change. BadRequest if there is no such file or context or a part is
+// malformed.
 Result<ClientConfig> LoadKubeconfig(const KubeconfigParams& params = {}, const Clock& clock = RealClock());
 // From the text of one file; relative paths in it are taken from `directory`.
 Result<ClientConfig> ParseKubeconfig(std::string_view yaml, const std::string& directory,

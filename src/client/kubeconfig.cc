@@ -4,6 +4,7 @@
 
 #include "client/config.h"
 #include "client/credentials.h"
+#include "client/proxy_environment.h"
 #include "client/rotating_transport.h"
 #include "json/json.h"
 #include "json/yaml.h"
@@ -79,6 +80,7 @@ Status ReadCluster(const Kubeconfig::Entry& entry, ClientConfig* config) {
   http.tls.insecure_skip_verify = entry.value["insecure-skip-tls-verify"].bool_or(false);
   http.tls.server_name = entry.value["tls-server-name"].string_or("");
   http.proxy_url = entry.value["proxy-url"].string_or("");
+  if (http.proxy_url.empty()) http.proxy_url = ProxyFor(http.url, ProcessEnvironment());
   return {};
 }
 
@@ -192,21 +194,17 @@ Result<ClientConfig> Resolve(const Kubeconfig& file, const std::string& wanted, 
   return config;
 }
 
-std::string Env(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 std::vector<std::string> Paths(const KubeconfigParams& params) {
+  const EnvironmentReader environment = ProcessEnvironment();
   if (!params.path.empty()) return {params.path};
   std::vector<std::string> paths;
-  std::string list = Env("KUBECONFIG");
+  std::string list = environment("KUBECONFIG");
   while (!list.empty()) {
     const std::size_t colon = list.find(':');
     if (colon != 0) paths.push_back(list.substr(0, colon));
     list = colon == std::string::npos ? "" : list.substr(colon + 1);
   }
-  if (paths.empty()) paths.push_back(Env("HOME") + "/.kube/config");
+  if (paths.empty()) paths.push_back(environment("HOME") + "/.kube/config");
   return paths;
 }
 
@@ -236,7 +234,9 @@ Result<ClientConfig> LoadKubeconfig(const KubeconfigParams& params, const Clock&
 }
 
 Result<ClientConfig> LoadInClusterConfig(const Clock& clock, const std::string& directory) {
-  const std::string host = Env("KUBERNETES_SERVICE_HOST"), port = Env("KUBERNETES_SERVICE_PORT");
+  const EnvironmentReader environment = ProcessEnvironment();
+  const std::string host = environment("KUBERNETES_SERVICE_HOST"),
+                    port = environment("KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty())
     return Unexpected(
         Error(Reason::kNotFound,
@@ -244,6 +244,7 @@ Result<ClientConfig> LoadInClusterConfig(const Clock& clock, const std::string& 
   ClientConfig config;
   const bool ipv6 = host.find(':') != std::string::npos;
   config.http.url = "https://" + (ipv6 ? "[" + host + "]" : host) + ":" + port;
+  config.http.proxy_url = ProxyFor(config.http.url, environment);
   FLYBALL_ASSIGN(config.http.tls.ca_pem, ReadFile(directory + "/ca.crt"));
   config.tls_source = FileTls({.ca = directory + "/ca.crt"}, config.http.tls, clock);
   config.credentials = TokenFile(directory + "/token", clock);

@@ -50,6 +50,9 @@ class ControllerBuilder {
   ControllerBuilder& Workers(int n) { return options_.workers = n, *this; }
   ControllerBuilder& MaxRetries(int n) { return options_.max_retries = n, *this; }
   ControllerBuilder& Timeout(Duration d) { return options_.timeout = d, *this; }
+  // When a reconcile counts as stuck, and when the queue counts as behind (see worker_supervisor.h).
+  ControllerBuilder& StuckAfter(Duration d) { return options_.stuck_after = d, *this; }
+  ControllerBuilder& BehindAfter(Duration d) { return options_.behind_after = d, *this; }
   ControllerBuilder& Limits(const RateLimits& limits) { return options_.limits = limits, *this; }
   ControllerBuilder& Resync(Duration d) { return resync_ = d, *this; }
   // Runs on every copy of the program, leader or not.
