@@ -26,10 +26,20 @@ set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 
 if(FLYBALL_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1)
-  add_link_options(-fsanitize=address,undefined)
+  # Both in the program: as shared libraries, UBSan does not know of log_path (tests/sanitized.py).
+  add_link_options(-fsanitize=address,undefined -static-libasan -static-libubsan)
 elseif(FLYBALL_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread -O1 -Wno-tsan)
   add_link_options(-fsanitize=thread)
+endif()
+
+# How long a test may take, in seconds, and what runs it.
+set(FLYBALL_TEST_TIMEOUT 600)
+set(FLYBALL_TEST_LAUNCHER)
+if(FLYBALL_SANITIZE)
+  set(FLYBALL_TEST_TIMEOUT 3000)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(FLYBALL_TEST_LAUNCHER ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/sanitized.py)
 endif()
 
 # Everything is instrumented; only the programs of fuzz/ get libFuzzer's main.

@@ -1,24 +1,16 @@
 """A mixed load of FLYBALL_LOAD_SECONDS (default 8) on `flyball apiserver` over HTTPS: writes, patches, applies, deletes, lists,
 watches, definitions and documents at once, over HTTP/1.1 and HTTP/2. Nothing may fail with 5xx, every watcher must end with what
-a list shows, the server must stop in order, and neither side may have anything for a sanitizer to report.
+a list shows, and the server must stop in order. In a build with sanitizers neither side may have anything to report
+(sanitized.py sees to it).
 
     load_test.py build/flyball build/tests/load/flyball_load
 """
 import os
-import re
 import subprocess
 import sys
 import tempfile
 
 from program import Program
-
-# How the reports of sanitizers begin.
-REPORTS = re.compile(r'(ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer|: runtime error: )')
-
-
-def complaints(text):
-    match = REPORTS.search(text)
-    return text[match.start():match.start() + 6000] if match else None
 
 
 def main():
@@ -33,10 +25,8 @@ def main():
         print(run.stdout + run.stderr[-6000:])
         alive = program.process.poll() is None
         program.stop()
-        found = complaints(program.output()) or complaints(run.stderr)
         print('the server ended with status %s' % program.process.returncode)
         assert alive, 'the server died:\n' + program.output()[-6000:]
-        assert not found, found
         assert run.returncode == 0, 'the load ended with status %d' % run.returncode
         assert program.process.returncode == 0, program.output()[-3000:]
     finally:

@@ -22,8 +22,9 @@ namespace {
 using json::Value;
 
 constexpr std::size_t kMaxStrictErrors = 100;
-// Only types that contain themselves get this deep. Each level costs stack.
-constexpr int kMaxDepth = 2000;
+// Only types that contain themselves get this deep. Each level costs stack; no schema of a custom resource
+// may be nested as deeply (CustomSchema::kMaxDepth).
+constexpr int kMaxDepth = 500;
 
 // Where the walk is: links on the stack, made into text only for an error.
 struct Place {

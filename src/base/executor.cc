@@ -83,7 +83,9 @@ void ThreadPool::RunWorker(Worker* self) {
   }
 }
 
-// Pending closures, shared with the underlying executor so that a Strand may go before they have run.
+// Pending closures, shared with the underlying executor so that a Strand may go before they have run. They
+// often own whoever owns the Strand: if the executor drops the turn that would have run them, they are
+// dropped too.
 struct Strand::State {
   Mutex mu;
   std::deque<Closure> queue FLYBALL_GUARDED_BY(mu);
@@ -95,6 +97,28 @@ struct Strand::State {
     queue.push_back(std::move(fn));
     return !std::exchange(running, true);
   }
+
+  void Drop() {
+    std::deque<Closure> dropped;  // destroyed outside the lock: they may own anything
+    MutexLock lock(mu);
+    dropped.swap(queue);
+    running = false;
+  }
+
+  // What the underlying executor is given.
+  class Turn {
+   public:
+    Turn(Executor& executor, std::shared_ptr<State> state) : executor_(executor), state_(std::move(state)) {}
+    Turn(Turn&&) noexcept = default;
+    ~Turn() {
+      if (state_) state_->Drop();
+    }
+    void operator()() { RunOne(executor_, std::move(state_)); }
+
+   private:
+    Executor& executor_;
+    std::shared_ptr<State> state_;
+  };
 
   static void RunOne(Executor& executor, std::shared_ptr<State> state) {
     Closure fn;
@@ -113,12 +137,11 @@ struct Strand::State {
       }
     }
     // One closure a turn: a busy strand does not keep a thread from the others.
-    executor.Post([&executor, state = std::move(state)]() mutable { RunOne(executor, std::move(state)); });
+    executor.Post(Turn(executor, std::move(state)));
   }
 
   static void Post(Executor& executor, const std::shared_ptr<State>& state, Closure fn) {
-    if (state->Push(std::move(fn)))
-      executor.Post([&executor, state]() mutable { RunOne(executor, std::move(state)); });
+    if (state->Push(std::move(fn))) executor.Post(Turn(executor, state));
   }
 };
 

@@ -81,7 +81,7 @@ class ThreadPool final : public Executor {
 };
 
 // Runs closures one at a time, in order, on an underlying executor: a lock that never blocks a thread.
-// The Strand may be destroyed while closures are pending; they still run. Timers too.
+// The Strand may go while closures or timers are pending: they still run, unless the executor drops them.
 class Strand final : public Executor {
  public:
   explicit Strand(Executor& executor);

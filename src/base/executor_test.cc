@@ -73,6 +73,19 @@ TEST(StrandTest, MayBeDestroyedWithWorkPending) {
   EXPECT_TRUE(done.Wait());
 }
 
+// A closure that owns whoever owns its strand kept both for ever once the executor had gone.
+TEST(StrandTest, GoesWithItsExecutorThoughItsClosuresOwnIt) {
+  auto executor = std::make_unique<SimExecutor>(1);
+  auto strand = std::make_shared<Strand>(*executor);
+  for (int i = 0; i < 2; ++i) strand->Post([strand] { strand->Post([strand] {}); });
+  executor->RunUntil([ran = 0]() mutable { return ran++ == 1; });
+  const std::weak_ptr<Strand> left = strand;
+  strand = nullptr;
+  EXPECT_FALSE(left.expired());
+  executor = nullptr;
+  EXPECT_TRUE(left.expired());
+}
+
 TEST(SimExecutorTest, HoursPassAtOnce) {
   SimExecutor sim(1);
   std::vector<int> order;

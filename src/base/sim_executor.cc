@@ -4,12 +4,21 @@ namespace flyball {
 
 SimExecutor::SimExecutor(std::uint64_t seed, Order order) : random_(seed), order_(order) {}
 
+SimExecutor::~SimExecutor() {
+  ended_ = true;
+  // They may own anything, and post when they go.
+  const auto ready = std::exchange(ready_, {});
+  const auto timers = std::exchange(timers_, {});
+  when_.clear();
+}
+
 void SimExecutor::Post(Closure fn) {
-  ready_.push_back(std::move(fn));
+  if (!ended_) ready_.push_back(std::move(fn));
 }
 
 TimerId SimExecutor::PostAt(SteadyTime when, Closure fn) {
   const TimerId id = next_id_++;
+  if (ended_) return id;
   timers_.emplace(std::pair(when, id), std::move(fn));
   when_.emplace(id, when);
   return id;

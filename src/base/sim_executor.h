@@ -18,6 +18,7 @@ class SimExecutor final : public Executor {
  public:
   enum class Order { kFifo, kShuffled };
   explicit SimExecutor(std::uint64_t seed, Order order = Order::kShuffled);
+  ~SimExecutor() override;  // drops what has not run
 
   void Post(Closure fn) override;
   TimerId PostAt(SteadyTime when, Closure fn) override;
@@ -54,6 +55,7 @@ class SimExecutor final : public Executor {
   std::map<std::pair<SteadyTime, TimerId>, Closure> timers_;
   std::map<TimerId, SteadyTime> when_;
   TimerId next_id_ = 1;
+  bool ended_ = false;
 };
 
 }  // namespace flyball

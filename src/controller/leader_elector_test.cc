@@ -23,7 +23,7 @@ class LeaderElectorTest : public ::testing::Test {
     log::SetLevel(log::Level::kNone);
   }
   ~LeaderElectorTest() override {
-    candidates_.clear();
+    for (auto& candidate : candidates_) candidate->elector = nullptr;
     executor_.RunFor(1min);
     log::SetLevel(log::Level::kInfo);
   }

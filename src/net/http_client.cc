@@ -4,7 +4,6 @@
 #include <atomic>
 #include <vector>
 
-#include "base/notification.h"
 #include "net/client_pool.h"
 #include "net/websocket_client.h"
 
@@ -20,13 +19,10 @@ Executor& Undertaker() {
 
 void CloseLoop(const std::shared_ptr<IoLoop>& loop, const std::shared_ptr<ClientPool>& pool,
                const std::shared_ptr<LiveChannels>& left) {
-  auto done = std::make_shared<Notification<bool>>();
-  loop->Post([pool, left, done] {
+  loop->Post([pool, left] {
     pool->Close();
     left->CloseAll();
-    done->Set(true);
   });
-  done->Wait();
   loop->Stop();
 }
 

@@ -12,6 +12,9 @@ namespace {
 
 thread_local const IoLoop* current_loop = nullptr;
 
+// How often what is queued when a loop ends may queue more that still runs.
+constexpr int kLastRounds = 10;
+
 // A closure must not throw; if one does, the others of its loop still run.
 void RunGuarded(const Closure& fn) {
   try {
@@ -54,22 +57,33 @@ void IoLoop::Run() {
 }
 
 void IoLoop::Stop() {
+  if (!reactor_) return;
+  Post([this] { EndAfter(kLastRounds); });
+  thread_.Join();
   std::vector<Closure> dropped;
   std::map<TimerKey, Closure> dropped_timers;
   {
     MutexLock lock(mu_);
-    stopped_ = true;
     dropped.swap(posted_);
     dropped_timers.swap(timers_);
     timer_times_.clear();
   }
-  if (!reactor_) return;
-  reactor_->context.stop();
-  thread_.Join();
   dropped.clear();
   dropped_timers.clear();
   // Operations that were still waiting go with the reactor; they hold connections, which hold this loop.
   reactor_ = nullptr;
+}
+
+void IoLoop::EndAfter(int rounds) {
+  {
+    MutexLock lock(mu_);
+    if (rounds == 0 || posted_.empty()) {
+      stopped_ = true;
+      reactor_->context.stop();
+      return;
+    }
+  }
+  Post([this, rounds] { EndAfter(rounds - 1); });
 }
 
 void IoLoop::Post(Closure fn) {

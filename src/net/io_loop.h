@@ -31,8 +31,9 @@ class IoLoop final : public Executor {
   bool Cancel(TimerId id) override;
   const Clock& clock() const override { return RealClock(); }
 
-  // Ends the thread; drops what is queued. Idempotent. Not to be called on the loop's own thread. Requires:
-  // every socket on it is closed, or owned by an operation that waits on it.
+  // Runs what is queued and what that queues in turn, within bounds (a connection that was closed lets go of
+  // what it owns in a later round); ends the thread; drops timers. Idempotent. Not to be called on the loop's
+  // own thread. Requires: every socket on it is closed, or owned by an operation that waits on it.
   void Stop();
   bool OnThisThread() const;
   boost::asio::io_context& context();
@@ -52,6 +53,7 @@ class IoLoop final : public Executor {
   using TimerKey = std::pair<SteadyTime, TimerId>;
 
   void Run();
+  void EndAfter(int rounds);
   void RunPosted();
   void RunTimers();
   void ArmTimer() FLYBALL_EXCLUDES(mu_);

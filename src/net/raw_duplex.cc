@@ -52,6 +52,7 @@ void RawDuplex::Read(UniqueFunction<void(std::string_view)> on_data, Closure on_
     if (const std::string waiting = std::exchange(self->waiting_, {}); !waiting.empty())
       self->Deliver(waiting);
     if (self->ended_) self->TellEnd();
+    if (self->gone_) self->on_data_ = nullptr;
     self->bytes_->SetPaused(false);
   });
 }
@@ -81,6 +82,7 @@ bool RawDuplex::OnEndOfBytes() {
 
 void RawDuplex::OnGone() {
   OnEndOfBytes();
+  gone_ = true;
   // What the callbacks own must not outlive the connection; not now, for one of them may be the caller.
   loop_->Post([self = shared_from_this()] { self->on_data_ = nullptr; });
 }

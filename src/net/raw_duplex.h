@@ -37,7 +37,7 @@ class RawDuplex final : public Duplex, public ByteListener, public std::enable_s
   const std::shared_ptr<IoLoop> loop_;
   const std::shared_ptr<ByteStream> bytes_;
   // Confined to the loop.
-  bool reading_ = false, ended_ = false;
+  bool reading_ = false, ended_ = false, gone_ = false;
   std::string waiting_;
   UniqueFunction<void(std::string_view)> on_data_;
   Closure on_end_;

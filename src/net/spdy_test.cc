@@ -148,6 +148,26 @@ TEST_P(SpdyTest, StreamsInsideAWebSocket) {
   session->Close();
 }
 
+// What a connection's callbacks own was kept for ever if the client went while it was open.
+TEST_P(SpdyTest, GoesWithTheClientWhoseConnectionItIs) {
+  std::weak_ptr<SpdySession> upgraded, tunnelled;
+  {
+    Loopback net(GetParam(), {{"/s", AcceptSpdyEcho}});
+    Notification<Result<Upgraded>> opened;
+    net.client().OpenUpgrade({.method = "POST", .target = "/s", .headers = {{"upgrade", "SPDY/3.1"}}},
+                             [&](Result<Upgraded> result) { opened.Set(std::move(result)); });
+    upgraded = SpdySession::Start(SpdySession::Side::kClient, opened.Wait()->stream,
+                                  {.on_stream = [](auto) {}, .on_close = [] {}});
+    Notification<Result<std::shared_ptr<WebSocket>>> socket;
+    net.client().OpenWebSocket({.target = "/s"}, {"SPDY/3.1+test"},
+                               [&](auto result) { socket.Set(std::move(result)); });
+    tunnelled = SpdySession::Start(SpdySession::Side::kClient, DuplexOf(*socket.Wait()),
+                                   {.on_stream = [](auto) {}, .on_close = [] {}});
+  }
+  EXPECT_TRUE(upgraded.expired());
+  EXPECT_TRUE(tunnelled.expired());
+}
+
 TEST_P(SpdyTest, AnOrdinaryRequestIsNoUpgrade) {
   Loopback net(GetParam(), {{"/s", AcceptSpdyEcho}});
   EXPECT_EQ(net.Get("/s")->status, 400);

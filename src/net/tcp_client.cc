@@ -1,6 +1,5 @@
 #include "net/tcp_client.h"
 
-#include "base/notification.h"
 #include "net/connector.h"
 #include "net/live_channels.h"
 #include "net/outbox.h"
@@ -78,12 +77,7 @@ TcpDialer::TcpDialer(Duration timeout) : state_(std::make_unique<State>(timeout)
 TcpDialer::~TcpDialer() {
   MutexLock lock(state_->mu);
   if (!state_->loop) return;
-  auto done = std::make_shared<Notification<bool>>();
-  state_->loop->Post([channels = state_->channels, done] {
-    channels->CloseAll();
-    done->Set(true);
-  });
-  done->Wait();
+  state_->loop->Post([channels = state_->channels] { channels->CloseAll(); });
   state_->loop->Stop();
 }
 

@@ -54,6 +54,7 @@ void WebSocketStream::OnMessage(UniqueFunction<void(Type, std::string)> fn) {
                fn = std::make_shared<UniqueFunction<void(Type, std::string)>>(std::move(fn))] {
     self->on_message_ = std::move(*fn);
     self->DeliverWaiting();
+    if (self->gone()) self->on_message_ = nullptr;
   });
 }
 
@@ -80,6 +81,11 @@ void WebSocketStream::OnClose(Closure fn) {
     }
   }
   loop_->Post(std::move(fn));
+}
+
+bool WebSocketStream::gone() {
+  MutexLock lock(mu_);
+  return gone_;
 }
 
 void WebSocketStream::OnBytes(std::string_view data) {

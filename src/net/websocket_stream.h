@@ -49,6 +49,7 @@ class WebSocketStream final : public WebSocket,
   void OnFrame(WebSocketOpcode opcode, std::string payload);
   void OnPeerClose(const std::string& payload);
   void DeliverWaiting();
+  bool gone();
   void Deliver(Type type, std::string message);
   bool SendFrame(WebSocketOpcode opcode, std::string_view payload) FLYBALL_REQUIRES(mu_);
 

@@ -43,6 +43,13 @@ class FlowControlTest : public testing::Test {
     EXPECT_TRUE(EnsureObjects(state_, BootstrapFlowControl()));
     sim_.RunReady();
   }
+  // Nobody goes while requests wait.
+  ~FlowControlTest() override {
+    while (endpoint_->held() > 0) {
+      endpoint_->LetOneGo();
+      sim_.RunReady();
+    }
+  }
 
   std::shared_ptr<Reply> As(const User& user, std::string method) {
     transports_.push_back(NewInProcessTransport(

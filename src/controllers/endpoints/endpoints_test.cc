@@ -63,7 +63,8 @@ TEST_F(EndpointsTest, ReadyAndNotReadyPods) {
 
   ASSERT_TRUE(plane_.client->Delete<Pod>("default", "p1"));
   plane_.Run(1s);
-  for (const Endpoint& e : Slices()[0].endpoints)
+  const EndpointSlice later = Slices()[0];
+  for (const Endpoint& e : later.endpoints)
     if (e.target_ref->name == "p1") {
       EXPECT_FALSE(*e.conditions.ready);
       EXPECT_TRUE(*e.conditions.serving);
