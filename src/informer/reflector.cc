@@ -71,6 +71,11 @@ Reflector::Machine::Machine(Client client, const ObjectType& type, ReflectorOpti
       queue_(&queue),
       strand_(client_.runtime().executor) {}
 
+// The executor may have gone before Stop came to its turn; an open stream and its call keep each other.
+Reflector::Machine::~Machine() {
+  if (stream_) stream_->Cancel();
+}
+
 void Reflector::Machine::Start() {
   strand_.Post([self = shared_from_this()] {
     if (self->state_ == State::kIdle) self->Relist();

@@ -19,6 +19,7 @@ namespace flyball {
 class Reflector::Machine : public std::enable_shared_from_this<Machine> {
  public:
   Machine(Client client, const ObjectType& type, ReflectorOptions options, DeltaQueue& queue);
+  ~Machine();
 
   // Any thread.
   void Start();

@@ -290,6 +290,7 @@ void Channel::Notify(std::shared_ptr<Notifiable> item) {
   const bool in_round = loop_->OnThisThread() && in_round_;
   {
     MutexLock lock(mu_);
+    if (emptied_) return;
     notified_.push_back(std::move(item));
     if (in_round || wake_posted_) return;
     wake_posted_ = true;
@@ -343,6 +344,7 @@ void Channel::Close(const Error& error) {
     self->session_ = nullptr;
     self->tls_ = nullptr;
     MutexLock lock(self->mu_);
+    self->emptied_ = true;
     self->notified_.clear();
   });
 }

@@ -143,6 +143,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   Mutex mu_;
   std::vector<std::shared_ptr<Notifiable>> notified_ FLYBALL_GUARDED_BY(mu_);
+  bool emptied_ FLYBALL_GUARDED_BY(mu_) = false;  // closed for good: what is notified would never go again
   bool wake_posted_ FLYBALL_GUARDED_BY(mu_) = false;
 };
 

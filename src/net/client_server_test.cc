@@ -170,6 +170,32 @@ TEST_P(ClientServerTest, CancelReachesBothSides) {
   EXPECT_EQ(net.Get("/absent")->status, 404);
 }
 
+// Such an answer and its connection kept each other: a little memory for every watch whose client went away.
+TEST_P(ClientServerTest, AnAnswerThatEndsAfterItsConnectionLeavesNothingBehind) {
+  auto ended = std::make_shared<Notification<bool>>();
+  const std::weak_ptr<Notification<bool>> kept_by_the_server = ended;
+  {
+    Loopback net(GetParam(), {{"/watch", [ended](auto, Answer answer) -> Task<void> {
+                                 answer->Begin(200, {});
+                                 co_await Callback<bool>(
+                                     answer->executor(), [&](UniqueFunction<void(bool)> done) {
+                                       answer->OnClose([d = std::move(done)] { d(true); });
+                                     });
+                                 for (int i = 0; i < 3; ++i) co_await ResumeOn(answer->executor());
+                                 answer->End();
+                                 ended->Set(true);
+                               }}});
+    auto client = std::move(*NewHttpClient(net.Options()));
+    auto sink = std::make_shared<RecordingSink>();
+    const auto call = client->Start({.target = "/watch"}, sink);
+    sink->WaitFor([](const auto& s) { return s.status == 200; });
+    client = nullptr;
+    EXPECT_TRUE(ended->Wait());
+    ended = nullptr;
+  }
+  EXPECT_TRUE(kept_by_the_server.expired());
+}
+
 TEST_P(ClientServerTest, AThrowingHandlerAnswers500AndTheServerLives) {
   Loopback net(GetParam(), {{"/throw",
                              [](auto, Answer) -> Task<void> {

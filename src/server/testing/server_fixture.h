@@ -49,6 +49,11 @@ class ServerFixture : public testing::Test {
     server_ = std::move(*ApiServer::Make(options, *store_, sim_, random_, metrics_));
     admin_ = server_->InProcess({"admin", "", {std::string(kMastersGroup)}, {}});
   }
+  // Clients leave before the server goes.
+  ~ServerFixture() override {
+    for (const auto& call : calls_) call->Cancel();
+    sim_.RunReady();
+  }
 
   std::shared_ptr<Reply> Send(net::Transport& transport, net::Request request) {
     auto reply = std::make_shared<Reply>();
