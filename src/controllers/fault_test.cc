@@ -166,9 +166,10 @@ class FaultRun {
     (void)plane_.client->Delete(pod, params);
   }
 
-  // Long enough for the longest back-off, and for expectations that nobody fulfils.
+  // Long enough for the longest back-off, and for expectations that nobody fulfils. A status may look right
+  // while news of a pod that has just become unready are still on their way: it has to stay so.
   void Settle() {
-    for (int i = 0; i < 1500 && !Converged(); ++i) {
+    for (int i = 0; i < 1500 && !ConvergedToStay(); ++i) {
       if (way_->dead()) {
         plane_.StopControllers();
         StartManager();
@@ -176,7 +177,11 @@ class FaultRun {
       plane_.Run(1s);
       for (const Pod& pod : plane_.List<Pod>("default")) Age(pod);
     }
+  }
+  bool ConvergedToStay() {
+    if (!Converged()) return false;
     plane_.Run(30s);
+    return Converged();
   }
   bool Converged() {
     const Deployment d = plane_.Get<Deployment>("default", "web");

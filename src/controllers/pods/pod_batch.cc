@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "controllers/pods/pod_state.h"
+
 namespace flyball::controllers {
 namespace {
 
@@ -24,7 +26,7 @@ Status RecordDeletion(const PodBatch& batch, const Pod& pod, const Result<json::
     batch.recorder.Normal(batch.owner, "SuccessfulDelete", "Deleted pod: " + pod.metadata.name);
     return {};
   }
-  if (!answer.error().Is(Reason::kNotFound))
+  if (!answer.error().Is(Reason::kNotFound) && !answer.error().Is(Reason::kConflict))
     batch.recorder.Warning(batch.owner, "FailedDelete", "Error deleting: " + answer.error().message());
   return Unexpected(answer.error());
 }
@@ -60,12 +62,14 @@ BatchResult CreatePods(const PodBatch& batch, int count, const Pod& pod) {
 }
 
 BatchResult DeletePods(const PodBatch& batch, const std::vector<std::shared_ptr<const Pod>>& pods,
-                       const std::function<void(const Pod&)>& failed) {
+                       const std::function<void(const Pod&)>& failed, DeleteIf which) {
   const DynamicClient client = batch.client.Of<Pod>();
   return StartAll(static_cast<int>(pods.size()), [&](int i, UniqueFunction<void(Status)> done) {
     const Pod& pod = *pods[static_cast<std::size_t>(i)];
     DeleteParams params;
     params.uid = pod.metadata.uid;
+    if (which == DeleteIf::kUnreadyAsSeen && !IsPodReady(pod))
+      params.resource_version = pod.metadata.resource_version;
     client.DeleteAsync(pod.metadata.namespace_, pod.metadata.name, params,
                        [&, done = std::move(done)](Result<json::Value> answer) mutable {
                          Status status = RecordDeletion(batch, pod, answer);

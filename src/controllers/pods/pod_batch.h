@@ -29,8 +29,11 @@ BatchResult CreatePods(const PodBatch& batch, int count, const std::function<Pod
 BatchResult CreatePods(const PodBatch& batch, int count, const Pod& pod);
 
 // All at once. One that is gone already counts as deleted. `failed` is called for each that was not deleted
-// by us.
+// by us. With kUnreadyAsSeen a pod that the cache shows as not ready is deleted only if it has not changed
+// since (else Conflict): it may have become ready, and then it was not the one to choose.
+enum class DeleteIf { kAny, kUnreadyAsSeen };
 BatchResult DeletePods(const PodBatch& batch, const std::vector<std::shared_ptr<const Pod>>& pods,
-                       const std::function<void(const Pod&)>& failed = nullptr);
+                       const std::function<void(const Pod&)>& failed = nullptr,
+                       DeleteIf which = DeleteIf::kAny);
 
 }  // namespace flyball::controllers

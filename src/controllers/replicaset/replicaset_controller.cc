@@ -122,8 +122,10 @@ Status ReplicaSetLoop::RemovePods(const ReplicaSet& rs, const std::vector<PodPtr
   std::vector<std::string> keys;
   for (const PodPtr& pod : chosen) keys.push_back(KeyOfPod(*pod));
   expectations_.ExpectDeletions(ctx.key(), keys);
-  return DeletePods({ctx.client(), ctx.recorder(), TargetOf(rs)}, chosen,
-                    [&](const Pod& pod) { expectations_.DeletionObserved(ctx.key(), KeyOfPod(pod)); })
+  return DeletePods(
+             {ctx.client(), ctx.recorder(), TargetOf(rs)}, chosen,
+             [&](const Pod& pod) { expectations_.DeletionObserved(ctx.key(), KeyOfPod(pod)); },
+             DeleteIf::kUnreadyAsSeen)
       .status;
 }
 
