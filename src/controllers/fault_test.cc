@@ -56,6 +56,7 @@ class FaultRun {
     Disturb(Between(5, 15));
     faults_on_ = false;
     way_->SetFaults({});
+    way_->DieAfterWrites(FaultTransport::kNever);
     Settle();
     CheckEnd();
     EXPECT_EQ(rollout_.violations(), std::vector<std::string>());
@@ -166,10 +167,9 @@ class FaultRun {
     (void)plane_.client->Delete(pod, params);
   }
 
-  // Long enough for the longest back-off, and for expectations that nobody fulfils. A status may look right
-  // while news of a pod that has just become unready are still on their way: it has to stay so.
+  // Long enough for the longest back-off, and for expectations that nobody fulfils.
   void Settle() {
-    for (int i = 0; i < 1500 && !ConvergedToStay(); ++i) {
+    for (int i = 0; i < 1500 && !(Converged() && PodsAreAsWanted()); ++i) {
       if (way_->dead()) {
         plane_.StopControllers();
         StartManager();
@@ -177,11 +177,17 @@ class FaultRun {
       plane_.Run(1s);
       for (const Pod& pod : plane_.List<Pod>("default")) Age(pod);
     }
-  }
-  bool ConvergedToStay() {
-    if (!Converged()) return false;
     plane_.Run(30s);
-    return Converged();
+  }
+  // The truth. A status may look right while news of a pod that is gone are still on their way.
+  bool PodsAreAsWanted() {
+    int ready = 0;
+    for (const Pod& pod : plane_.List<Pod>("default", "app=web")) {
+      if (pod.status.phase == "Failed") continue;
+      if (IsDeleting(pod.metadata) || pod.spec.containers[0].image != image_) return false;
+      ready += IsReady(pod) ? 1 : 0;
+    }
+    return ready == replicas_;
   }
   bool Converged() {
     const Deployment d = plane_.Get<Deployment>("default", "web");

@@ -45,6 +45,8 @@ class FaultTransport final : public net::Transport, public std::enable_shared_fr
 
   void SetFaults(const Faults& faults) { faults_ = faults; }
   // After the write of that number (1 is the next) has been done nothing passes in either direction any more.
+  // kNever takes that back.
+  static constexpr int kNever = 0;
   void DieAfterWrites(int count) { writes_left_ = count; }
   bool dead() const { return dead_; }
   // Writes that were done.
@@ -68,7 +70,7 @@ class FaultTransport final : public net::Transport, public std::enable_shared_fr
   Random random_;
   Faults faults_;
   int writes_ = 0;
-  int writes_left_ = -1;
+  int writes_left_ = kNever;
   bool dead_ = false;
   std::vector<std::string> log_;
 };
