@@ -11,6 +11,8 @@ import time
 SKIPPED = 77
 # Generous: a sanitized build on a busy machine.
 READY_SECONDS = 180
+# Whether this is a test of a build with sanitizers (sanitized.py says so).
+SANITIZED = 'FLYBALL_SANITIZED' in os.environ
 
 
 def skip(why):
@@ -36,7 +38,7 @@ def wait_until(what, check, seconds=60):
             last = check()
             if last:
                 return last
-        except (AssertionError, subprocess.SubprocessError) as e:
+        except (AssertionError, subprocess.SubprocessError, FileNotFoundError) as e:
             last = e
         time.sleep(0.1)
     raise AssertionError('never true: %s (last: %s)' % (what, last))

@@ -23,7 +23,7 @@ def environment(folder):
     """Ours, then the caller's own options, then the place of the reports, which the later of two words decides."""
     path = 'log_path=' + os.path.join(folder, 'report')
     own = {name: ':'.join(filter(None, (ours, os.environ.get(name), path))) for name, ours in OPTIONS.items()}
-    return {**os.environ, **own}
+    return {**os.environ, **own, 'FLYBALL_SANITIZED': '1'}
 
 
 def reports(folder):

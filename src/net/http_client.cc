@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "base/mutex.h"
 #include "net/client_pool.h"
 #include "net/websocket_client.h"
 
@@ -11,11 +12,55 @@ namespace flyball::net {
 
 namespace {
 
-// Ends clients that were dropped on one of their own threads. Lives for ever.
-Executor& Undertaker() {
-  static auto* pool = new ThreadPool("client-close", 1);
-  return *pool;
-}
+// Ends clients that were dropped on one of their own threads. Thread-safe. Lives for ever; its thread ends
+// before static objects do, with nothing left to close: one that outlived main would use OpenSSL while that
+// is taken down.
+class Undertaker {
+ public:
+  static Undertaker& Get() {
+    static auto* undertaker = new Undertaker;
+    static const EndOfProgram end{*undertaker};
+    return *undertaker;
+  }
+
+  void Close(Closure close) {
+    {
+      MutexLock lock(mu_);
+      // Too late: its threads go with the process.
+      if (ended_) return left_.push_back(std::move(close));
+      ++waiting_;
+    }
+    pool_.Post([this, close = std::move(close)]() mutable {
+      close();
+      close = nullptr;
+      MutexLock lock(mu_);
+      --waiting_;
+      idle_.NotifyAll();
+    });
+  }
+
+ private:
+  struct EndOfProgram {
+    Undertaker& undertaker;
+    ~EndOfProgram() { undertaker.End(); }
+  };
+
+  void End() {
+    {
+      MutexLock lock(mu_);
+      while (waiting_ > 0) idle_.Wait(mu_);
+      ended_ = true;
+    }
+    pool_.Stop();
+  }
+
+  Mutex mu_;
+  CondVar idle_;
+  int waiting_ FLYBALL_GUARDED_BY(mu_) = 0;
+  bool ended_ FLYBALL_GUARDED_BY(mu_) = false;
+  std::vector<Closure> left_ FLYBALL_GUARDED_BY(mu_);
+  ThreadPool pool_{"client-close", 1};
+};
 
 void CloseLoop(const std::shared_ptr<IoLoop>& loop, const std::shared_ptr<ClientPool>& pool,
                const std::shared_ptr<LiveChannels>& left) {
@@ -44,7 +89,7 @@ class HttpClient final : public Transport {
     const bool on_own_thread =
         std::any_of(loops_.begin(), loops_.end(), [](const auto& loop) { return loop->OnThisThread(); });
     if (on_own_thread)
-      Undertaker().Post(std::move(close));
+      Undertaker::Get().Close(std::move(close));
     else
       close();
   }
