@@ -63,6 +63,10 @@ void FieldErrors::Invalid(const FieldPath& path, const json::Value& value, std::
   Add(MakeCause("FieldValueInvalid", path, WithValue("Invalid value", value, detail)));
 }
 
+void FieldErrors::InvalidOmitted(const FieldPath& path, std::string_view detail) {
+  Add(MakeCause("FieldValueInvalid", path, "Invalid value: " + std::string(detail)));
+}
+
 void FieldErrors::TypeInvalid(const FieldPath& path, const json::Value& value, std::string_view detail) {
   Add(MakeCause("FieldValueTypeInvalid", path, WithValue("Invalid value", value, detail)));
 }

@@ -32,6 +32,8 @@ class FieldErrors {
   // objects JSON.
   void Required(const FieldPath& path, std::string_view detail = {});
   void Invalid(const FieldPath& path, const json::Value& value, std::string_view detail);
+  // The value is not shown (upstream: OmitValueType).
+  void InvalidOmitted(const FieldPath& path, std::string_view detail);
   void TypeInvalid(const FieldPath& path, const json::Value& value, std::string_view detail);
   void NotSupported(const FieldPath& path, const json::Value& value, std::vector<std::string> supported);
   void Duplicate(const FieldPath& path, const json::Value& value);

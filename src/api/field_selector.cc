@@ -143,17 +143,36 @@ std::optional<SplitTerm> Split(std::string_view term) {
   return std::nullopt;
 }
 
+// What upstream says of a field that the kind cannot be selected by.
+Error NotSelectable(const KindInfo& kind, std::string_view field) {
+  const std::string shown(field);
+  if (kind.custom) return BadRequest("field label not supported: " + shown);
+  if (kind.selectable_fields.empty())
+    return BadRequest('"' + shown +
+                      "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
+  if (kind.kind == "Job") return BadRequest("field label \"" + shown + "\" not supported for batchv1.Job");
+  if (kind.kind == "ResourceSlice")
+    return BadRequest("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: " + shown);
+  return BadRequest("field label not supported: " + shown);
+}
+
+// Kinds that name their fields leave metadata.namespace out where objects have none; the others do not care.
+bool KnowsNamespace(const KindInfo& kind) {
+  return kind.namespaced || (!kind.custom && kind.selectable_fields.empty());
+}
+
 Result<std::size_t> IndexOf(const KindInfo& kind, std::string_view field) {
   if (field == "metadata.name") return kNameIndex;
-  if (field == "metadata.namespace" && (kind.namespaced || !kind.custom)) return kNamespaceIndex;
+  if (field == "metadata.namespace" && KnowsNamespace(kind)) return kNamespaceIndex;
   const auto& own = kind.selectable_fields;
   if (auto it = std::find(own.begin(), own.end(), field); it != own.end())
     return kFirstOwnIndex + static_cast<std::size_t>(it - own.begin());
-  if (own.empty() && !kind.custom)
-    return Unexpected(
-        BadRequest('"' + std::string(field) +
-                   "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""));
-  return Unexpected(BadRequest("field label not supported: " + std::string(field)));
+  return Unexpected(NotSelectable(kind, field));
+}
+
+// Names from before v1 that are still understood.
+std::string_view CurrentName(const KindInfo& kind, std::string_view field) {
+  return !kind.custom && kind.kind == "Pod" && field == "spec.host" ? "spec.nodeName" : field;
 }
 
 }  // namespace
@@ -177,7 +196,8 @@ Result<FieldSelector> FieldSelector::Parse(std::string_view text, const KindInfo
       return Unexpected(BadRequest("invalid selector: '" + std::string(text) + "'; can't understand '" +
                                    std::string(part) + "'"));
     FLYBALL_ASSIGN(std::string value, Unescape(split->right));
-    selector.terms_.push_back({std::string(split->left), std::move(value), split->equals, 0});
+    selector.terms_.push_back(
+        {std::string(CurrentName(kind, split->left)), std::move(value), split->equals, 0});
   }
   for (auto& term : selector.terms_) {
     FLYBALL_ASSIGN(term.index, IndexOf(kind, term.field));

@@ -329,6 +329,13 @@ std::string UnifiedDiff(const std::string& before, const std::string& after) {
   return out;
 }
 
+json::Value GoInternal(std::string_view type_name, const json::Value& value) {
+  const TypeInfo* type = FindType(type_name);
+  if (type == nullptr || value.is_null()) return value;
+  auto parsed = json::Parse(GoDump(*type, value));
+  return parsed ? std::move(*parsed) : value;
+}
+
 std::string GoDifference(std::string_view type_name, const Value& before, const Value& after) {
   const TypeInfo* type = FindType(type_name);
   if (type == nullptr) return UnifiedDiff(json::WritePretty(before, 2), json::WritePretty(after, 2));

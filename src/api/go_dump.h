@@ -14,6 +14,10 @@ namespace flyball::api {
 // Every field of the type under its Go name, zero values and nulls too, indented by two.
 std::string GoDump(const TypeInfo& type, const json::Value& value);
 
+// The same as a value, for messages that show it on one line. `type_name`: its OpenAPI name
+// ("io.k8s.api.core.v1.PodSpec").
+json::Value GoInternal(std::string_view type_name, const json::Value& value);
+
 // "@@ -140,7 +140,7 @@" and the lines, three of context around each change. "" if the texts are equal.
 std::string UnifiedDiff(const std::string& before, const std::string& after);
 

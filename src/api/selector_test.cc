@@ -195,6 +195,34 @@ TEST(FieldSelector, TextAndRequiredValue) {
   EXPECT_FALSE(s->RequiredValue("spec.nodeName"));
 }
 
+const KindInfo& BuiltinKind(std::string_view kind) {
+  const auto kinds = BuiltinKinds();
+  return *std::find_if(kinds.begin(), kinds.end(),
+                       [kind](const KindInfo& info) { return info.kind == kind; });
+}
+
+std::string FieldErrorOf(std::string_view kind, std::string_view text) {
+  const auto selector = FieldSelector::Parse(text, BuiltinKind(kind));
+  return selector ? "parsed" : selector.error().message();
+}
+
+TEST(FieldSelector, KindsThatNameTheirFieldsKnowNoOthers) {
+  EXPECT_EQ(FieldErrorOf("Node", "metadata.namespace=a"), "field label not supported: metadata.namespace");
+  EXPECT_EQ(FieldErrorOf("Namespace", "metadata.namespace=a"),
+            "field label not supported: metadata.namespace");
+  EXPECT_EQ(FieldErrorOf("PersistentVolume", "metadata.namespace=a"), "parsed");
+  EXPECT_EQ(FieldErrorOf("Job", "x=a"), "field label \"x\" not supported for batchv1.Job");
+  EXPECT_EQ(FieldErrorOf("ResourceSlice", "spec.driver=a"), "parsed");
+  EXPECT_EQ(FieldErrorOf("ResourceSlice", "x=a"),
+            "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: x");
+}
+
+TEST(FieldSelector, APodsOldNameOfItsNodeIsUnderstood) {
+  const auto selector = FieldSelector::Parse("spec.host=n", BuiltinKind("Pod"));
+  ASSERT_TRUE(selector);
+  EXPECT_EQ(selector->RequiredValue("spec.nodeName"), "n");
+}
+
 TEST(FieldSelector, EventsAndJobsReadWhatUpstreamReads) {
   static constexpr std::string_view fields[] = {"source", "reportingComponent"};
   const KindInfo event = {.group = "", .version = "v1", .kind = "Event", .selectable_fields = fields};

@@ -46,9 +46,9 @@ Error Expired(std::string_view message) {
   return Error(Reason::kExpired, 410, std::string(message));
 }
 
-Error TooLargeResourceVersion(std::int64_t wanted, std::int64_t current) {
+Error TooLargeResourceVersion(std::int64_t wanted, std::int64_t current, int retry_seconds) {
   ErrorDetails details{.causes = {{"ResourceVersionTooLarge", "Too large resource version", ""}},
-                       .retry_after_seconds = 1};
+                       .retry_after_seconds = retry_seconds};
   return Error(Reason::kTimeout, 504,
                "Timeout: Too large resource version: " + std::to_string(wanted) +
                    ", current: " + std::to_string(current),

@@ -16,6 +16,7 @@ Error Modified(const api::KindInfo& kind, std::string_view name);  // the object
 Error MethodNotAllowed();
 Error NoSuchResource();  // the server could not find the requested resource
 Error Expired(std::string_view message);
-Error TooLargeResourceVersion(std::int64_t wanted, std::int64_t current);
+// retry_seconds 0: the answer does not say when to come again.
+Error TooLargeResourceVersion(std::int64_t wanted, std::int64_t current, int retry_seconds);
 
 }  // namespace flyball::server

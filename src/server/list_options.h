@@ -26,16 +26,19 @@ struct ListOptions {
 
 Result<ListOptions> ParseListOptions(const RequestInfo& info, const api::KindInfo& kind, bool watch);
 
+// The only option of GET: the version that the answer may not be older than; 0 if none was given.
+Result<store::Revision> ParseGetVersion(const RequestInfo& info);
+
 // The selectors and the request's namespace as a filter of the cache.
 ObjectFilter FilterOf(const RequestInfo& info, const ListOptions& options);
 
-// Where a paged list goes on: the version it is of, and the first key not yet sent (relative to the
-// resource's prefix).
+// Where a paged list goes on: the version it is of, and the first key not yet sent: "ns/name" or "name" in
+// the resource. In the token's text it is relative to the namespace that is listed.
 struct ContinueToken {
   store::Revision revision = 0;  // -1: the newest (an inconsistent continuation)
   std::string start_key;
 };
-std::string EncodeContinue(const ContinueToken& token);
-Result<ContinueToken> DecodeContinue(std::string_view text);
+std::string EncodeContinue(const ContinueToken& token, std::string_view namespace_name);
+Result<ContinueToken> DecodeContinue(std::string_view text, std::string_view namespace_name);
 
 }  // namespace flyball::server

@@ -288,10 +288,11 @@ Status ValidateChange(const ServedResource& resource, const json::Value& object,
     if (hooks.validate_status_update) hooks.validate_status_update(object, old, errors);
   } else {
     ValidateBuiltin(kind, hooks, object, errors);
-    // Endpoints that exist to change what the main one may not: the endpoint itself has checked the change.
-    const bool special = subresource == "binding" || subresource == "ephemeralcontainers" ||
-                         subresource == "resize" || subresource == "finalize" || subresource == "approval";
-    if (!special && hooks.validate_update) {
+    // Endpoints that exist to change what the main one may not: these check the change themselves.
+    const bool special = subresource == "binding" || subresource == "finalize" || subresource == "approval";
+    if (!subresource.empty() && !special && hooks.validate_part_update) {
+      hooks.validate_part_update(subresource, object, old, errors);
+    } else if (!special && hooks.validate_update) {
       hooks.validate_update(object, old, errors);
     } else if (!special) {
       api::ValidateImmutable(*kind.type, object, old, api::FieldPath(), errors);

@@ -59,22 +59,6 @@ Status CheckNamespace(const RequestScope& scope, const ServedResource& resource,
   return {};
 }
 
-// Whether everything but metadata and, where it is an endpoint of its own, status is the same.
-bool SameSpec(const ServedResource& resource, const json::Value& a, const json::Value& b) {
-  const bool ignore_status = HasStatus(resource);
-  const auto counted = [&](const std::string& key) {
-    return key != "metadata" && key != "apiVersion" && key != "kind" && !(ignore_status && key == "status");
-  };
-  for (const auto& [key, value] : a.as_object()) {
-    if (!counted(key)) continue;
-    const auto* other = b.Find(key);
-    if (!other || !(*other == value)) return false;
-  }
-  for (const auto& [key, value] : b.as_object())
-    if (counted(key) && !a.Find(key)) return false;
-  return true;
-}
-
 bool TracksGeneration(const ServedResource& resource) {
   return resource.custom || resource.hooks->generation;
 }
@@ -85,6 +69,15 @@ void CarryMember(json::Value& metadata, const json::Value& old, std::string_view
   } else {
     metadata.as_object().Erase(key);
   }
+}
+
+// What an endpoint for a part of an object leaves of its metadata: who manages it changes, and its version
+// (upstream: ResetObjectMetaForStatus).
+json::Value KeptMetadata(const json::Value& old, const json::Value& metadata) {
+  json::Value kept = old["metadata"];
+  CarryMember(kept, metadata, "managedFields");
+  CarryMember(kept, metadata, "resourceVersion");
+  return kept;
 }
 
 std::vector<std::string> Strings(const json::Value& list) {
@@ -172,6 +165,21 @@ DeletionPlan Shorten(DeletionPlan plan, TimePoint now, std::int64_t grace) {
 
 }  // namespace
 
+bool SameSpec(const ServedResource& resource, const json::Value& a, const json::Value& b) {
+  const bool ignore_status = HasStatus(resource);
+  const auto counted = [&](const std::string& key) {
+    return key != "metadata" && key != "apiVersion" && key != "kind" && !(ignore_status && key == "status");
+  };
+  for (const auto& [key, value] : a.as_object()) {
+    if (!counted(key)) continue;
+    const auto* other = b.Find(key);
+    if (!other || !(*other == value)) return false;
+  }
+  for (const auto& [key, value] : b.as_object())
+    if (counted(key) && !a.Find(key)) return false;
+  return true;
+}
+
 Status PrepareForCreate(const RequestScope& scope, const ServedResource& resource, Random& random,
                         json::Value& object) {
   auto& metadata = object["metadata"];
@@ -215,12 +223,8 @@ void PrepareForUpdate(const ServedResource& resource, std::string_view subresour
   if (subresource == "status") {
     json::Value next = old;
     next["metadata"] = metadata;
-    if (resource.custom) {  // nothing but the status, and who manages it
-      json::Value kept = old_metadata;
-      CarryMember(kept, metadata, "managedFields");
-      CarryMember(kept, metadata, "resourceVersion");
-      next["metadata"] = std::move(kept);
-    }
+    if (resource.custom || resource.hooks->status_keeps_metadata)
+      next["metadata"] = KeptMetadata(old, metadata);
     if (auto* status = object.Find("status")) {
       next["status"] = std::move(*status);
     } else {
@@ -232,6 +236,13 @@ void PrepareForUpdate(const ServedResource& resource, std::string_view subresour
   }
   if (resource.hooks->prepare_for_update && subresource.empty())
     resource.hooks->prepare_for_update(object, old);
+  if (resource.hooks->prepare_for_status_update && subresource == "status")
+    resource.hooks->prepare_for_status_update(object, old);
+  const bool is_part = subresource == "ephemeralcontainers" || subresource == "resize";
+  if (is_part && resource.hooks->prepare_for_part_update) {
+    object["metadata"] = KeptMetadata(old, object["metadata"]);
+    resource.hooks->prepare_for_part_update(subresource, object, old);
+  }
   // Binding a pod is not a change of what was asked for.
   if (TracksGeneration(resource) && subresource != "binding" && !SameSpec(resource, object, old)) {
     auto& updated = object["metadata"];

@@ -24,6 +24,9 @@ void PrepareKindForCreate(const RequestScope& scope, const ServedResource& resou
 void PrepareForUpdate(const ServedResource& resource, std::string_view subresource, const json::Value& old,
                       json::Value& object);
 
+// Whether everything but metadata and, where it is an endpoint of its own, status is the same.
+bool SameSpec(const ServedResource& resource, const json::Value& a, const json::Value& b);
+
 // True if an update leaves nothing that holds a deleting object: no finalizers, no grace left.
 bool ReadyToRemove(const ServedResource& resource, const json::Value& object);
 

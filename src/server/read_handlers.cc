@@ -13,6 +13,7 @@ namespace {
 
 // How long a read of a version that is not there yet waits for it (upstream: blockTimeout).
 constexpr Duration kFutureVersionWait = std::chrono::seconds(3);
+constexpr int kRetryFutureVersion = 1;
 
 Result<Presenter> PresenterFor(const RequestScope& scope, const net::Request& request) {
   FLYBALL_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
@@ -27,7 +28,7 @@ Task<Status> WaitForVersion(ServerState& state, RequestScope& scope, store::Revi
   auto pause = Callback<bool>(scope.executor, std::move(start));
   co_await pause;
   if (wanted <= state.cache.revision()) co_return Status();
-  co_return Unexpected(TooLargeResourceVersion(wanted, state.cache.revision()));
+  co_return Unexpected(TooLargeResourceVersion(wanted, state.cache.revision(), kRetryFutureVersion));
 }
 
 // A page of a state that is older than the cache remembers, from the store's history.
@@ -66,32 +67,75 @@ constexpr std::string_view kTooOldToContinue =
     "modified, or "
     "deleted between the time the first chunk was returned and now may show up in the list.";
 
-// 410 with a token that goes on from the newest state.
-Answer ExpiredContinue(const ContinueToken& token) {
-  json::Value status = api::StatusFromError(Expired(kTooOldToContinue));
-  status["metadata"]["continue"] = EncodeContinue({-1, token.start_key});
-  return {410, "application/json", json::Write(status)};
-}
-
 std::string KeyOf(const StoredObject& object) {
   return ServedResource::CacheKey(object.namespace_name(), object.name());
 }
 
-ListMeta MetaOf(const ListSnapshot& snapshot, const ObjectFilter& filter) {
+ListMeta MetaOf(const ListSnapshot& snapshot, const ObjectFilter& filter, std::string_view namespace_name) {
   ListMeta meta{snapshot.revision};
   if (!snapshot.more || snapshot.objects.empty()) return meta;
   // Upstream's start key is the last one sent with a NUL behind it: the smallest key after it.
-  meta.continue_token = EncodeContinue({snapshot.revision, KeyOf(*snapshot.objects.back()) + '\0'});
+  meta.continue_token =
+      EncodeContinue({snapshot.revision, KeyOf(*snapshot.objects.back()) + '\0'}, namespace_name);
   if (!filter.selective()) meta.remaining = static_cast<std::int64_t>(snapshot.remaining);
   return meta;
 }
 
+bool IsExact(const ListOptions& options) {
+  const bool versioned = options.resource_version.value_or(0) != 0;
+  return versioned &&
+         (options.version_match == "Exact" || (options.limit > 0 && options.version_match.empty()));
+}
+
+// The page that is wanted. A version that has to be met exactly is not waited for.
+Task<Result<ListPage>> PageOf(ServerState& state, RequestScope& scope, const ListOptions& options) {
+  const store::Revision version = options.resource_version.value_or(0);
+  ContinueToken from;
+  if (!options.continue_token.empty()) {
+    FLYBALL_CO_ASSIGN(from, DecodeContinue(options.continue_token, scope.info.namespace_name));
+  } else if (IsExact(options)) {
+    from.revision = version;
+  } else {
+    FLYBALL_CO_TRY(co_await WaitForVersion(state, scope, version));
+  }
+  if (from.revision > state.cache.revision())
+    co_return Unexpected(TooLargeResourceVersion(from.revision, state.cache.revision(), 0));
+  ListPage page{from.start_key, static_cast<std::size_t>(options.limit),
+                std::max<store::Revision>(from.revision, 0)};
+  // A list at version 0 takes what is cached, whole (upstream ignores the limit too).
+  if (options.resource_version == 0 && options.version_match.empty()) page.limit = 0;
+  co_return page;
+}
+
 }  // namespace
+
+Answer ExpiredContinue(const std::string& token) {
+  json::Value status = api::StatusFromError(Expired(kTooOldToContinue));
+  status["metadata"]["continue"] = token;
+  return {410, "application/json", json::Write(status)};
+}
+
+Task<Result<RequestedList>> ListRequested(ServerState& state, RequestScope& scope) {
+  const auto& resource = *scope.resource;
+  FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *resource.kind, false));
+  const ObjectFilter filter = FilterOf(scope.info, options);
+  FLYBALL_CO_ASSIGN(const ListPage page, co_await PageOf(state, scope, options));
+  auto snapshot = ListPageOf(state, resource, filter, page);
+  RequestedList list;
+  if (!snapshot && snapshot.error().Is(Reason::kExpired) && !page.start.empty()) {
+    list.expired_token = EncodeContinue({-1, page.start}, scope.info.namespace_name);
+    co_return list;
+  }
+  if (!snapshot) co_return Unexpected(snapshot.error());
+  list.meta = MetaOf(*snapshot, filter, scope.info.namespace_name);
+  list.snapshot = std::move(*snapshot);
+  co_return list;
+}
 
 Task<Result<Answer>> HandleGet(ServerState& state, RequestScope& scope, const net::Request& request) {
   FLYBALL_CO_ASSIGN(const Presenter presenter, PresenterFor(scope, request));
-  FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *scope.resource->kind, false));
-  FLYBALL_CO_TRY(co_await WaitForVersion(state, scope, options.resource_version.value_or(0)));
+  FLYBALL_CO_ASSIGN(const store::Revision version, ParseGetVersion(scope.info));
+  FLYBALL_CO_TRY(co_await WaitForVersion(state, scope, version));
   const auto& info = scope.info;
   const auto object = scope.resource->cache->Get(
       ServedResource::CacheKey(scope.resource->kind->namespaced ? info.namespace_name : "", info.name));
@@ -101,30 +145,10 @@ Task<Result<Answer>> HandleGet(ServerState& state, RequestScope& scope, const ne
 
 Task<Result<Answer>> HandleList(ServerState& state, RequestScope& scope, const net::Request& request) {
   FLYBALL_CO_ASSIGN(const Presenter presenter, PresenterFor(scope, request));
-  const auto& resource = *scope.resource;
-  FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *resource.kind, false));
-  const ObjectFilter filter = FilterOf(scope.info, options);
-  const store::Revision version = options.resource_version.value_or(0);
-  FLYBALL_CO_TRY(co_await WaitForVersion(state, scope, version));
-
-  ContinueToken from;
-  if (!options.continue_token.empty()) {
-    FLYBALL_CO_ASSIGN(from, DecodeContinue(options.continue_token));
-  } else if (version != 0 &&
-             (options.version_match == "Exact" || (options.limit > 0 && options.version_match.empty()))) {
-    from.revision = version;
-  }
-  ListPage page{from.start_key, static_cast<std::size_t>(options.limit),
-                std::max<store::Revision>(from.revision, 0)};
-  // A list at version 0 takes what is cached, whole (upstream ignores the limit too).
-  if (options.resource_version == 0 && options.version_match.empty()) page.limit = 0;
-  auto snapshot = ListPageOf(state, resource, filter, page);
-  if (!snapshot && snapshot.error().Is(Reason::kExpired) && !from.start_key.empty())
-    co_return ExpiredContinue(from);
-  if (!snapshot) co_return Unexpected(snapshot.error());
-  const ListMeta meta = MetaOf(*snapshot, filter);
+  FLYBALL_CO_ASSIGN(RequestedList list, co_await ListRequested(state, scope));
+  if (!list.expired_token.empty()) co_return ExpiredContinue(list.expired_token);
   Answer answer;
-  presenter.AnswerList(std::move(snapshot->objects), meta, answer);
+  presenter.AnswerList(std::move(list.snapshot.objects), list.meta, answer);
   co_return answer;
 }
 

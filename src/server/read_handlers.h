@@ -2,14 +2,29 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/task.h"
 #include "net/http.h"
 #include "server/answer.h"
+#include "server/presentation.h"
 #include "server/request_scope.h"
 #include "server/server_state.h"
+#include "server/watch_cache.h"
 
 namespace flyball::server {
+
+// The objects a list request asks for: its selectors, version, page and continue token. Also what a
+// deletecollection deletes.
+struct RequestedList {
+  ListSnapshot snapshot;
+  ListMeta meta;
+  std::string
+      expired_token;  // not empty: its continue token is too old; this one goes on from the newest state
+};
+Task<Result<RequestedList>> ListRequested(ServerState& state, RequestScope& scope);
+// 410 with a token to go on with.
+Answer ExpiredContinue(const std::string& token);
 
 Task<Result<Answer>> HandleGet(ServerState& state, RequestScope& scope, const net::Request& request);
 Task<Result<Answer>> HandleList(ServerState& state, RequestScope& scope, const net::Request& request);

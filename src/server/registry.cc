@@ -1,8 +1,11 @@
 #include "server/registry.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "api/field_error.h"
+#include "api/format.h"
+#include "api/go_text.h"
 #include "server/api_errors.h"
 #include "server/field_manager.h"
 #include "server/object_codec.h"
@@ -53,10 +56,36 @@ Error MissingVersion(const ServedResource& resource, const json::Value& object) 
   return errors.ToError(resource.kind->group, resource.kind->kind, NameOf(object));
 }
 
+// Each once, also if the write is tried again.
+void AddWarnings(RequestScope& scope, std::vector<std::string> warnings) {
+  for (auto& warning : warnings)
+    if (std::find(scope.warnings.begin(), scope.warnings.end(), warning) == scope.warnings.end())
+      scope.warnings.push_back(std::move(warning));
+}
+
 // Of a valid object, whatever becomes of it: a client whose write then conflicts is warned too.
 void AddKindWarnings(RequestScope& scope, const ServedResource& resource, const json::Value& object) {
   if (resource.custom || !resource.hooks->warnings) return;
-  resource.hooks->warnings(object, scope.warnings);
+  std::vector<std::string> warnings;
+  resource.hooks->warnings(object, warnings);
+  AddWarnings(scope, std::move(warnings));
+}
+
+void AddCreateWarnings(RequestScope& scope, const ServedResource& resource, const json::Value& object) {
+  const std::string_view why = resource.custom ? "" : resource.hooks->name_warning;
+  const auto problems = why.empty() ? api::Problems() : api::DnsLabelProblems(NameOf(object));
+  if (!problems.empty())
+    AddWarnings(scope, {"metadata.name: " + std::string(why) +
+                        "; a DNS label is recommended: " + api::GoList(problems)});
+  AddKindWarnings(scope, resource, object);
+}
+
+void AddUpdateWarnings(RequestScope& scope, const ServedResource& resource, std::string_view subresource,
+                       const json::Value& object, const json::Value& old) {
+  using WarnOn = api::KindHooks::WarnOn;
+  const auto on = resource.hooks->warn_on;
+  if (!subresource.empty() || on == WarnOn::kCreate) return;
+  if (on == WarnOn::kUpdate || !SameSpec(resource, object, old)) AddKindWarnings(scope, resource, object);
 }
 
 bool IsEvent(const ServedResource& resource) {
@@ -118,7 +147,7 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
   PrepareKindForCreate(scope, resource, object);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateNew(resource, object));
-  AddKindWarnings(scope, resource, object);
+  AddCreateWarnings(scope, resource, object);
   FLYBALL_CO_TRY(co_await admission_.Validate(request));
   auto* lifecycle = LifecycleOf(resource);
   if (lifecycle) FLYBALL_CO_TRY(lifecycle->BeforeCreate(object));
@@ -207,7 +236,7 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
   PrepareForUpdate(resource, options.subresource, old, object);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateChange(resource, object, old, options.subresource));
-  AddKindWarnings(scope, resource, object);
+  AddUpdateWarnings(scope, resource, options.subresource, object, old);
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Validate(request));
 
   if (ReadyToRemove(resource, object)) {

@@ -131,7 +131,7 @@ bool Query::Bool(std::string_view name) const {
   if (!Has(name)) return false;
   std::string value(Get(name));
   std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
-  return !value.empty() && value != "0" && value != "false";
+  return value != "0" && value != "false";
 }
 
 Result<RequestInfo> ParseRequestInfo(std::string_view method, std::string_view target) {

@@ -21,7 +21,8 @@ class Query {
   std::string_view Get(std::string_view name) const;
   bool Has(std::string_view name) const;
   std::vector<std::string_view> GetAll(std::string_view name) const;
-  // As upstream reads booleans: "", "0" and "false" are false, everything else is true. Absent: false.
+  // As upstream reads booleans: absent, "0" and "false" are false, everything else is true, "" too
+  // (`?watch`).
   bool Bool(std::string_view name) const;
 
  private:

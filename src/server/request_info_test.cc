@@ -47,7 +47,7 @@ TEST(RequestInfoTest, QueriesAreDecoded) {
   EXPECT_EQ(info.query.Get("x"), "1 2");
   EXPECT_EQ(info.query.GetAll("x").size(), 2u);
   EXPECT_TRUE(info.query.Has("empty"));
-  EXPECT_FALSE(info.query.Bool("empty"));
+  EXPECT_TRUE(info.query.Bool("empty"));
 }
 
 TEST(NegotiationTest, TheFirstTypeWeCanGiveWins) {

@@ -130,11 +130,31 @@ class ServiceAllocator final : public ObjectLifecycle {
   }
 
   Status Allocate(json::Value& service, const json::Value* old) FLYBALL_REQUIRES(mu_) {
+    FLYBALL_TRY(CheckFamilies(service));
     SetFamilies(service);
     FLYBALL_TRY(AllocateIp(service, old));
     auto allocated = AllocatePorts(service, old);
     if (!allocated && (!old || IpOf(*old) != IpOf(service))) ReleaseIp(service);
     return allocated;
+  }
+
+  static Status CheckFamilies(const json::Value& service) {
+    if (TypeOf(service) == "ExternalName") return {};
+    const auto& spec = service["spec"];
+    api::FieldErrors errors;
+    const api::FieldPath path("spec");
+    if (spec["ipFamilyPolicy"].string_or("") == "RequireDualStack")
+      errors.Invalid(path.Child("ipFamilyPolicy"), spec["ipFamilyPolicy"],
+                     "this cluster is not configured for dual-stack services");
+    for (std::size_t i = 0; i < spec["ipFamilies"].size(); ++i) {
+      const auto& family = spec["ipFamilies"].as_array()[i];
+      // A headless service without a selector has addresses that others give it.
+      const bool free = IpOf(service) == "None" && spec["selector"].empty();
+      if (family.string_or("") != "IPv4" && !free)
+        errors.Invalid(path.Child("ipFamilies").Index(i), family, "not configured on this cluster");
+    }
+    if (errors.empty()) return {};
+    return Unexpected(InvalidService(service, errors));
   }
 
   // This server has one IPv4 range: every service that has addresses at all is single-stack.

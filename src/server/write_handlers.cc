@@ -8,6 +8,7 @@
 #include "server/object_codec.h"
 #include "server/patch.h"
 #include "server/presentation.h"
+#include "server/read_handlers.h"
 #include "server/write_options.h"
 
 namespace flyball::server {
@@ -140,12 +141,13 @@ Task<Result<Answer>> HandleDeleteCollection(ServerState& state, RequestScope& sc
                                             const net::Request& request) {
   FLYBALL_CO_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
   const Presenter presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
-  FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *scope.resource->kind, false));
-  FLYBALL_CO_ASSIGN(const DeleteOptions delete_options, ReadDeleteOptions(scope, request));
-  auto snapshot = scope.resource->cache->List(FilterOf(scope.info, options));
-  FLYBALL_CO_TRY(co_await DeleteAll(state, scope, snapshot.objects, delete_options));
+  FLYBALL_CO_TRY(ParseListOptions(scope.info, *scope.resource->kind, false));
+  FLYBALL_CO_ASSIGN(const DeleteOptions options, ReadDeleteOptions(scope, request));
+  FLYBALL_CO_ASSIGN(RequestedList list, co_await ListRequested(state, scope));
+  if (!list.expired_token.empty()) co_return ExpiredContinue(list.expired_token);
+  FLYBALL_CO_TRY(co_await DeleteAll(state, scope, list.snapshot.objects, options));
   Answer answer;
-  presenter.AnswerList(std::move(snapshot.objects), {snapshot.revision}, answer);
+  presenter.AnswerList(std::move(list.snapshot.objects), list.meta, answer);
   co_return answer;
 }
 

@@ -47,11 +47,10 @@ void CheckPropagation(const DeleteOptions& options, api::FieldErrors& errors) {
   const api::FieldPath path("propagationPolicy");
   if (!options.propagation_policy) return;
   const auto& policy = *options.propagation_policy;
-  if (options.orphan_dependents) {
+  if (options.orphan_dependents)
     errors.Invalid(path, policy, "orphanDependents and deletionPropagation cannot be both set");
-  } else if (policy != "Foreground" && policy != "Background" && policy != "Orphan") {
+  if (policy != "Foreground" && policy != "Background" && policy != "Orphan")
     errors.NotSupported(path, policy, {"Foreground", "Background", "Orphan", "nil"});
-  }
 }
 
 std::optional<std::string> NonEmpty(std::string_view text) {
@@ -107,13 +106,15 @@ Status ReadWriteOptions(RequestScope& scope, std::string_view kind) {
 }
 
 Result<DeleteOptions> ReadDeleteOptions(RequestScope& scope, const net::Request& request) {
-  std::vector<std::string_view> dry_run = scope.info.query.GetAll("dryRun");
+  std::vector<std::string_view> dry_run;
   DeleteOptions options;
   json::Value body;  // dry_run may view into it
+  // A body takes the place of the query, also of its dryRun.
   if (!request.body.empty()) {
     FLYBALL_ASSIGN(options, OptionsFromBody(scope, request, dry_run, body));
   } else {
     FLYBALL_ASSIGN(options, OptionsFromQuery(scope.info.query));
+    dry_run = scope.info.query.GetAll("dryRun");
   }
   api::FieldErrors errors;
   CheckPropagation(options, errors);

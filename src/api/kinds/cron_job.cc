@@ -88,6 +88,7 @@ const KindHooks kCronJobHooks = {
     .validate = ValidateCronJob,
     .generation = true,
     .warnings = WarnCronJob,
+    .name_warning = kPodNamesWarning,
 };
 
 }  // namespace flyball::api

@@ -28,6 +28,7 @@ const KindHooks kCustomResourceDefinitionHooks = {
     .prepare_for_update = PrepareCustomResourceDefinitionForUpdate,
     .validate = ValidateCustomResourceDefinition,
     .validate_update = ValidateCustomResourceDefinitionUpdate,
+    .status_keeps_metadata = true,
     .generation = true,
     .allow_unconditional_update = false,
 };

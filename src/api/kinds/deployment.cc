@@ -30,6 +30,15 @@ void PrepareDeploymentForUpdate(Value& object, const Value& old) {
   object["metadata"]["generation"] = Number(before, "generation") + 1;
 }
 
+void PrepareDeploymentForStatusUpdate(Value& object, const Value& old) {
+  Value& metadata = object["metadata"];
+  if (Has(old["metadata"], "labels")) {
+    metadata["labels"] = old["metadata"]["labels"];
+  } else {
+    metadata.as_object().Erase("labels");
+  }
+}
+
 void ValidateDeploymentRollingUpdate(const Value& rolling, const FieldPath& path, FieldErrors& errors) {
   const Value& unavailable = rolling["maxUnavailable"];
   const Value& surge = rolling["maxSurge"];
@@ -111,11 +120,13 @@ const KindHooks kDeploymentHooks = {
     .kind = "Deployment",
     .set_defaults = SetDeploymentDefaults,
     .prepare_for_update = PrepareDeploymentForUpdate,
+    .prepare_for_status_update = PrepareDeploymentForStatusUpdate,
     .validate = ValidateDeployment,
     .validate_update = ValidateDeploymentUpdate,
     .validate_status_update = ValidateDeploymentStatusUpdate,
     .generation = true,
     .warnings = WarnOfTemplate,
+    .name_warning = kPodNamesWarning,
 };
 
 }  // namespace flyball::api

@@ -3,9 +3,13 @@
 
 namespace flyball::api {
 
-const KindHooks kFlowSchemaHooks = {
-    .group = "flowcontrol.apiserver.k8s.io", .kind = "FlowSchema", .generation = true};
-const KindHooks kPriorityLevelConfigurationHooks = {
-    .group = "flowcontrol.apiserver.k8s.io", .kind = "PriorityLevelConfiguration", .generation = true};
+const KindHooks kFlowSchemaHooks = {.group = "flowcontrol.apiserver.k8s.io",
+                                    .kind = "FlowSchema",
+                                    .status_keeps_metadata = true,
+                                    .generation = true};
+const KindHooks kPriorityLevelConfigurationHooks = {.group = "flowcontrol.apiserver.k8s.io",
+                                                    .kind = "PriorityLevelConfiguration",
+                                                    .status_keeps_metadata = true,
+                                                    .generation = true};
 
 }  // namespace flyball::api

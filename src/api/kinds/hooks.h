@@ -7,6 +7,7 @@
 
 namespace flyball::api {
 
+extern const KindHooks kApiServiceHooks;
 extern const KindHooks kCertificateSigningRequestHooks;
 extern const KindHooks kClusterRoleBindingHooks;
 extern const KindHooks kClusterRoleHooks;

@@ -120,8 +120,7 @@ void ValidateIngress(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   if (spec["rules"].size() == 0 && !Has(spec, "defaultBackend")) {
-    errors.Invalid(path, spec["rules"].is_null() ? Value(json::Array{}) : spec["rules"],
-                   "either `defaultBackend` or `rules` must be specified");
+    errors.Invalid(path, spec["rules"], "either `defaultBackend` or `rules` must be specified");
   }
   if (Has(spec, "defaultBackend"))
     ValidateBackend(spec["defaultBackend"], path.Child("defaultBackend"), errors);
@@ -190,6 +189,12 @@ void ValidateClassUpdate(const Value& object, const Value& old, FieldErrors& err
                     errors);
 }
 
+void WarnOfIngress(const Value& object, std::vector<std::string>& out) {
+  if (object["metadata"]["annotations"].Find("kubernetes.io/ingress.class") == nullptr) return;
+  out.push_back(
+      "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead");
+}
+
 }  // namespace
 
 const KindHooks kIngressHooks = {
@@ -198,6 +203,8 @@ const KindHooks kIngressHooks = {
     .validate = ValidateIngress,
     .validate_status_update = ValidateIngressStatusUpdate,
     .generation = true,
+    .warnings = WarnOfIngress,
+    .warn_on = KindHooks::WarnOn::kCreate,
 };
 
 const KindHooks kIngressClassHooks = {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "api/format.h"
+#include "api/go_dump.h"
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/hooks.h"
@@ -155,6 +156,20 @@ Value WithoutSchedulingDirectives(const Value& pod_template, const Value& old) {
   return out;
 }
 
+// As upstream's internal types show themselves: a template's metadata is not a member of its own.
+Value InternalTemplate(const Value& pod_template) {
+  Value shown = json::Object{};
+  for (const auto& [key, value] : Entries(pod_template["metadata"])) shown[key] = value;
+  shown["Spec"] = GoInternal("io.k8s.api.core.v1.PodSpec", pod_template["spec"]);
+  return shown;
+}
+
+Value InternalJobField(std::string_view field, const Value& value) {
+  if (field == "podFailurePolicy") return GoInternal("io.k8s.api.batch.v1.PodFailurePolicy", value);
+  if (field == "successPolicy") return GoInternal("io.k8s.api.batch.v1.SuccessPolicy", value);
+  return value;
+}
+
 void ValidateJobUpdate(const Value& object, const Value& old_object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
@@ -164,10 +179,12 @@ void ValidateJobUpdate(const Value& object, const Value& old_object, FieldErrors
   const bool movable = old["suspend"].bool_or(false) && !Has(old_object["status"], "startTime");
   const Value pod_template =
       movable ? WithoutSchedulingDirectives(spec["template"], old["template"]) : spec["template"];
-  ValidateUnchanged(pod_template, old["template"], path.Child("template"), errors);
+  if (pod_template != old["template"])
+    errors.Invalid(path.Child("template"), InternalTemplate(pod_template), kImmutableText);
   for (const char* field :
        {"completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"}) {
-    ValidateUnchanged(spec[field], old[field], path.Child(field), errors);
+    ValidateUnchanged(InternalJobField(field, spec[field]), InternalJobField(field, old[field]),
+                      path.Child(field), errors);
   }
 }
 
@@ -189,6 +206,7 @@ const KindHooks kJobHooks = {
     .generation = true,
     .orphan_dependents = true,
     .warnings = WarnOfTemplate,
+    .name_warning = kPodNamesWarning,
 };
 
 }  // namespace flyball::api

@@ -1,6 +1,7 @@
 #include <set>
 #include <string>
 
+#include "api/go_dump.h"
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/job_spec.h"
@@ -77,10 +78,10 @@ void ValidateJobFailurePolicyRule(const Value& rule, const Value& spec, const Fi
     ValidateExitCodes(rule["onExitCodes"], spec["template"]["spec"], path.Child("onExitCodes"), errors);
   if (conditions) ValidateConditions(rule["onPodConditions"], path.Child("onPodConditions"), errors);
   if (codes && conditions) {
-    errors.Invalid(path, "", "specifying both OnExitCodes and OnPodConditions is not supported");
+    errors.InvalidOmitted(path, "specifying both OnExitCodes and OnPodConditions is not supported");
   }
   if (!codes && !conditions) {
-    errors.Invalid(path, "", "specifying one of OnExitCodes and OnPodConditions is required");
+    errors.InvalidOmitted(path, "specifying one of OnExitCodes and OnPodConditions is required");
   }
 }
 
@@ -94,7 +95,7 @@ void ValidatePodFailurePolicy(const Value& spec, const FieldPath& path, FieldErr
     ValidateJobFailurePolicyRule(rules.as_array()[i], spec, list.Index(i), errors);
   const std::string_view policy = Text(spec["template"]["spec"], "restartPolicy");
   if (policy == "Never") return;
-  errors.Invalid(path, spec["podFailurePolicy"],
+  errors.Invalid(path, GoInternal("io.k8s.api.batch.v1.PodFailurePolicy", spec["podFailurePolicy"]),
                  "only \"Never\" restartPolicy is supported when podFailurePolicy is specified");
 }
 

@@ -1,5 +1,6 @@
 #include "api/kinds/job_spec.h"
 
+#include "api/go_dump.h"
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/pod_spec.h"
@@ -107,7 +108,9 @@ void ValidateJobSpec(const Value& spec, const FieldPath& path, FieldErrors& erro
     if (IsIndexed(spec)) {
       ValidateSuccessPolicy(spec, path.Child("successPolicy"), errors);
     } else {
-      errors.Invalid(path.Child("successPolicy"), spec["successPolicy"], "requires indexed completion mode");
+      errors.Invalid(path.Child("successPolicy"),
+                     GoInternal("io.k8s.api.batch.v1.SuccessPolicy", spec["successPolicy"]),
+                     "requires indexed completion mode");
     }
   }
   ValidateReplacementPolicy(spec, path.Child("podReplacementPolicy"), errors);

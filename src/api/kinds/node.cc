@@ -116,6 +116,13 @@ void ValidateNodeStatusUpdate(const Value& object, const Value&, FieldErrors& er
   CheckNodeAddresses(object["status"]["addresses"], errors);
 }
 
+void WarnOfNode(const Value& object, std::vector<std::string>& out) {
+  const Value& spec = object["spec"];
+  if (Has(spec, "configSource")) out.push_back("spec.configSource: the feature is removed");
+  if (!Text(spec, "externalID").empty())
+    out.push_back("spec.externalID: this field is deprecated, and is unused by Kubernetes");
+}
+
 }  // namespace
 
 const KindHooks kNodeHooks = {
@@ -126,6 +133,8 @@ const KindHooks kNodeHooks = {
     .validate_update = ValidateNodeUpdate,
     .validate_status_update = ValidateNodeStatusUpdate,
     .keep_status_on_create = true,
+    .warnings = WarnOfNode,
+    .warn_on = KindHooks::WarnOn::kUpdate,
 };
 
 }  // namespace flyball::api

@@ -9,6 +9,7 @@
 #include "api/kinds/hooks.h"
 #include "api/kinds/iscsi.h"
 #include "api/kinds/pod_spec.h"
+#include "api/kinds/storage_warnings.h"
 #include "api/object_meta.h"
 
 namespace flyball::api {
@@ -206,6 +207,8 @@ const KindHooks kPersistentVolumeHooks = {
     .validate = ValidatePersistentVolume,
     .validate_update = ValidatePersistentVolumeUpdate,
     .return_deleted_object = true,
+    .warnings = WarnOfPersistentVolume,
+    .warn_on = KindHooks::WarnOn::kUpdate,
 };
 
 }  // namespace flyball::api

@@ -7,6 +7,7 @@
 #include "api/kinds/claim_spec.h"
 #include "api/kinds/hooks.h"
 #include "api/kinds/resource_names.h"
+#include "api/kinds/storage_warnings.h"
 #include "api/object_meta.h"
 
 namespace flyball::api {
@@ -16,12 +17,22 @@ using json::Value;
 
 constexpr const char* kPersistentVolumeClaimClassAnnotation = "volume.beta.kubernetes.io/storage-class";
 
+// Other sources than claims and snapshots can be named by dataSourceRef only: under the old name they were
+// never honoured, and are dropped without a word.
+bool IsOldDataSource(const Value& source) {
+  const std::string_view kind = Text(source, "kind"), group = Text(source, "apiGroup");
+  return (kind == "PersistentVolumeClaim" && group.empty()) ||
+         (kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io");
+}
+
 // dataSource is the old name of dataSourceRef, for claims and snapshots in the same namespace.
 void SetPersistentVolumeClaimDefaults(Value& object) {
   Value* found = object.Find("spec");
   if (found == nullptr || !found->is_object()) return;
   Value& spec = *found;
-  if (Has(spec, "dataSource") && !Has(spec, "dataSourceRef")) {
+  if (Has(spec, "dataSource") && !Has(spec, "dataSourceRef") && !IsOldDataSource(spec["dataSource"])) {
+    Remove(spec, "dataSource");
+  } else if (Has(spec, "dataSource") && !Has(spec, "dataSourceRef")) {
     spec["dataSourceRef"] = Value(spec["dataSource"]);
   } else if (Has(spec, "dataSourceRef") && !Has(spec, "dataSource") &&
              Text(spec["dataSourceRef"], "namespace").empty()) {
@@ -120,6 +131,8 @@ const KindHooks kPersistentVolumeClaimHooks = {
     .validate_update = ValidatePersistentVolumeClaimUpdate,
     .validate_status_update = ValidatePersistentVolumeClaimStatusUpdate,
     .return_deleted_object = true,
+    .warnings = WarnOfPersistentVolumeClaim,
+    .warn_on = KindHooks::WarnOn::kUpdate,
 };
 
 }  // namespace flyball::api

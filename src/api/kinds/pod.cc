@@ -36,6 +36,19 @@ void PreparePodForUpdate(Value& pod, const Value& old) {
   if (Number(spec, "terminationGracePeriodSeconds") < 0) spec["terminationGracePeriodSeconds"] = 1;
 }
 
+// Old nodes leave the class out and spoil the owners.
+void PreparePodForStatusUpdate(Value& pod, const Value& old) {
+  Value& metadata = pod["metadata"];
+  if (Has(old["metadata"], "ownerReferences")) {
+    metadata["ownerReferences"] = old["metadata"]["ownerReferences"];
+  } else {
+    metadata.as_object().Erase("ownerReferences");
+  }
+  const Value& before = old["status"];
+  if (Text(pod["status"], "qosClass").empty() && Has(before, "qosClass"))
+    pod["status"]["qosClass"] = before["qosClass"];
+}
+
 // Containers of a pod, unlike those of a template, may not have an image with blanks around its name.
 void ValidateImages(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   for (const char* list : {"containers", "initContainers"}) {
@@ -107,12 +120,17 @@ const KindHooks kPodHooks = {
     .set_defaults = SetPodDefaults,
     .prepare_for_create = PreparePodForCreate,
     .prepare_for_update = PreparePodForUpdate,
+    .prepare_for_status_update = PreparePodForStatusUpdate,
     .validate = ValidatePod,
     .validate_update = ValidatePodUpdate,
     .validate_status_update = ValidatePodStatusUpdate,
+    .prepare_for_part_update = PreparePodPart,
+    .validate_part_update = ValidatePodPart,
     .generation = true,
     .return_deleted_object = true,
     .warnings = WarnOfPod,
+    .warn_on = KindHooks::WarnOn::kCreate,
+    .name_warning = "this is used in the Pod's hostname, which can result in surprising behavior",
     .default_grace_seconds = DefaultGraceSeconds,
 };
 

@@ -7,6 +7,7 @@ namespace flyball::api {
 
 std::span<const KindHooks* const> AllKindHooks() {
   static constexpr const KindHooks* kAll[] = {
+      &kApiServiceHooks,
       &kCertificateSigningRequestHooks,
       &kClusterRoleBindingHooks,
       &kClusterRoleHooks,

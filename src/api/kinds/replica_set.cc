@@ -47,6 +47,7 @@ const KindHooks kReplicaSetHooks = {
     .validate_status_update = ValidateReplicaSetStatusUpdate,
     .generation = true,
     .warnings = WarnOfTemplate,
+    .name_warning = kPodNamesWarning,
 };
 
 }  // namespace flyball::api

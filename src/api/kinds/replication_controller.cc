@@ -57,6 +57,7 @@ const KindHooks kReplicationControllerHooks = {
     .generation = true,
     .orphan_dependents = true,
     .warnings = WarnOfTemplate,
+    .name_warning = kPodNamesWarning,
 };
 
 }  // namespace flyball::api

@@ -1,6 +1,7 @@
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/hooks.h"
+#include "api/kinds/node_labels.h"
 #include "api/kinds/pod_spec.h"
 #include "api/object_meta.h"
 
@@ -26,6 +27,13 @@ void ValidateRuntimeClassUpdate(const Value& object, const Value& old, FieldErro
   ValidateUnchanged(object["handler"], old["handler"], FieldPath("handler"), errors);
 }
 
+void WarnOfRuntimeClass(const Value& object, std::vector<std::string>& out) {
+  for (const auto& [label, value] : Entries(object["scheduling"]["nodeSelector"])) {
+    const std::string_view text = OldNodeLabelText(label);
+    if (!text.empty()) out.push_back("scheduling.nodeSelector: " + std::string(text));
+  }
+}
+
 }  // namespace
 
 const KindHooks kRuntimeClassHooks = {
@@ -34,6 +42,8 @@ const KindHooks kRuntimeClassHooks = {
     .validate = ValidateRuntimeClass,
     .validate_update = ValidateRuntimeClassUpdate,
     .allow_unconditional_update = false,
+    .warnings = WarnOfRuntimeClass,
+    .warn_on = KindHooks::WarnOn::kUpdate,
 };
 
 }  // namespace flyball::api

@@ -231,6 +231,8 @@ const KindHooks kServiceHooks = {
     .name_format = "dns-1035-label",
     .allow_create_on_update = true,
     .return_deleted_object = true,
+    .warnings = WarnOfService,
+    .warn_on = KindHooks::WarnOn::kUpdate,
 };
 
 }  // namespace flyball::api

@@ -1,4 +1,5 @@
 #include "api/format.h"
+#include "api/go_dump.h"
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/hooks.h"
@@ -40,11 +41,13 @@ void ValidateStatefulSetStrategy(const Value& strategy, const FieldPath& path, F
   if (type.empty()) return errors.Required(path);
   if (type == "OnDelete") {
     if (rolling.is_null()) return;
-    return errors.Invalid(path.Child("rollingUpdate"), json::Object{{"Partition", rolling["partition"]}},
+    return errors.Invalid(path.Child("rollingUpdate"),
+                          GoInternal("io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy", rolling),
                           "only allowed for updateStrategy 'RollingUpdate'");
   }
   if (type != "RollingUpdate") {
-    return errors.Invalid(path, strategy, "must be 'RollingUpdate' or 'OnDelete'");
+    return errors.Invalid(path, GoInternal("io.k8s.api.apps.v1.StatefulSetUpdateStrategy", strategy),
+                          "must be 'RollingUpdate' or 'OnDelete'");
   }
   CheckNotNegative(rolling, {"partition"}, path.Child("rollingUpdate"), errors);
   if (!Has(rolling, "maxUnavailable")) return;

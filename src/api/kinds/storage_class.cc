@@ -6,6 +6,7 @@
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/hooks.h"
+#include "api/kinds/storage_warnings.h"
 #include "api/object_meta.h"
 
 namespace flyball::api {
@@ -96,6 +97,8 @@ const KindHooks kStorageClassHooks = {
     .validate = ValidateStorageClass,
     .validate_update = ValidateStorageClassUpdate,
     .return_deleted_object = true,
+    .warnings = WarnOfStorageClass,
+    .warn_on = KindHooks::WarnOn::kUpdate,
 };
 
 }  // namespace flyball::api

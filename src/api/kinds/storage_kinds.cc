@@ -1,5 +1,8 @@
 // The storage kinds that have no more than a few rules each.
+#include <set>
+
 #include "api/format.h"
+#include "api/go_dump.h"
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/hooks.h"
@@ -25,7 +28,11 @@ void ValidateDriver(const Value& object, FieldErrors& errors) {
                path.Child("fsGroupPolicy"), errors);
   }
   const Value& requests = spec["tokenRequests"];
+  std::set<std::string_view> audiences;
   for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::string_view audience = Text(requests.as_array()[i], "audience");
+    if (!audiences.insert(audience).second)
+      errors.Duplicate(path.Child("tokenRequests").Index(i).Child("audience"), audience);
     const Value& seconds = requests.as_array()[i]["expirationSeconds"];
     if (!seconds.is_null() && seconds.int_or(0) < 600) {
       errors.Invalid(path.Child("tokenRequests").Index(i).Child("expirationSeconds"), seconds,
@@ -42,6 +49,48 @@ void ValidateDriver(const Value& object, FieldErrors& errors) {
 void ValidateDriverUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   for (const char* field : {"attachRequired", "fsGroupPolicy", "volumeLifecycleModes"}) {
     ValidateUnchanged(object["spec"][field], old["spec"][field], FieldPath("spec").Child(field), errors);
+  }
+}
+
+constexpr std::size_t kMaxCsiNodeId = 192;
+
+void ValidateTopologyKeys(const Value& driver, const FieldPath& path, FieldErrors& errors) {
+  std::set<std::string_view> seen;
+  for (const Value& item : Items(driver["topologyKeys"])) {
+    const std::string_view key = item.string_or({});
+    if (key.empty()) errors.Required(path, key);
+    if (!seen.insert(key).second) errors.Duplicate(path, key);
+    AddProblems(QualifiedNameProblems(key), path, driver["topologyKeys"], errors);
+  }
+}
+
+void ValidateCsiNode(const Value& object, FieldErrors& errors) {
+  const json::Array& drivers = Items(object["spec"]["drivers"]);
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < drivers.size(); ++i) {
+    const FieldPath path = FieldPath("spec.drivers").Index(i);
+    const std::string_view name = Text(drivers[i], "name"), id = Text(drivers[i], "nodeID");
+    ValidateCsiDriverName(name, path.Child("name"), errors);
+    if (id.empty()) errors.Required(path.Child("nodeID"));
+    if (id.size() > kMaxCsiNodeId)
+      errors.Invalid(path.Child("nodeID"), id,
+                     "must be " + std::to_string(kMaxCsiNodeId) + " characters or less");
+    const Value& count = drivers[i]["allocatable"]["count"];
+    if (!count.is_null()) CheckNotNegative(count, path.Child("allocatable").Child("count"), errors);
+    if (!names.insert(name).second) errors.Duplicate(path.Child("name"), name);
+    ValidateTopologyKeys(drivers[i], path, errors);
+  }
+}
+
+// Drivers come and go; what is known of one does not change, but for how many volumes it takes.
+void ValidateCsiNodeUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+  for (const Value& before : Items(old["spec"]["drivers"])) {
+    for (const Value& now : Items(object["spec"]["drivers"])) {
+      if (now["name"] != before["name"]) continue;
+      if (now["nodeID"] == before["nodeID"] && now["topologyKeys"] == before["topologyKeys"]) continue;
+      errors.Invalid(FieldPath("CSINodeDriver"), GoInternal("io.k8s.api.storage.v1.CSINodeDriver", now),
+                     kImmutableText);
+    }
   }
 }
 
@@ -118,6 +167,8 @@ const KindHooks kCsiDriverHooks = {
 };
 const KindHooks kCsiNodeHooks = {.group = kStorageKindsGroup,
                                  .kind = "CSINode",
+                                 .validate = ValidateCsiNode,
+                                 .validate_update = ValidateCsiNodeUpdate,
                                  .allow_unconditional_update = false,
                                  .return_deleted_object = true};
 const KindHooks kCsiStorageCapacityHooks = {
@@ -132,6 +183,7 @@ const KindHooks kVolumeAttachmentHooks = {
     .kind = "VolumeAttachment",
     .validate = ValidateAttachment,
     .validate_update = ValidateAttachmentUpdate,
+    .status_keeps_metadata = true,
     .allow_unconditional_update = false,
     .return_deleted_object = true,
 };
