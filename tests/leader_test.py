@@ -3,6 +3,7 @@ import json
 import re
 import sys
 import tempfile
+import urllib.error
 import urllib.request
 
 from program import Kubectl, Program, wait_until
@@ -25,8 +26,11 @@ def copy(binary, kubeconfig):
 
 
 def ask(url):
-    with urllib.request.urlopen(url, timeout=30) as answer:
-        return answer.status, answer.read().decode()
+    try:
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refused:  # not ready yet, for one
+        return refused.code, refused.read().decode()
 
 
 def main():
