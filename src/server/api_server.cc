@@ -9,6 +9,7 @@
 #include "server/custom_resources.h"
 #include "server/documents.h"
 #include "server/flow_control.h"
+#include "server/flow_status.h"
 #include "server/in_process_transport.h"
 #include "server/kubernetes_service.h"
 #include "server/rbac.h"
@@ -82,6 +83,7 @@ struct ApiServer::Parts {
   std::unique_ptr<Audit> audit;
   std::unique_ptr<RequestHandler> handler;
   std::unique_ptr<CustomResources> custom;
+  std::unique_ptr<FlowStatus> flow_status;
   std::shared_ptr<Strand> strand;  // the server's own timers
   std::string service_range;
   std::atomic<bool> stopped{false};
@@ -122,10 +124,12 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   handler = std::make_unique<RequestHandler>(*state, endpoints, *documents, *flow, *audit);
   auto objects = BootstrapObjects();
   for (auto& object : BootstrapPolicy()) objects.push_back(std::move(object));
-  for (auto& object : BootstrapFlowControl()) objects.push_back(std::move(object));
+  for (auto& object : BootstrapFlowControl(state->clock().Now())) objects.push_back(std::move(object));
   FLYBALL_TRY(EnsureObjects(*state, objects));
   custom = std::make_unique<CustomResources>(*state, *cache);
   FLYBALL_TRY(custom->Start());
+  flow_status = std::make_unique<FlowStatus>(*state);
+  flow_status->Start();
   strand = std::make_shared<Strand>(executor);
   ScheduleBookmarks();
   return {};

@@ -42,10 +42,13 @@ Result<std::optional<store::Operation>> EnsureOperation(ServerState& state, Requ
                                          version.substr(slash + 1), value["kind"].string_or(""));
   if (!resource) return Unexpected(InternalError("bootstrap object of unknown kind " + json::Write(value)));
   scope.info.namespace_name = value["metadata"]["namespace"].string_or("");
+  // Nobody has to come to say how the server's own objects are.
+  json::Value status = std::as_const(value)["status"];
   FLYBALL_ASSIGN(json::Value object, DecodeValue(scope, *resource, std::move(value)));
   TrackFields(scope, *resource, nullptr, object, {});
   FLYBALL_TRY(PrepareForCreate(scope, *resource, state.random, object));
   PrepareKindForCreate(scope, *resource, object);
+  if (!status.is_null()) object["status"] = std::move(status);
   const std::string key = resource->Key(scope.info.namespace_name, object["metadata"]["name"].string_or(""));
   FLYBALL_ASSIGN(const auto existing, state.store.Get(key));
   if (!existing) return store::Operation{key, EncodeStored(*resource, object), store::Precondition::Absent()};

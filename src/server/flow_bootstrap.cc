@@ -3,7 +3,9 @@
 #include <string_view>
 #include <vector>
 
+#include "api/time.h"
 #include "server/flow_schema.h"
+#include "server/flow_status.h"
 
 namespace flyball::server {
 namespace {
@@ -166,23 +168,26 @@ json::Value LevelValue(const LevelRow& row) {
                       {"spec", std::move(spec)}};
 }
 
-json::Value SchemaValue(const SchemaRow& row) {
+json::Value SchemaValue(const SchemaRow& row, TimePoint now) {
   json::Object spec{{"priorityLevelConfiguration", json::Object{{"name", row.level}}},
                     {"matchingPrecedence", row.precedence}};
   if (!row.distinguisher.empty()) spec.Set("distinguisherMethod", json::Object{{"type", row.distinguisher}});
   spec.Set("rules", RulesFrom(row.rules));
-  return json::Object{{"apiVersion", kFlowVersion},
-                      {"kind", "FlowSchema"},
-                      {"metadata", BootstrapMetadata(row.name)},
-                      {"spec", std::move(spec)}};
+  return json::Object{
+      {"apiVersion", kFlowVersion},
+      {"kind", "FlowSchema"},
+      {"metadata", BootstrapMetadata(row.name)},
+      {"spec", std::move(spec)},
+      {"status",
+       json::Object{{"conditions", json::Array{DanglingCondition(row.level, true, api::FormatTime(now))}}}}};
 }
 
 }  // namespace
 
-std::vector<json::Value> BootstrapFlowControl() {
+std::vector<json::Value> BootstrapFlowControl(TimePoint now) {
   std::vector<json::Value> objects;
   for (const auto& row : kLevels) objects.push_back(LevelValue(row));
-  for (const auto& row : SchemaRows()) objects.push_back(SchemaValue(row));
+  for (const auto& row : SchemaRows()) objects.push_back(SchemaValue(row, now));
   return objects;
 }
 

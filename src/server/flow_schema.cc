@@ -36,9 +36,10 @@ PriorityLevel PriorityLevel::From(const json::Value& object) {
       (level.exempt ? spec["exempt"] : limited)["nominalConcurrencyShares"].int_or(level.exempt ? 0 : 30));
   const auto& response = limited["limitResponse"];
   level.queues = response["type"].string_or("") == "Queue";
-  level.queue_length = static_cast<int>(response["queuing"]["queueLengthLimit"].int_or(50));
-  const auto queues = static_cast<int>(response["queuing"]["queues"].int_or(64));
-  level.max_waiting = level.queue_length * queues;
+  const auto& queuing = response["queuing"];
+  const auto length = static_cast<int>(queuing["queueLengthLimit"].int_or(50));
+  level.queue_length = length * static_cast<int>(queuing["handSize"].int_or(8));
+  level.max_waiting = length * static_cast<int>(queuing["queues"].int_or(64));
   return level;
 }
 

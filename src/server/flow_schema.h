@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "json/value.h"
 #include "server/request_info.h"
 #include "server/user.h"
@@ -19,7 +20,7 @@ struct PriorityLevel {
   bool exempt = false;
   int shares = 0;        // nominalConcurrencyShares
   bool queues = false;   // false: what finds no seat is refused at once
-  int queue_length = 0;  // how many may wait in one flow
+  int queue_length = 0;  // how many may wait in one flow: as many as the queues of its hand hold
   int max_waiting = 0;   // in all of them
 
   static PriorityLevel From(const json::Value& object);
@@ -67,7 +68,7 @@ class FlowSchema {
 // In the order they are tried: by precedence, then by name.
 std::vector<FlowSchema> SortedFlowSchemas(std::vector<FlowSchema> schemas);
 
-// The levels and schemas every cluster starts with.
-std::vector<json::Value> BootstrapFlowControl();
+// The levels and schemas every cluster starts with, as of `now`.
+std::vector<json::Value> BootstrapFlowControl(TimePoint now);
 
 }  // namespace flyball::server

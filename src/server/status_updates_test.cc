@@ -90,6 +90,26 @@ TEST_F(StatusUpdates, LogOptionsAreChecked) {
   EXPECT_EQ(Do("GET", std::string(kPods) + "/p/log?sinceTime=2024-01-01T00:00:00Z")->status, 200);
 }
 
+TEST_F(StatusUpdates, OfAFlowSchemaSaysWhetherItsLevelExists) {
+  const std::string group = "/apis/flowcontrol.apiserver.k8s.io/v1/";
+  const auto condition = [&](const std::string& name) {
+    const auto schema = Do("GET", group + "flowschemas/" + name)->value();
+    const auto& conditions = schema["status"]["conditions"];
+    return conditions.size() == 1 ? json::Write(conditions.as_array()[0]["status"]) +
+                                        std::string(conditions.as_array()[0]["reason"].string_or(""))
+                                  : "none";
+  };
+  EXPECT_EQ(condition("catch-all"), "\"False\"Found");
+  Do("POST", group + "flowschemas",
+     R"({"metadata":{"name":"f"},"spec":{"priorityLevelConfiguration":{"name":"l"}}})");
+  EXPECT_EQ(condition("f"), "\"True\"NotFound");
+  Do("POST", group + "prioritylevelconfigurations",
+     R"({"metadata":{"name":"l"},"spec":{"type":"Limited","limited":{"limitResponse":{"type":"Reject"}}}})");
+  EXPECT_EQ(condition("f"), "\"False\"Found");
+  Do("DELETE", group + "prioritylevelconfigurations/l");
+  EXPECT_EQ(condition("f"), "\"True\"NotFound");
+}
+
 class Warnings : public ServerFixture {
  protected:
   static std::vector<std::string> Of(const Reply& reply) {
