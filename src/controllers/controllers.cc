@@ -10,6 +10,7 @@
 #include "controllers/disruption/disruption_controller.h"
 #include "controllers/endpoints/endpoints_controller.h"
 #include "controllers/endpoints/endpointslice_controller.h"
+#include "controllers/endpoints/endpointslice_mirroring_controller.h"
 #include "controllers/gc/garbage_collector.h"
 #include "controllers/job/job_controller.h"
 #include "controllers/namespace/namespace_controller.h"
@@ -75,6 +76,8 @@ constexpr std::array kControllers = {
     Entry{"taint-eviction-controller", "taint-eviction", &WithWorkers<&AddTaintEvictionController>},
     Entry{"pod-garbage-collector-controller", "podgc", &AddPodCollector},
     Entry{"endpointslice-controller", "endpointslice", &WithWorkers<&AddEndpointSliceController>},
+    Entry{"endpointslice-mirroring-controller", "endpointslicemirroring",
+          &WithWorkers<&AddEndpointSliceMirroringController>},
     Entry{"endpoints-controller", "endpoint", &WithWorkers<&AddEndpointsController>},
 };
 

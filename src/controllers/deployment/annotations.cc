@@ -20,15 +20,8 @@ constexpr std::array<std::string_view, 6> kNotCopied = {"kubectl.kubernetes.io/l
 // Upstream keeps so many characters of old revisions.
 constexpr std::size_t kMaxHistory = 2000;
 
-template <typename Int>
-std::optional<Int> ParseInt(const ObjectMeta& meta, const char* name) {
-  const auto found = meta.annotations.find(name);
-  if (found == meta.annotations.end()) return std::nullopt;
-  const std::string& text = found->second;
-  Int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+bool IsCopied(std::string_view name) {
+  return std::find(kNotCopied.begin(), kNotCopied.end(), name) == kNotCopied.end();
 }
 
 bool SetAnnotation(ObjectMeta& meta, const std::string& name, const std::string& value) {
@@ -41,8 +34,7 @@ bool SetAnnotation(ObjectMeta& meta, const std::string& name, const std::string&
 bool CopyAnnotations(const Deployment& deployment, ReplicaSet& rs) {
   bool changed = false;
   for (const auto& [name, value] : deployment.metadata.annotations)
-    if (std::find(kNotCopied.begin(), kNotCopied.end(), name) == kNotCopied.end())
-      changed |= SetAnnotation(rs.metadata, name, value);
+    if (IsCopied(name)) changed |= SetAnnotation(rs.metadata, name, value);
   return changed;
 }
 
@@ -59,11 +51,17 @@ void RememberRevision(ReplicaSet& rs, const std::string& revision) {
 }  // namespace
 
 std::int64_t RevisionOf(const ObjectMeta& meta) {
-  return ParseInt<std::int64_t>(meta, kRevision).value_or(0);
+  return IntAnnotation(meta, kRevision).value_or(0);
 }
 
-std::optional<int> IntAnnotation(const ObjectMeta& meta, const char* name) {
-  return ParseInt<int>(meta, name);
+std::optional<std::int64_t> IntAnnotation(const ObjectMeta& meta, const char* name) {
+  const auto found = meta.annotations.find(name);
+  if (found == meta.annotations.end()) return std::nullopt;
+  const std::string& text = found->second;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 bool SetReplicasAnnotations(ReplicaSet& rs, int desired, int max) {
@@ -80,6 +78,12 @@ bool SetNewAnnotations(const Deployment& deployment, ReplicaSet& rs, std::int64_
   if (known > 0) RememberRevision(rs, std::to_string(known));
   rs.metadata.annotations[kRevision] = std::to_string(revision);
   return true;
+}
+
+void CopyAnnotationsBack(const ReplicaSet& rs, Deployment& deployment) {
+  std::erase_if(deployment.metadata.annotations, [](const auto& entry) { return IsCopied(entry.first); });
+  for (const auto& [name, value] : rs.metadata.annotations)
+    if (IsCopied(name)) deployment.metadata.annotations[name] = value;
 }
 
 std::string TemplateHash(const PodTemplateSpec& pod_template, std::optional<std::int32_t> collision_count) {

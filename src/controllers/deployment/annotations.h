@@ -19,13 +19,16 @@ inline constexpr char kRollbackTo[] = "deprecated.deployment.rollback.to";
 
 // Of a ReplicaSet or a Deployment; 0 if it has none.
 std::int64_t RevisionOf(const ObjectMeta& meta);
-std::optional<int> IntAnnotation(const ObjectMeta& meta, const char* name);
+std::optional<std::int64_t> IntAnnotation(const ObjectMeta& meta, const char* name);
 
 // Sets desired-replicas and max-replicas. True if that changed anything.
 bool SetReplicasAnnotations(ReplicaSet& rs, int desired, int max);
 // Copies the Deployment's annotations and sets the revision, remembering the ones before. True if that
 // changed anything.
 bool SetNewAnnotations(const Deployment& deployment, ReplicaSet& rs, std::int64_t revision);
+
+// Of a rollback: the Deployment gets the annotations that the ReplicaSet got from it, instead of its own.
+void CopyAnnotationsBack(const ReplicaSet& rs, Deployment& deployment);
 
 // Ten characters of the alphabet of generated names: equal for equal templates and collision counts.
 std::string TemplateHash(const PodTemplateSpec& pod_template, std::optional<std::int32_t> collision_count);

@@ -210,5 +210,79 @@ TEST_F(DeploymentTest, RestartedInTheMiddleOfARolloutItFinishes) {
   EXPECT_EQ(PodsOf("i:1"), 0);
 }
 
+TEST_F(DeploymentTest, TheRollbackAnnotationBringsTemplateAndAnnotationsBack) {
+  plane_.StartControllers();
+  plane_.Create(kWeb);
+  plane_.MergePatch<Deployment>("default", "web", "metadata: {annotations: {cause: first, gone: later}}");
+  plane_.Settle();
+  plane_.MergePatch<Deployment>("default", "web", kImage2);
+  plane_.Settle();
+  plane_.MergePatch<Deployment>("default", "web", "metadata: {annotations: {cause: second, gone: null}}");
+  plane_.Settle();
+  plane_.MergePatch<Deployment>("default", "web",
+                                "metadata: {annotations: {deprecated.deployment.rollback.to: '0'}}");
+  plane_.Settle();
+  EXPECT_EQ(PodsOf("i:1"), 4);
+  EXPECT_EQ(Web().metadata.annotations,
+            (std::map<std::string, std::string>{{kRevision, "3"}, {"cause", "first"}, {"gone", "later"}}));
+  for (const ReplicaSet& rs : plane_.List<ReplicaSet>("default"))
+    if (rs.spec.template_.spec.containers[0].image == "i:1") {
+      EXPECT_EQ(rs.metadata.annotations.at(kRevisionHistory), "1");
+    }
+  const auto events = plane_.EventsOf("default", "web");
+  EXPECT_EQ(events.at(0), "Normal DeploymentRollback Rolled back deployment \"web\" to revision 1");
+}
+
+TEST_F(DeploymentTest, ARollbackThatCannotBeIsReportedAndForgotten) {
+  plane_.StartControllers();
+  plane_.Create(kWeb);
+  plane_.Settle();
+  const auto ask = [&](const std::string& revision) {
+    plane_.MergePatch<Deployment>(
+        "default", "web", "metadata: {annotations: {deprecated.deployment.rollback.to: '" + revision + "'}}");
+    plane_.Settle();
+    const auto events = plane_.EventsOf("default", "web");
+    return events.back();
+  };
+  EXPECT_EQ(ask("0"), "Warning DeploymentRollbackRevisionNotFound Unable to find last revision.");
+  EXPECT_EQ(ask("1"),
+            "Warning DeploymentRollbackTemplateUnchanged The rollback revision contains the same template as "
+            "current deployment \"web\"");
+  EXPECT_FALSE(Web().metadata.annotations.contains(kRollbackTo));
+  (void)ask("soon");
+  EXPECT_TRUE(Web().metadata.annotations.contains(kRollbackTo)) << "no number: nobody asked for anything";
+  (void)ask("9");
+  EXPECT_EQ(plane_.EventsOf("default", "web").at(2),
+            "Warning DeploymentRollbackRevisionNotFound Unable to find the revision to rollback to.");
+}
+
+TEST_F(DeploymentTest, ATakenNameCountsACollision) {
+  plane_.StartControllers();
+  plane_.Create(kWeb);
+  plane_.Settle();
+  const std::string name = plane_.List<ReplicaSet>("default").at(0).metadata.name;
+  DeleteParams orphan;
+  orphan.propagation_policy = "Orphan";
+  ASSERT_TRUE(plane_.client->Delete<Deployment>("default", "web", orphan));
+  plane_.Settle();
+  // No longer what the Deployment selects: it cannot be adopted, and its name is in the way.
+  plane_.MergePatch<ReplicaSet>("default", name, "metadata: {labels: {app: other}}");
+  plane_.Create(kWeb);
+  plane_.Settle();
+  EXPECT_EQ(Web().status.collision_count, 1);
+  EXPECT_EQ(Web().status.available_replicas, 4);
+  EXPECT_EQ(plane_.List<ReplicaSet>("default").size(), 2u);
+}
+
+// Upstream notes the size that was asked for when it scales, not whenever it looks.
+TEST_F(DeploymentTest, AnotherStrategyAloneLeavesTheNotesOfItsReplicaSets) {
+  plane_.StartControllers();
+  plane_.Create(kWeb);
+  plane_.Settle();
+  plane_.MergePatch<Deployment>("default", "web", "spec: {strategy: {type: Recreate, rollingUpdate: null}}");
+  plane_.Settle();
+  EXPECT_EQ(plane_.List<ReplicaSet>("default").at(0).metadata.annotations.at(kMaxReplicas), "5");
+}
+
 }  // namespace
 }  // namespace flyball::controllers

@@ -142,8 +142,9 @@ ReplicaSetPtr DeploymentSync::RollbackTarget(std::int64_t revision) const {
   return found == sets.end() ? nullptr : *found;
 }
 
-Result<Action> DeploymentSync::RollBack() {
-  const std::int64_t revision = IntAnnotation(deployment_.metadata, kRollbackTo).value_or(0);
+Result<Action> DeploymentSync::RollBack(std::int64_t revision) {
+  // The current template must be a revision too: it is the one that "the one before" is counted from.
+  FLYBALL_TRY(FindRollout(true));
   const ReplicaSetPtr target = RollbackTarget(revision);
   Deployment wanted = deployment_;
   wanted.metadata.annotations.erase(kRollbackTo);
@@ -158,6 +159,7 @@ Result<Action> DeploymentSync::RollBack() {
   } else {
     wanted.spec.template_ = target->spec.template_;
     wanted.spec.template_.metadata.labels.erase(kPodTemplateHash);
+    CopyAnnotationsBack(*target, wanted);
     ctx_.recorder().Normal(
         deployment_, "DeploymentRollback",
         "Rolled back " + name + " to revision " + std::to_string(RevisionOf(target->metadata)));

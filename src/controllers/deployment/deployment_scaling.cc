@@ -21,10 +21,10 @@ int Fraction(const ReplicaSet& rs, const Deployment& deployment) {
   const int desired = DesiredReplicas(deployment);
   if (desired == 0) return -SpecReplicas(rs);
   const int max_now = desired + LimitsOf(deployment).max_surge;
-  int max_before = IntAnnotation(rs.metadata, kMaxReplicas).value_or(0);
+  std::int64_t max_before = IntAnnotation(rs.metadata, kMaxReplicas).value_or(0);
   if (max_before <= 0) max_before = deployment.status.replicas;
   if (max_before <= 0) return 0;
-  const double size = static_cast<double>(SpecReplicas(rs)) * max_now / max_before;
+  const double size = static_cast<double>(SpecReplicas(rs)) * max_now / static_cast<double>(max_before);
   return static_cast<int>(std::lround(size)) - SpecReplicas(rs);
 }
 
@@ -52,6 +52,10 @@ void SortBySize(ReplicaSets& sets, bool newer_first) {
 }  // namespace
 
 Result<bool> DeploymentSync::ScaleTo(ReplicaSet& rs, int replicas) {
+  return SpecReplicas(rs) == replicas ? false : Resize(rs, replicas);
+}
+
+Result<bool> DeploymentSync::Resize(ReplicaSet& rs, int replicas) {
   const int desired = DesiredReplicas(deployment_);
   const int before = SpecReplicas(rs);
   ReplicaSet wanted = rs;
@@ -70,7 +74,7 @@ Result<bool> DeploymentSync::ScaleTo(ReplicaSet& rs, int replicas) {
 Status DeploymentSync::ScaleProportionally(const Rollout& rollout) {
   if (const ReplicaSetPtr only = ActiveOrLatest(rollout)) {
     if (DesiredReplicas(deployment_) > SpecReplicas(*only) && !IsAtRest(rollout.all())) return {};
-    FLYBALL_TRY(ScaleTo(*only, DesiredReplicas(deployment_)));
+    FLYBALL_TRY(Resize(*only, DesiredReplicas(deployment_)));
     return {};
   }
   if (IsSaturated(deployment_, rollout.latest)) {
@@ -98,7 +102,7 @@ Status DeploymentSync::Spread(const Rollout& rollout) {
   }
   // What rounding left over goes to the largest.
   sizes[0] = std::max(0, sizes[0] + to_add - added);
-  for (std::size_t i = 0; i < active.size(); ++i) FLYBALL_TRY(ScaleTo(*active[i], sizes[i]));
+  for (std::size_t i = 0; i < active.size(); ++i) FLYBALL_TRY(Resize(*active[i], sizes[i]));
   return {};
 }
 

@@ -30,7 +30,7 @@ Result<Action> DeploymentSync::Run() {
   }
   FLYBALL_TRY(NotePaused());
   if (deployment_.spec.paused) return ScaleOnly();
-  if (deployment_.metadata.annotations.contains(kRollbackTo)) return RollBack();
+  if (const auto revision = IntAnnotation(deployment_.metadata, kRollbackTo)) return RollBack(*revision);
   FLYBALL_ASSIGN(const Rollout rollout, FindRollout(false));
   if (IsScalingEvent(rollout)) return ScaleOnly();
   return IsRollingUpdate(deployment_) ? RollOver() : Recreate();

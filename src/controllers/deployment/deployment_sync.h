@@ -21,8 +21,9 @@ class DeploymentSync {
   // Notes in the status that the Deployment was paused or resumed.
   Status NotePaused();
 
-  // Makes the template of an earlier revision the current one, and forgets that it was asked to.
-  Result<Action> RollBack();
+  // Makes the template and the annotations of an earlier revision the current ones, and forgets that it was
+  // asked to. Revision 0 is the one before the current.
+  Result<Action> RollBack(std::int64_t revision);
   ReplicaSetPtr RollbackTarget(std::int64_t revision) const;
 
   // rollout.latest is null unless it exists; with `create` it is made.
@@ -46,8 +47,10 @@ class DeploymentSync {
   Result<bool> DropAvailable(const Rollout& rollout, ReplicaSets& old);
   bool OldPodsRun(const Rollout& rollout) const;
 
-  // Also when only its annotations differ. True if the size changed.
+  // True if the size changed.
   Result<bool> ScaleTo(ReplicaSet& rs, int replicas);
+  // The same, and also writes when only its annotations (how many were asked for) differ.
+  Result<bool> Resize(ReplicaSet& rs, int replicas);
   Status DeleteOldHistory(const ReplicaSets& old);
   Result<Action> WriteRolloutStatus(const Rollout& rollout);
   Status WriteStatusOf(const DeploymentStatus& status);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <utility>
 
 #include "api/types/core.h"
 #include "controllers/endpoints/service_backends.h"
+#include "controllers/endpoints/subsets.h"
 #include "controllers/endpoints/trigger_times.h"
 #include "controllers/pods/pod_state.h"
 
@@ -19,8 +19,6 @@ constexpr char kManager[] = "endpoint-controller";
 constexpr char kOverCapacity[] = "endpoints.kubernetes.io/over-capacity";
 // Addresses in one object at most (upstream: maxCapacity).
 constexpr std::size_t kMaxAddresses = 1000;
-// A lock of an old leader election, not the endpoints of anything.
-constexpr char kLeaderRecord[] = "control-plane.alpha.kubernetes.io/leader";
 
 EndpointAddress AddressOf(const Backend& backend) {
   EndpointAddress address;
@@ -31,28 +29,16 @@ EndpointAddress AddressOf(const Backend& backend) {
   return address;
 }
 
-// One subset for each set of ports that pods have: a named port may differ from pod to pod.
 std::vector<EndpointSubset> SubsetsOf(const Service& service, const std::vector<Backend>& backends) {
-  std::map<std::vector<BackendPort>, EndpointSubset> by_ports;
+  std::vector<EndpointSubset> each;
   for (const Backend& backend : backends) {
     if (backend.terminating && !service.spec.publish_not_ready_addresses) continue;
     if (backend.ports.empty() && !service.spec.ports.empty()) continue;
-    EndpointSubset& subset = by_ports[backend.ports];
+    EndpointSubset& subset = each.emplace_back();
     (backend.ready ? subset.addresses : subset.not_ready_addresses).push_back(AddressOf(backend));
+    subset.ports = backend.ports;
   }
-  std::vector<EndpointSubset> subsets;
-  for (auto& [ports, subset] : by_ports) {
-    for (const BackendPort& port : ports) {
-      EndpointPort out;
-      out.name = port.name;
-      out.port = port.port;
-      out.protocol = port.protocol;
-      out.app_protocol = port.app_protocol;
-      subset.ports.push_back(std::move(out));
-    }
-    subsets.push_back(std::move(subset));
-  }
-  return subsets;
+  return RepackSubsets(each);
 }
 
 // Cuts what is beyond the limit, not ready ones first, each subset by its share. True if there was too much.

@@ -14,7 +14,8 @@ class EndpointsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ControllersOptions options;
-    options.enabled = {"endpoints-controller", "endpointslice-controller", "garbage-collector-controller"};
+    options.enabled = {"endpoints-controller", "endpointslice-controller",
+                       "endpointslice-mirroring-controller", "garbage-collector-controller"};
     plane_.StartControllers(options);
     plane_.Create(
         "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/zone: z1}}}");
@@ -177,6 +178,212 @@ TEST_F(EndpointsTest, EndpointsOfNoServiceAreLeftAlone) {
   ASSERT_TRUE(plane_.client->Delete<Service>("default", "own"));
   plane_.Run(1s);
   EXPECT_FALSE(plane_.Exists<Endpoints>("default", "own")) << "they go with their Service";
+}
+
+// The order is what Kubernetes clusters show for their DNS service: by a digest, not by name or number.
+TEST_F(EndpointsTest, PortsAreInTheOrderOfKubernetes) {
+  plane_.Create(R"(
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: default}
+spec:
+  selector: {app: web}
+  ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53}, {name: metrics, port: 9153}]
+)");
+  MakePod("p1", "10.1.0.1", true);
+  plane_.Run(1s);
+  std::vector<std::string> in_slice, in_endpoints;
+  const EndpointSlice slice = Slices().at(0);
+  const Endpoints endpoints = plane_.Get<Endpoints>("default", "web");
+  for (const EndpointSlicePort& port : slice.ports) in_slice.push_back(*port.name);
+  for (const EndpointPort& port : endpoints.subsets.at(0).ports) in_endpoints.push_back(port.name);
+  EXPECT_EQ(in_slice, (std::vector<std::string>{"metrics", "dns", "dns-tcp"}));
+  EXPECT_EQ(in_endpoints, (std::vector<std::string>{"dns-tcp", "dns", "metrics"}));
+}
+
+// Subsets are made by port, not by pod: one port of all pods, and one of those that have it.
+TEST_F(EndpointsTest, APortThatOnlySomePodsHaveIsASubsetOfItsOwn) {
+  plane_.Create(R"(
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: default}
+spec: {selector: {app: web}, ports: [{name: all, port: 80, targetPort: 8000}, {name: some, port: 81, targetPort: http}]}
+)");
+  MakePod("p1", "10.1.0.1", true);
+  plane_.Create(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p2, namespace: default, labels: {app: web}}, spec: "
+      "{nodeName: n1, containers: [{name: c, image: i}]}}");
+  plane_.MergePatch<Pod>(
+      "default", "p2",
+      "status: {phase: Running, podIP: 10.1.0.2, conditions: [{type: Ready, status: 'True'}]}", "status");
+  plane_.Run(1s);
+  std::map<std::string, std::size_t> addresses;
+  const Endpoints endpoints = plane_.Get<Endpoints>("default", "web");
+  for (const EndpointSubset& subset : endpoints.subsets) {
+    ASSERT_EQ(subset.ports.size(), 1u);
+    addresses[subset.ports[0].name] = subset.addresses.size();
+  }
+  EXPECT_EQ(addresses, (std::map<std::string, std::size_t>{{"all", 2}, {"some", 1}}));
+  EXPECT_EQ(Slices().size(), 2u) << "slices are made by the ports of pods";
+}
+
+TEST_F(EndpointsTest, BothFamiliesHaveTheirSlices) {
+  plane_.Create(R"(
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: default}
+spec:
+  clusterIP: None
+  ipFamilyPolicy: RequireDualStack
+  ipFamilies: [IPv6, IPv4]
+  selector: {app: web}
+  ports: [{port: 80}]
+)");
+  MakePod("p1", "10.1.0.1", true);
+  plane_.MergePatch<Pod>("default", "p1", "status: {podIPs: [{ip: 10.1.0.1}, {ip: 'fd00::1'}]}", "status");
+  MakePod("p2", "10.1.0.2", true);
+  plane_.Run(1s);
+  std::map<std::string, std::vector<std::string>> by_family;
+  for (const EndpointSlice& slice : Slices())
+    for (const Endpoint& e : slice.endpoints) by_family[slice.address_type].push_back(e.addresses.at(0));
+  std::sort(by_family["IPv4"].begin(), by_family["IPv4"].end());
+  EXPECT_EQ(by_family, (std::map<std::string, std::vector<std::string>>{{"IPv4", {"10.1.0.1", "10.1.0.2"}},
+                                                                        {"IPv6", {"fd00::1"}}}));
+  const auto subsets = plane_.Get<Endpoints>("default", "web").subsets;
+  ASSERT_EQ(subsets.size(), 1u);
+  ASSERT_EQ(subsets[0].addresses.size(), 1u) << "of the first family alone";
+  EXPECT_EQ(subsets[0].addresses[0].ip, "fd00::1");
+  plane_.MergePatch<Service>("default", "web",
+                             "spec: {ipFamilyPolicy: SingleStack, ipFamilies: [IPv6], clusterIPs: [None]}");
+  plane_.Run(1s);
+  ASSERT_EQ(Slices().size(), 1u) << "those of a family it no longer has go";
+  EXPECT_EQ(Slices()[0].address_type, "IPv6");
+}
+
+TEST_F(EndpointsTest, TrafficDistributionBecomesHints) {
+  plane_.Create(kService);
+  plane_.MergePatch<Service>("default", "web", "spec: {trafficDistribution: PreferClose}");
+  MakePod("p1", "10.1.0.1", true);
+  plane_.Run(1s);
+  const auto hints = Slices().at(0).endpoints.at(0).hints;
+  ASSERT_TRUE(hints);
+  EXPECT_EQ(hints->for_zones.at(0).name, "z1");
+  plane_.MergePatch<Service>("default", "web", "spec: {trafficDistribution: null}");
+  plane_.Run(1s);
+  EXPECT_FALSE(Slices().at(0).endpoints.at(0).hints);
+}
+
+TEST_F(EndpointsTest, SlicesOfAnEarlierServiceAreReplaced) {
+  plane_.Create(kService);
+  MakePod("p1", "10.1.0.1", true);
+  plane_.Run(1s);
+  const std::string before = Slices().at(0).metadata.name;
+  DeleteParams orphan;
+  orphan.propagation_policy = "Orphan";
+  ASSERT_TRUE(plane_.client->Delete<Service>("default", "web", orphan));
+  plane_.Run(1s);
+  ASSERT_EQ(Slices().size(), 1u);
+  plane_.Create(kService);
+  plane_.Run(1s);
+  ASSERT_EQ(Slices().size(), 1u);
+  EXPECT_NE(Slices()[0].metadata.name, before);
+  EXPECT_EQ(Slices()[0].metadata.owner_references.size(), 1u);
+}
+
+constexpr char kOwnService[] =
+    "{apiVersion: v1, kind: Service, metadata: {name: db, namespace: default}, spec: {ports: [{port: 80}]}}";
+constexpr char kOwnEndpoints[] = R"(
+apiVersion: v1
+kind: Endpoints
+metadata: {name: db, namespace: default, labels: {own: l}, annotations: {own: a}}
+subsets:
+- addresses: [{ip: 192.0.2.2, hostname: h}, {ip: 192.0.2.1, nodeName: n1}]
+  notReadyAddresses: [{ip: 'fd00::9'}]
+  ports: [{name: sql, port: 5432}]
+)";
+
+class MirrorTest : public EndpointsTest {
+ protected:
+  std::vector<EndpointSlice> Mirrors() {
+    return plane_.List<EndpointSlice>("default", "kubernetes.io/service-name=db");
+  }
+};
+
+TEST_F(MirrorTest, EndpointsWrittenByHandAreMirrored) {
+  plane_.Create(kOwnEndpoints);
+  plane_.Run(1s);
+  EXPECT_TRUE(Mirrors().empty()) << "there is no Service";
+  plane_.Create(kOwnService);
+  plane_.Run(1s);
+  std::vector<EndpointSlice> slices = Mirrors();
+  ASSERT_EQ(slices.size(), 2u) << "one a family";
+  if (slices[0].address_type != "IPv4") std::swap(slices[0], slices[1]);
+  EXPECT_EQ(slices[0].metadata.labels,
+            (std::map<std::string, std::string>{
+                {"own", "l"},
+                {"kubernetes.io/service-name", "db"},
+                {"endpointslice.kubernetes.io/managed-by", "endpointslicemirroring-controller.k8s.io"}}));
+  EXPECT_EQ(slices[0].metadata.annotations, (std::map<std::string, std::string>{{"own", "a"}}));
+  EXPECT_EQ(slices[0].metadata.owner_references.at(0).kind, "Endpoints");
+  EXPECT_EQ(slices[0].metadata.generate_name, "db-");
+  ASSERT_EQ(slices[0].endpoints.size(), 2u);
+  EXPECT_EQ(slices[0].endpoints[0].addresses.at(0), "192.0.2.1");
+  EXPECT_EQ(slices[0].endpoints[0].node_name, "n1");
+  EXPECT_EQ(slices[0].endpoints[1].hostname, "h");
+  EXPECT_EQ(slices[0].endpoints[0].conditions.ready, true);
+  EXPECT_FALSE(slices[0].endpoints[0].conditions.serving) << "nobody said";
+  EXPECT_EQ(slices[0].ports.at(0).port, 5432);
+  EXPECT_EQ(slices[1].endpoints.at(0).conditions.ready, false);
+}
+
+TEST_F(MirrorTest, MirrorsFollowTheirEndpoints) {
+  plane_.Create(kOwnService);
+  plane_.Create(kOwnEndpoints);
+  plane_.Run(1s);
+  ASSERT_EQ(Mirrors().size(), 2u);
+  plane_.MergePatch<Endpoints>("default", "db",
+                               "subsets: [{addresses: [{ip: 192.0.2.7}], ports: [{name: sql, port: 1}]}]");
+  plane_.Run(1s);
+  ASSERT_EQ(Mirrors().size(), 1u);
+  EXPECT_EQ(Mirrors()[0].endpoints.at(0).addresses.at(0), "192.0.2.7");
+  EXPECT_EQ(Mirrors()[0].ports.at(0).port, 1);
+  plane_.MergePatch<Endpoints>("default", "db",
+                               "metadata: {labels: {endpointslice.kubernetes.io/skip-mirror: 'true'}}");
+  plane_.Run(1s);
+  EXPECT_TRUE(Mirrors().empty());
+  plane_.MergePatch<Endpoints>("default", "db",
+                               "metadata: {labels: {endpointslice.kubernetes.io/skip-mirror: null}}");
+  plane_.Run(1s);
+  EXPECT_EQ(Mirrors().size(), 1u);
+  ASSERT_TRUE(plane_.client->Delete<Endpoints>("default", "db"));
+  plane_.Run(1s);
+  EXPECT_TRUE(Mirrors().empty());
+}
+
+TEST_F(MirrorTest, ASelectorEndsTheMirroring) {
+  plane_.Create(kOwnService);
+  plane_.Create(kOwnEndpoints);
+  plane_.Run(1s);
+  plane_.MergePatch<Service>("default", "db", "spec: {selector: {app: none}}");
+  plane_.Run(1s);
+  ASSERT_EQ(Mirrors().size(), 1u);
+  EXPECT_EQ(Mirrors()[0].metadata.labels.at("endpointslice.kubernetes.io/managed-by"),
+            "endpointslice-controller.k8s.io");
+}
+
+TEST_F(MirrorTest, OfASubsetAThousandAddressesAreMirrored) {
+  plane_.Create(kOwnService);
+  std::string yaml =
+      "{apiVersion: v1, kind: Endpoints, metadata: {name: db, namespace: default}, subsets: [{addresses: [";
+  for (int i = 0; i < 1003; ++i)
+    yaml += "{ip: 10.2." + std::to_string(i / 250) + "." + std::to_string(i % 250 + 1) + "}, ";
+  plane_.Create(yaml + "], ports: [{port: 80}]}]}");
+  plane_.Run(2s);
+  ASSERT_EQ(Mirrors().size(), 1u);
+  EXPECT_EQ(Mirrors()[0].endpoints.size(), 1000u);
+  EXPECT_EQ(plane_.EventsOf("default", "db").at(0),
+            "Warning TooManyAddressesToMirror A max of 1000 addresses can be mirrored to EndpointSlices per "
+            "Endpoints subset. 3 addresses were skipped");
 }
 
 }  // namespace

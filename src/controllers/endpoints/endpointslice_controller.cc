@@ -1,35 +1,28 @@
 #include "controllers/endpoints/endpointslice_controller.h"
 
-#include <map>
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "api/types/core.h"
 #include "api/types/discovery.h"
 #include "controller/owner.h"
 #include "controllers/endpoints/service_backends.h"
+#include "controllers/endpoints/slice_labels.h"
 #include "controllers/endpoints/slice_plan.h"
+#include "controllers/endpoints/subsets.h"
 #include "controllers/endpoints/trigger_times.h"
 #include "controllers/objects/pod_node_index.h"
 
 namespace flyball::controllers {
 namespace {
 
-constexpr char kServiceName[] = "kubernetes.io/service-name";
-constexpr char kSliceManagedBy[] = "endpointslice.kubernetes.io/managed-by";
 constexpr char kSliceManager[] = "endpointslice-controller.k8s.io";
 constexpr char kServiceIndex[] = "service";
 constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
 
 using SlicePtr = std::shared_ptr<const EndpointSlice>;
 using Ports = std::vector<EndpointSlicePort>;
-
-std::vector<ObjectKey> ServiceOf(const EndpointSlice& slice) {
-  const auto managed = slice.metadata.labels.find(kSliceManagedBy);
-  if (managed == slice.metadata.labels.end() || managed->second != kSliceManager) return {};
-  const auto service = slice.metadata.labels.find(kServiceName);
-  if (service == slice.metadata.labels.end()) return {};
-  return {ObjectKey{slice.metadata.namespace_, service->second}};
-}
 
 EndpointSlice PatternFor(const Service& service, const std::string& family) {
   EndpointSlice slice;
@@ -45,20 +38,20 @@ EndpointSlice PatternFor(const Service& service, const std::string& family) {
   return slice;
 }
 
-Ports PortsOf(const Backend& backend) {
-  Ports ports;
-  for (const BackendPort& port : backend.ports) {
-    EndpointSlicePort out;
-    out.name = port.name;
-    out.protocol = port.protocol;
-    out.port = port.port;
-    out.app_protocol = port.app_protocol;
-    ports.push_back(std::move(out));
-  }
-  return ports;
+// Clients are sent to where they are (upstream: ReconcileHints).
+api::Optional<EndpointHints> HintsFor(const Service& service, const Endpoint& endpoint) {
+  const std::string wish = service.spec.traffic_distribution.value_or("");
+  const bool same_node = wish == "PreferSameNode";
+  const bool wanted = same_node || wish == "PreferClose" || wish == "PreferSameZone";
+  if (!wanted || !endpoint.conditions.ready.value_or(false)) return std::nullopt;
+  EndpointHints hints;
+  if (endpoint.zone) hints.for_zones.push_back({*endpoint.zone});
+  if (same_node && endpoint.node_name) hints.for_nodes.push_back({*endpoint.node_name});
+  if (hints == EndpointHints{}) return std::nullopt;
+  return hints;
 }
 
-Endpoint EndpointOf(const Backend& backend, const Lister<Node>& nodes) {
+Endpoint EndpointOf(const Service& service, const Backend& backend, const Lister<Node>& nodes) {
   const Pod& pod = *backend.pod;
   Endpoint endpoint;
   endpoint.addresses = {backend.address};
@@ -67,11 +60,11 @@ Endpoint EndpointOf(const Backend& backend, const Lister<Node>& nodes) {
   endpoint.conditions.terminating = backend.terminating;
   endpoint.target_ref = RefToPod(pod);
   if (!backend.hostname.empty()) endpoint.hostname = backend.hostname;
-  if (pod.spec.node_name.empty()) return endpoint;
-  endpoint.node_name = pod.spec.node_name;
+  if (!pod.spec.node_name.empty()) endpoint.node_name = pod.spec.node_name;
   if (const auto node = nodes.Get(pod.spec.node_name))
     if (const auto zone = node->metadata.labels.find(kZoneLabel); zone != node->metadata.labels.end())
       endpoint.zone = zone->second;
+  endpoint.hints = HintsFor(service, endpoint);
   return endpoint;
 }
 
@@ -93,7 +86,7 @@ void PlanFamily(const Service& service, const std::string& family, const std::ve
   const EndpointSlice pattern = PatternFor(service, family);
   std::vector<PortGroup> groups;
   for (const Backend& backend : backends)
-    GroupOf(groups, PortsOf(backend)).endpoints.push_back(EndpointOf(backend, nodes));
+    GroupOf(groups, SlicePortsOf(backend.ports)).endpoints.push_back(EndpointOf(service, backend, nodes));
   // A Service without pods has one empty slice: whoever waits for it sees that it was looked at.
   if (groups.empty()) groups.emplace_back();
   SlicePlan own;
@@ -115,23 +108,22 @@ void PlanFamily(const Service& service, const std::string& family, const std::ve
   plan.Append(std::move(own));
 }
 
-// Pods whose node is not there are left out, unless the Service wants every address; the names of those.
-std::vector<std::string> DropThoseWithoutNode(const Service& service, const Lister<Node>& nodes,
-                                              std::vector<Backend>& backends) {
-  std::vector<std::string> dropped;
-  if (service.spec.publish_not_ready_addresses) return dropped;
+// Pods whose node is not there are left out, unless the Service wants every address; adds what to say of
+// them.
+void DropThoseWithoutNode(const Service& service, const Lister<Node>& nodes, std::vector<Backend>& backends,
+                          std::set<std::string>& dropped) {
+  if (service.spec.publish_not_ready_addresses) return;
   std::erase_if(backends, [&](const Backend& backend) {
     const std::string& node = backend.pod->spec.node_name;
     if (nodes.Get(node)) return false;
-    dropped.push_back("skipping Pod " + backend.pod->metadata.name + " for Service " +
-                      service.metadata.namespace_ + "/" + service.metadata.name + ": Node " + node +
-                      " Not Found");
+    dropped.insert("skipping Pod " + backend.pod->metadata.name + " for Service " +
+                   service.metadata.namespace_ + "/" + service.metadata.name + ": Node " + node +
+                   " Not Found");
     return true;
   });
-  return dropped;
 }
 
-void ReportDropped(const Service& service, const std::vector<std::string>& dropped, Context& ctx) {
+void ReportDropped(const Service& service, const std::set<std::string>& dropped, Context& ctx) {
   if (dropped.empty()) return;
   std::string text;
   for (const std::string& line : dropped) text += (text.empty() ? "" : ", ") + line;
@@ -143,12 +135,18 @@ void ReportDropped(const Service& service, const std::vector<std::string>& dropp
 
 // What to do about the slices of all families; those of a family the Service does not have go.
 SlicePlan Plan(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods,
-               const std::vector<SlicePtr>& existing, Context& ctx) {
+               std::vector<SlicePtr> existing, Context& ctx) {
   SlicePlan plan;
-  std::vector<SlicePtr> others = existing;
+  std::set<std::string> dropped;
+  // Those of an earlier Service of this name are not ours to use again.
+  const auto foreign = std::stable_partition(existing.begin(), existing.end(), [&](const SlicePtr& slice) {
+    return IsControlledBy(*slice, service);
+  });
+  std::vector<SlicePtr> others(existing.begin(), foreign);
+  plan.remove.assign(foreign, existing.end());
   for (const std::string& family : FamiliesOf(service)) {
     std::vector<Backend> backends = BackendsOf(service, pods, family);
-    ReportDropped(service, DropThoseWithoutNode(service, ctx.lister<Node>(), backends), ctx);
+    DropThoseWithoutNode(service, ctx.lister<Node>(), backends, dropped);
     std::vector<SlicePtr> own;
     std::erase_if(others, [&](const SlicePtr& slice) {
       if (slice->address_type != family) return false;
@@ -158,40 +156,21 @@ SlicePlan Plan(const Service& service, const std::vector<std::shared_ptr<const P
     PlanFamily(service, family, backends, own, ctx.lister<Node>(), plan);
   }
   for (SlicePtr& slice : others) plan.remove.push_back(std::move(slice));
+  ReportDropped(service, dropped, ctx);
   return plan;
-}
-
-Status Execute(const SlicePlan& plan, const Client& client) {
-  for (const EndpointSlice& slice : plan.create) {
-    const auto made = client.Create(slice);
-    if (!made && !made.error().HasCause("NamespaceTerminating")) return Unexpected(made.error());
-  }
-  for (const EndpointSlice& slice : plan.update) FLYBALL_TRY(client.Update(slice));
-  for (const SlicePtr& slice : plan.remove) {
-    const Status deleted = client.Delete(*slice);
-    if (!deleted && !deleted.error().Is(Reason::kNotFound)) return deleted;
-  }
-  return {};
 }
 
 Result<Action> ReconcileEndpointslice(const ObjectKey& key, TriggerTimes& triggers, Context& ctx) {
   const auto service = ctx.lister<Service>().Get(key);
   // The slices of a Service that is gone are garbage, and collected as such.
   if (!service) triggers.Forget(key);
-  if (!service || IsDeleting(service->metadata)) return Done();
+  // Without a selector the slices are the user's business; those an ExternalName had before are left as well.
+  if (!service || IsDeleting(service->metadata) || !HasBackends(*service)) return Done();
   std::vector<SlicePtr> existing = ctx.lister<EndpointSlice>().ByIndex(kServiceIndex, key.ToString());
   std::erase_if(existing, [](const SlicePtr& slice) { return IsDeleting(slice->metadata); });
-  if (!HasBackends(*service)) {
-    // Without a selector the slices are the user's business; an ExternalName has none.
-    if (service->spec.type != "ExternalName") return Done();
-    SlicePlan none;
-    none.remove = existing;
-    FLYBALL_TRY(Execute(none, ctx.client()));
-    return Done();
-  }
   const auto pods = PodsBehind(*service, ctx.lister<Pod>());
   const auto triggered = triggers.Update(*service, pods);
-  SlicePlan plan = Plan(*service, pods, existing, ctx);
+  SlicePlan plan = Plan(*service, pods, std::move(existing), ctx);
   for (EndpointSlice& slice : plan.create) NoteTriggerTime(slice.metadata, triggered);
   for (EndpointSlice& slice : plan.update) NoteTriggerTime(slice.metadata, triggered);
   FLYBALL_TRY(Execute(plan, ctx.client()));
@@ -222,13 +201,9 @@ Status AddEndpointSliceController(Manager& manager, int workers) {
       .Named("endpointslice-controller")
       .EventSource("endpoint-slice-controller")
       .Index<EndpointSlice>(kServiceIndex,
-                            [](const EndpointSlice& slice) {
-                              std::vector<std::string> values;
-                              for (const ObjectKey& key : ServiceOf(slice)) values.push_back(key.ToString());
-                              return values;
-                            })
+                            [](const EndpointSlice& slice) { return ServiceIndexOf(slice, kSliceManager); })
       .Watches<Pod>([services](const Pod& pod) { return ServicesOf(services, pod); }, EndpointChanged())
-      .Watches<EndpointSlice>(&ServiceOf)
+      .Watches<EndpointSlice>([](const EndpointSlice& slice) { return ServiceOf(slice, kSliceManager); })
       .Watches<Node>(
           [services, pods](const Node& node) {
             std::vector<ObjectKey> keys;

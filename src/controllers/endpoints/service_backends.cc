@@ -28,10 +28,6 @@ std::optional<std::int32_t> ResolvePort(const ServicePort& port, const Pod& pod)
   return std::nullopt;
 }
 
-std::string_view FamilyOf(std::string_view address) {
-  return address.find(':') == std::string_view::npos ? "IPv4" : "IPv6";
-}
-
 // Empty if the pod has none of the family.
 std::string AddressIn(const Pod& pod, std::string_view family) {
   for (const PodIP& ip : pod.status.pod_ips)
@@ -39,12 +35,11 @@ std::string AddressIn(const Pod& pod, std::string_view family) {
   return FamilyOf(pod.status.pod_ip) == family ? pod.status.pod_ip : "";
 }
 
-std::vector<BackendPort> PortsOf(const Service& service, const Pod& pod) {
-  std::vector<BackendPort> ports;
+std::vector<EndpointPort> PortsOf(const Service& service, const Pod& pod) {
+  std::vector<EndpointPort> ports;
   for (const ServicePort& port : service.spec.ports)
     if (const auto number = ResolvePort(port, pod))
-      ports.push_back({port.name, port.protocol, *number, port.app_protocol});
-  std::sort(ports.begin(), ports.end());
+      ports.push_back({port.name, *number, port.protocol, port.app_protocol});
   return ports;
 }
 
@@ -62,6 +57,10 @@ Backend BackendOf(const Service& service, const std::shared_ptr<const Pod>& pod,
 }
 
 }  // namespace
+
+std::string_view FamilyOf(std::string_view address) {
+  return address.find(':') == std::string_view::npos ? "IPv4" : "IPv6";
+}
 
 bool IsHeadless(const Service& service) {
   return service.spec.cluster_ip == "None";

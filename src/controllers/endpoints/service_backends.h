@@ -13,22 +13,16 @@
 namespace flyball::controllers {
 
 inline constexpr char kHeadlessLabel[] = "service.kubernetes.io/headless";
-
-// A port of a Service as one pod has it.
-struct BackendPort {
-  std::string name, protocol;
-  std::int32_t port = 0;
-  std::optional<std::string> app_protocol;
-  auto operator<=>(const BackendPort&) const = default;
-};
+// On Endpoints that are the lock of an old leader election, not the endpoints of anything.
+inline constexpr char kLeaderRecord[] = "control-plane.alpha.kubernetes.io/leader";
 
 // One pod behind a Service, at one of its addresses.
 struct Backend {
   std::shared_ptr<const Pod> pod;
   std::string address;
-  std::vector<BackendPort> ports;  // sorted; without those that the pod does not have
-  bool ready = false;              // may get new connections
-  bool serving = false;            // works, even if it is ending
+  std::vector<EndpointPort> ports;  // as the Service lists them, without those that the pod does not have
+  bool ready = false;               // may get new connections
+  bool serving = false;             // works, even if it is ending
   bool terminating = false;
   std::string hostname;  // within the Service's domain; empty if it has none
 };
@@ -36,6 +30,8 @@ struct Backend {
 bool IsHeadless(const Service& service);
 // A Service whose endpoints somebody else keeps, or that has none, is not ours.
 bool HasBackends(const Service& service);
+// "IPv4" or "IPv6".
+std::string_view FamilyOf(std::string_view address);
 // "IPv4", "IPv6" or both: the families its endpoints are for, the first one first.
 std::vector<std::string> FamiliesOf(const Service& service);
 // Pods that match, have an address and have not ended.

@@ -72,15 +72,36 @@ void SlicePlan::Append(SlicePlan other) {
 }
 
 void Recycle(SlicePlan& plan) {
-  while (!plan.create.empty() && !plan.remove.empty()) {
-    EndpointSlice reused = *plan.remove.back();
-    reused.metadata.labels = plan.create.back().metadata.labels;
-    reused.endpoints = std::move(plan.create.back().endpoints);
-    reused.ports = std::move(plan.create.back().ports);
-    plan.update.push_back(std::move(reused));
-    plan.create.pop_back();
-    plan.remove.pop_back();
+  std::vector<EndpointSlice> create = std::exchange(plan.create, {});
+  for (EndpointSlice& wanted : create) {
+    const auto reused = std::find_if(plan.remove.begin(), plan.remove.end(), [&](const auto& slice) {
+      return slice->address_type == wanted.address_type;
+    });
+    if (reused == plan.remove.end()) {
+      plan.create.push_back(std::move(wanted));
+      continue;
+    }
+    EndpointSlice updated = **reused;
+    updated.metadata.labels = std::move(wanted.metadata.labels);
+    updated.metadata.annotations = std::move(wanted.metadata.annotations);
+    updated.endpoints = std::move(wanted.endpoints);
+    updated.ports = std::move(wanted.ports);
+    plan.update.push_back(std::move(updated));
+    plan.remove.erase(reused);
   }
+}
+
+Status Execute(const SlicePlan& plan, const Client& client) {
+  for (const EndpointSlice& slice : plan.create) {
+    const auto made = client.Create(slice);
+    if (!made && !made.error().HasCause("NamespaceTerminating")) return Unexpected(made.error());
+  }
+  for (const EndpointSlice& slice : plan.update) FLYBALL_TRY(client.Update(slice));
+  for (const auto& slice : plan.remove) {
+    const Status deleted = client.Delete(*slice);
+    if (!deleted && !deleted.error().Is(Reason::kNotFound)) return deleted;
+  }
+  return {};
 }
 
 }  // namespace flyball::controllers

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/types/discovery.h"
+#include "client/client.h"
 
 namespace flyball::controllers {
 
@@ -25,7 +26,11 @@ void PlanSlices(const std::vector<std::shared_ptr<const EndpointSlice>>& existin
                 const EndpointSlice& pattern, std::vector<Endpoint> endpoints, bool keep_one,
                 SlicePlan& plan);
 
-// Turns a slice to remove and one to create, of the same address type, into one update.
+// Turns slices to remove and slices to create, of the same address type, into updates.
 void Recycle(SlicePlan& plan);
+
+// Stops at the first failure. What cannot be made because its namespace ends, and what is already gone, is
+// none.
+Status Execute(const SlicePlan& plan, const Client& client);
 
 }  // namespace flyball::controllers
