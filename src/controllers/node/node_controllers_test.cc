@@ -67,7 +67,7 @@ TEST_F(NodeTest, ANodeThatFallsSilentIsTaintedAndItsPodsAreEvicted) {
 
 TEST_F(NodeTest, PodsOfANodeThatIsGoneGoAfterAWhile) {
   ASSERT_TRUE(plane_.client->Delete<Node>("", "n1"));
-  plane_.Run(35s);
+  plane_.Run(55s);
   EXPECT_TRUE(plane_.Exists<Pod>("default", "p"));
   plane_.Run(10s);
   EXPECT_FALSE(plane_.Exists<Pod>("default", "p"));
@@ -87,6 +87,23 @@ TEST_F(NodeTest, TheLastNodeStandingIsNotEmptied) {
   EXPECT_EQ(events, (std::vector<std::string>{
                         "Normal NodeNotReady Node n1 status is now: NodeNotReady",
                         "Normal RegisteredNode Node n1 event: Registered Node n1 in Controller"}));
+}
+
+// Only the controller's own finding that a node fell silent is told for its pods.
+TEST_F(NodeTest, PodsOfANodeThatNeverSpokeOrSaysNotReadyKeepWhatTheySay) {
+  plane_.Create("{apiVersion: v1, kind: Node, metadata: {name: mute}}");
+  plane_.Create(
+      "{apiVersion: v1, kind: Pod, metadata: {name: q, namespace: default}, spec: {nodeName: mute, "
+      "containers: [{name: c, image: i}]}}");
+  plane_.SetPod(plane_.Get<Pod>("default", "q"), "Running", true);
+  plane_.SetPod(plane_.Get<Pod>("default", "p"), "Running", true);
+  plane_.MergePatch<Node>("", "n1", "status: {conditions: [{type: Ready, status: 'False'}]}", "status");
+  plane_.Run(5s);
+  EXPECT_EQ(FindCondition(plane_.Get<Pod>("default", "p").status.conditions, "Ready")->status, "True");
+  plane_.Run(60s);
+  const Node mute = plane_.Get<Node>("", "mute");
+  ASSERT_EQ(FindCondition(mute.status.conditions, "Ready")->reason, "NodeStatusNeverUpdated");
+  EXPECT_EQ(FindCondition(plane_.Get<Pod>("default", "q").status.conditions, "Ready")->status, "True");
 }
 
 TEST_F(NodeTest, ConditionsAndCordonsBecomeTaints) {
@@ -133,6 +150,19 @@ TEST_F(TaintEvictionTest, EvictionIsCancelledWhenTheTaintGoes) {
   EXPECT_EQ(std::count(events.begin(), events.end(),
                        "Normal TaintManagerEviction Cancelling deletion of Pod default/p"),
             1);
+}
+
+TEST_F(TaintEvictionTest, APodThatToleratesNothingGoesAtOnceAndSaysWhy) {
+  plane_.MergePatch<Node>("", "n1", "spec: {taints: [{key: own, value: x, effect: NoExecute}]}");
+  plane_.Run(1s);
+  const Pod pod = plane_.Get<Pod>("default", "p");
+  EXPECT_TRUE(IsDeleting(pod.metadata));
+  const PodCondition* target = FindCondition(pod.status.conditions, "DisruptionTarget");
+  ASSERT_TRUE(target);
+  EXPECT_EQ(target->reason, "DeletionByTaintManager");
+  EXPECT_EQ(target->observed_generation, 1);
+  EXPECT_EQ(plane_.EventsOf("default", "p"),
+            std::vector<std::string>{"Normal TaintManagerEviction Marking for deletion Pod default/p"});
 }
 
 TEST_F(NodeTest, ANodeOutOfServiceLetsItsPodsGo) {

@@ -17,6 +17,8 @@ namespace {
 
 constexpr char kLeaseNamespace[] = "kube-node-lease";
 constexpr std::array<const char*, 4> kConditions = {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"};
+// Of a condition of a node that was heard of before.
+constexpr char kSilentReason[] = "NodeStatusUnknown";
 constexpr char kLeftOut[] = "node.kubernetes.io/exclude-disruption";
 // Old names of labels, kept in step with the new ones for those who still select by them.
 constexpr std::array<std::pair<const char*, const char*>, 2> kOldLabels = {
@@ -42,10 +44,15 @@ std::string SignOf(const Node& node, const Lister<Lease>& leases) {
   std::string sign;
   if (const auto lease = leases.Get(kLeaseNamespace, node.metadata.name); lease && lease->spec.renew_time)
     sign = api::FormatMicroTime(*lease->spec.renew_time);
-  const NodeCondition* ready = FindCondition(node.status.conditions, "Ready");
-  // What we write ourselves is no sign of life.
-  if (ready && ready->last_heartbeat_time) sign += "/" + api::FormatTime(*ready->last_heartbeat_time);
+  // That there is a condition at all is a sign; that it changed is none: we write it ourselves.
+  if (const NodeCondition* ready = FindCondition(node.status.conditions, "Ready"))
+    sign += "/" + (ready->last_heartbeat_time ? api::FormatTime(*ready->last_heartbeat_time) : "");
   return sign;
+}
+
+// What events of nodes are about: upstream leaves the version out.
+EventTarget NodeTarget(const std::string& name, const std::string& uid) {
+  return {KindRefOf<Node>(), "", name, uid, "", ""};
 }
 
 // One reconcile of one node. Confined to it.
@@ -67,7 +74,7 @@ class NodeSync {
     if (left <= Duration::zero()) FLYBALL_TRY(MarkUnknown());
     const std::string ready = ReadyStatus(node_);
     if (said == "True" && ready != "True") Report();
-    if (!ready.empty() && ready != "True") FLYBALL_TRY(MarkPodsNotReady());
+    FLYBALL_TRY(MarkPodsNotReady());
     concerns_all = NoteZone(ready == "True");
     FLYBALL_ASSIGN(const Duration wait, WriteTaintsAndLabels(ready));
     Duration next = left > Duration::zero() ? left : Duration::max();
@@ -94,7 +101,7 @@ class NodeSync {
       NodeCondition unknown = known ? *known : NodeCondition{};
       unknown.type = type;
       unknown.status = "Unknown";
-      unknown.reason = known ? "NodeStatusUnknown" : "NodeStatusNeverUpdated";
+      unknown.reason = known ? kSilentReason : "NodeStatusNeverUpdated";
       unknown.message = known ? "Kubelet stopped posting node status." : "Kubelet never posted node status.";
       if (!known) unknown.last_heartbeat_time = node_.metadata.creation_timestamp;
       SetCondition(updated.status.conditions, std::move(unknown), now_);
@@ -105,18 +112,24 @@ class NodeSync {
   }
 
   void Report() {
-    ctx_.recorder().Normal(node_, "NodeNotReady",
+    ctx_.recorder().Normal(NodeTarget(node_.metadata.name, node_.metadata.uid), "NodeNotReady",
                            "Node " + node_.metadata.name + " status is now: NodeNotReady");
   }
 
-  // Nobody else can say it for them now, and Services must not send anyone there.
+  // When a node falls silent nobody else can say it for its pods, and Services must not send anyone there.
+  // Pods that were made ready later, and those of a node that never said anything, are somebody else's
+  // business.
   Status MarkPodsNotReady() {
+    const NodeCondition* silent = FindCondition(node_.status.conditions, "Ready");
+    if (!silent || silent->reason != kSilentReason) return {};
+    const api::Time since = silent->last_transition_time.value_or(now_);
     for (const auto& pod : PodsOnNode(ctx_.lister<Pod>(), node_.metadata.name)) {
       const PodCondition* ready = FindCondition(pod->status.conditions, "Ready");
-      if (!ready || ready->status == "False") continue;
+      if (!ready || ready->status == "False" || ready->last_transition_time > since) continue;
       Pod marked = *pod;
       PodCondition condition = *ready;
       condition.status = "False";
+      condition.observed_generation = pod->metadata.generation;
       SetCondition(marked.status.conditions, std::move(condition), now_);
       const auto written = ctx_.client().UpdateStatus(marked);
       if (!written && written.error().Is(Reason::kNotFound)) continue;
@@ -179,7 +192,7 @@ class NodeLifecycle {
     const auto node = ctx.lister<Node>().Get(key);
     if (!node) return Removed(key.name, ctx);
     if (heartbeats_.Register(key.name, node->metadata.uid))
-      ctx.recorder().Normal(*node, "RegisteredNode",
+      ctx.recorder().Normal(NodeTarget(key.name, node->metadata.uid), "RegisteredNode",
                             "Node " + key.name + " event: Registered Node " + key.name + " in Controller");
     bool concerns_all = false;
     auto result = NodeSync(*node, heartbeats_, zones_, options_, ctx).Run(concerns_all);
@@ -190,7 +203,7 @@ class NodeLifecycle {
  private:
   Result<Action> Removed(const std::string& name, Context& ctx) {
     if (const auto uid = heartbeats_.Forget(name))
-      ctx.recorder().Normal(EventTarget{KindRefOf<Node>(), "", name, *uid, "", ""}, "RemovingNode",
+      ctx.recorder().Normal(NodeTarget(name, *uid), "RemovingNode",
                             "Node " + name + " event: Removing Node " + name + " from Controller");
     if (zones_.Forget(name) != ZoneHealth::Change::kNone) LookAtAll();
     return Done();

@@ -54,11 +54,17 @@ std::string NameOf(const Pod& pod) {
   return pod.metadata.namespace_ + "/" + pod.metadata.name;
 }
 
+// What events of evictions are about: upstream names the pod, and no more.
+EventTarget NamedPod(const Pod& pod) {
+  return {KindRefOf<Pod>(), pod.metadata.namespace_, pod.metadata.name, "", "", ""};
+}
+
 Status Evict(const Pod& pod, Context& ctx) {
-  ctx.recorder().Normal(pod, "TaintManagerEviction", "Marking for deletion Pod " + NameOf(pod));
+  ctx.recorder().Normal(NamedPod(pod), "TaintManagerEviction", "Marking for deletion Pod " + NameOf(pod));
   Pod marked = pod;
   PodCondition target;
   target.type = "DisruptionTarget";
+  target.observed_generation = pod.metadata.generation;
   target.status = "True";
   target.reason = "DeletionByTaintManager";
   target.message = "Taint manager: deleting due to NoExecute taint";
@@ -95,7 +101,7 @@ Result<Action> ReconcileTaintEviction(const Pod& pod, PendingEvictions& pending,
   }
   if (at) FLYBALL_TRY(Evict(pod, ctx));
   if (pending.Cancel(ctx.key()) && !at)
-    ctx.recorder().Normal(pod, "TaintManagerEviction", "Cancelling deletion of Pod " + NameOf(pod));
+    ctx.recorder().Normal(NamedPod(pod), "TaintManagerEviction", "Cancelling deletion of Pod " + NameOf(pod));
   return Done();
 }
 

@@ -16,8 +16,9 @@ namespace flyball::controllers {
 namespace {
 
 constexpr char kEndedIndex[] = "ended";
-// A node may only be late to register: so long is it waited for (upstream: quarantineTime).
-constexpr Duration kQuarantine = std::chrono::seconds(40);
+// A node may only be late to register: so long is it waited for. Upstream waits 40 s (quarantineTime) and
+// looks every 20 s, so that a pod goes after 40 to 80 s.
+constexpr Duration kQuarantine = std::chrono::seconds(60);
 // The key of the reconcile that counts ended pods: no pod is without a namespace.
 const ObjectKey kCountEnded{"", "ended"};
 
@@ -59,9 +60,10 @@ Result<Action> FailAndDelete(const Pod& pod, std::optional<PodCondition> why, Co
   return DeleteNow(pod, ctx);
 }
 
-PodCondition NodeIsGone() {
+PodCondition NodeIsGone(const Pod& pod) {
   PodCondition target;
   target.type = "DisruptionTarget";
+  target.observed_generation = pod.metadata.generation;
   target.status = "True";
   target.reason = "DeletionByPodGC";
   target.message = "PodGC: node no longer exists";
@@ -93,7 +95,7 @@ Result<Action> ReconcilePod(const Pod& pod, MissingNodes& missing, Context& ctx)
   const Duration left = missing.Since(name, ctx.Now()) + kQuarantine - ctx.Now();
   if (left > Duration::zero()) return RequeueAfter(left);
   FLYBALL_ASSIGN(const bool gone, IsReallyGone(name, ctx));
-  return gone ? FailAndDelete(pod, NodeIsGone(), ctx) : Done();
+  return gone ? FailAndDelete(pod, NodeIsGone(pod), ctx) : Done();
 }
 
 // Evicted ones first, then the oldest.
