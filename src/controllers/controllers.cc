@@ -58,6 +58,8 @@ constexpr std::array kControllers = {
     Entry{"namespace-controller", "namespace", &WithWorkers<&AddNamespaceController>},
     Entry{"garbage-collector-controller", "garbagecollector", &WithWorkers<&AddGarbageCollector>},
     Entry{"replicaset-controller", "replicaset", &WithWorkers<&AddReplicaSetController>},
+    Entry{"replicationcontroller-controller", "replicationcontroller",
+          &WithWorkers<&AddReplicationControllerController>},
     Entry{"deployment-controller", "deployment", &WithWorkers<&AddDeploymentController>},
     Entry{"statefulset-controller", "statefulset", &WithWorkers<&AddStatefulSetController>},
     Entry{"daemonset-controller", "daemonset", &WithWorkers<&AddDaemonSetController>},

@@ -24,11 +24,20 @@ std::string KeyOfPod(const Pod& pod) {
   return pod.metadata.namespace_ + "/" + pod.metadata.name;
 }
 
-// One ReplicaSet's reconcile, and the pod handlers that lead to it. Thread-safe.
-class ReplicaSetLoop {
+bool Selects(const ReplicaSet& rs, const Labels& labels) {
+  return rs.spec.selector && Matches(*rs.spec.selector, labels);
+}
+bool Selects(const ReplicationController& rc, const Labels& labels) {
+  return !rc.spec.selector.empty() && HasLabels(labels, rc.spec.selector);
+}
+
+// One reconcile of a ReplicaSet, or of a ReplicationController (the same in an older form), and the pod
+// handlers that lead to it. Thread-safe.
+template <typename Set>
+class ReplicaLoop {
  public:
-  ReplicaSetLoop(Manager& manager)
-      : replica_sets_(manager.informers().For<ReplicaSet>().lister()),
+  explicit ReplicaLoop(Manager& manager)
+      : sets_(manager.informers().For<Set>().lister()),
         pods_(manager.informers().For<Pod>().lister()),
         expectations_(manager.runtime().clock()) {}
 
@@ -41,24 +50,26 @@ class ReplicaSetLoop {
   std::vector<ObjectKey> PodDeleted(const Pod& pod);
 
  private:
-  Result<std::vector<PodPtr>> ClaimPods(const ReplicaSet& rs, Context& ctx) const;
-  Status ManageReplicas(const ReplicaSet& rs, const std::vector<PodPtr>& pods, Context& ctx);
-  Status AddPods(const ReplicaSet& rs, int count, Context& ctx);
-  Status RemovePods(const ReplicaSet& rs, const std::vector<PodPtr>& pods, std::size_t count, Context& ctx);
-  // The active pods of every ReplicaSet that has the same controller.
-  std::vector<PodPtr> RelatedPods(const ReplicaSet& rs) const;
+  Result<std::vector<PodPtr>> ClaimPods(const Set& rs, Context& ctx) const;
+  Status ManageReplicas(const Set& rs, const std::vector<PodPtr>& pods, Context& ctx);
+  Status AddPods(const Set& rs, int count, Context& ctx);
+  Status RemovePods(const Set& rs, const std::vector<PodPtr>& pods, std::size_t count, Context& ctx);
+  // The active pods of every set that has the same controller.
+  std::vector<PodPtr> RelatedPods(const Set& rs) const;
 
-  const Lister<ReplicaSet> replica_sets_;
+  const Lister<Set> sets_;
   const Lister<Pod> pods_;
   Expectations expectations_;
 };
 
-int MissingPods(const ReplicaSet& rs, const std::vector<PodPtr>& pods) {
+template <typename Set>
+int MissingPods(const Set& rs, const std::vector<PodPtr>& pods) {
   return rs.spec.replicas.value_or(1) - static_cast<int>(pods.size());
 }
 
 // When a ready pod becomes available by time alone, somebody has to look again.
-Action WhenNextAvailable(const ReplicaSet& rs, const std::vector<PodPtr>& pods, TimePoint now) {
+template <typename Set>
+Action WhenNextAvailable(const Set& rs, const std::vector<PodPtr>& pods, TimePoint now) {
   Duration next = Duration::max();
   for (const PodPtr& pod : pods) {
     const auto left = TimeUntilAvailable(*pod, rs.spec.min_ready_seconds, now);
@@ -67,8 +78,9 @@ Action WhenNextAvailable(const ReplicaSet& rs, const std::vector<PodPtr>& pods, 
   return next == Duration::max() ? Done() : RequeueAfter(next);
 }
 
-Result<Action> ReplicaSetLoop::Reconcile(const ObjectKey& key, Context& ctx) {
-  const auto rs = replica_sets_.Get(key);
+template <typename Set>
+Result<Action> ReplicaLoop<Set>::Reconcile(const ObjectKey& key, Context& ctx) {
+  const auto rs = sets_.Get(key);
   if (!rs) {
     expectations_.Forget(key);
     return Done();
@@ -80,7 +92,7 @@ Result<Action> ReplicaSetLoop::Reconcile(const ObjectKey& key, Context& ctx) {
   Status managed;
   if (may_act && !IsDeleting(rs->metadata)) managed = ManageReplicas(*rs, pods, ctx);
 
-  ReplicaSet updated = *rs;
+  Set updated = *rs;
   updated.status = StatusOf(*rs, pods, MissingPods(*rs, pods), managed, ctx.Now());
   if (updated.status != rs->status) {
     const auto written = WriteStatus(ctx.client(), updated);
@@ -90,16 +102,17 @@ Result<Action> ReplicaSetLoop::Reconcile(const ObjectKey& key, Context& ctx) {
   return WhenNextAvailable(*rs, pods, ctx.Now());
 }
 
-Result<std::vector<PodPtr>> ReplicaSetLoop::ClaimPods(const ReplicaSet& rs, Context& ctx) const {
+template <typename Set>
+Result<std::vector<PodPtr>> ReplicaLoop<Set>::ClaimPods(const Set& rs, Context& ctx) const {
   std::vector<PodPtr> candidates = ControlledOrOrphan(pods_, rs.metadata);
   std::erase_if(candidates, [](const PodPtr& pod) { return !IsPodActive(*pod); });
-  ControllerRefManager<ReplicaSet, Pod> refs(ctx.client(), rs, [&rs](const Pod& pod) {
-    return rs.spec.selector && Matches(*rs.spec.selector, pod.metadata.labels);
-  });
+  ControllerRefManager<Set, Pod> refs(ctx.client(), rs,
+                                      [&rs](const Pod& pod) { return Selects(rs, pod.metadata.labels); });
   return refs.Claim(candidates);
 }
 
-Status ReplicaSetLoop::ManageReplicas(const ReplicaSet& rs, const std::vector<PodPtr>& pods, Context& ctx) {
+template <typename Set>
+Status ReplicaLoop<Set>::ManageReplicas(const Set& rs, const std::vector<PodPtr>& pods, Context& ctx) {
   const int missing = MissingPods(rs, pods);
   if (missing > 0) return AddPods(rs, std::min(missing, kBurstReplicas), ctx);
   if (missing < 0)
@@ -107,8 +120,9 @@ Status ReplicaSetLoop::ManageReplicas(const ReplicaSet& rs, const std::vector<Po
   return {};
 }
 
-Status ReplicaSetLoop::AddPods(const ReplicaSet& rs, int count, Context& ctx) {
-  const Pod pod = PodFromTemplate(rs.spec.template_, rs);
+template <typename Set>
+Status ReplicaLoop<Set>::AddPods(const Set& rs, int count, Context& ctx) {
+  const Pod pod = PodFromTemplate(TemplateOf(rs), rs);
   expectations_.ExpectCreations(ctx.key(), count);
   const BatchResult made = CreatePods({ctx.client(), ctx.recorder(), TargetOf(rs)}, count, pod);
   // Those that failed, or were not tried after the first failure, will never be observed.
@@ -116,8 +130,9 @@ Status ReplicaSetLoop::AddPods(const ReplicaSet& rs, int count, Context& ctx) {
   return made.status;
 }
 
-Status ReplicaSetLoop::RemovePods(const ReplicaSet& rs, const std::vector<PodPtr>& pods, std::size_t count,
-                                  Context& ctx) {
+template <typename Set>
+Status ReplicaLoop<Set>::RemovePods(const Set& rs, const std::vector<PodPtr>& pods, std::size_t count,
+                                    Context& ctx) {
   const std::vector<PodPtr> chosen = PodsToDelete(pods, RelatedPods(rs), count);
   std::vector<std::string> keys;
   for (const PodPtr& pod : chosen) keys.push_back(KeyOfPod(*pod));
@@ -129,12 +144,13 @@ Status ReplicaSetLoop::RemovePods(const ReplicaSet& rs, const std::vector<PodPtr
       .status;
 }
 
-std::vector<PodPtr> ReplicaSetLoop::RelatedPods(const ReplicaSet& rs) const {
+template <typename Set>
+std::vector<PodPtr> ReplicaLoop<Set>::RelatedPods(const Set& rs) const {
   std::vector<PodPtr> related;
   const auto owner = ControllerOf(rs);
   std::vector<std::string> uids;
   if (owner)
-    for (const auto& sibling : ControlledBy(replica_sets_, std::string(owner->uid)))
+    for (const auto& sibling : ControlledBy(sets_, std::string(owner->uid)))
       uids.push_back(sibling->metadata.uid);
   else
     uids.push_back(rs.metadata.uid);
@@ -144,21 +160,22 @@ std::vector<PodPtr> ReplicaSetLoop::RelatedPods(const ReplicaSet& rs) const {
   return related;
 }
 
-std::vector<ObjectKey> ReplicaSetLoop::OwnersOf(const Pod& pod) const {
+template <typename Set>
+std::vector<ObjectKey> ReplicaLoop<Set>::OwnersOf(const Pod& pod) const {
   if (const auto owner = ControllerOf(pod)) {
-    if (owner->kind != "ReplicaSet") return {};
-    const auto rs = replica_sets_.Get(pod.metadata.namespace_, owner->name);
+    if (owner->kind != KindTraits<Set>::kind) return {};
+    const auto rs = sets_.Get(pod.metadata.namespace_, owner->name);
     if (!rs || rs->metadata.uid != owner->uid) return {};
     return {ObjectKey{pod.metadata.namespace_, std::string(owner->name)}};
   }
   std::vector<ObjectKey> keys;
-  for (const auto& rs : replica_sets_.List(pod.metadata.namespace_))
-    if (rs->spec.selector && Matches(*rs->spec.selector, pod.metadata.labels))
-      keys.push_back({rs->metadata.namespace_, rs->metadata.name});
+  for (const auto& rs : sets_.List(pod.metadata.namespace_))
+    if (Selects(*rs, pod.metadata.labels)) keys.push_back({rs->metadata.namespace_, rs->metadata.name});
   return keys;
 }
 
-std::vector<ObjectKey> ReplicaSetLoop::PodAdded(const Pod& pod) {
+template <typename Set>
+std::vector<ObjectKey> ReplicaLoop<Set>::PodAdded(const Pod& pod) {
   // A restart may first see the pod when it is already going.
   if (IsDeleting(pod.metadata)) return PodDeleted(pod);
   std::vector<ObjectKey> owners = OwnersOf(pod);
@@ -167,7 +184,8 @@ std::vector<ObjectKey> ReplicaSetLoop::PodAdded(const Pod& pod) {
   return owners;
 }
 
-std::vector<ObjectKey> ReplicaSetLoop::PodUpdated(const Pod& old_pod, const Pod& pod) {
+template <typename Set>
+std::vector<ObjectKey> ReplicaLoop<Set>::PodUpdated(const Pod& old_pod, const Pod& pod) {
   std::vector<ObjectKey> owners;
   const auto before = ControllerOf(old_pod), after = ControllerOf(pod);
   if (before && (!after || before->uid != after->uid)) owners = OwnersOf(old_pod);
@@ -181,7 +199,8 @@ std::vector<ObjectKey> ReplicaSetLoop::PodUpdated(const Pod& old_pod, const Pod&
   return owners;
 }
 
-std::vector<ObjectKey> ReplicaSetLoop::PodDeleted(const Pod& pod) {
+template <typename Set>
+std::vector<ObjectKey> ReplicaLoop<Set>::PodDeleted(const Pod& pod) {
   if (!ControllerOf(pod)) return {};
   std::vector<ObjectKey> owners = OwnersOf(pod);
   for (const ObjectKey& key : owners) expectations_.DeletionObserved(key, KeyOfPod(pod));
@@ -190,7 +209,8 @@ std::vector<ObjectKey> ReplicaSetLoop::PodDeleted(const Pod& pod) {
 
 // Expectations must be lowered before the key is queued, by the same call: a reconcile that still waits for
 // them does nothing, and nobody would call it again.
-EventHandler<Pod> PodHandler(const std::shared_ptr<ReplicaSetLoop>& loop,
+template <typename Set>
+EventHandler<Pod> PodHandler(const std::shared_ptr<ReplicaLoop<Set>>& loop,
                              const std::weak_ptr<Controller>& controller) {
   const auto enqueue = [controller](const std::vector<ObjectKey>& keys,
                                     Priority priority = Priority::kNormal) {
@@ -208,20 +228,31 @@ EventHandler<Pod> PodHandler(const std::shared_ptr<ReplicaSetLoop>& loop,
   return handler;
 }
 
-}  // namespace
-
-Status AddReplicaSetController(Manager& manager, int workers) {
+template <typename Set>
+Status AddReplicaLoop(Manager& manager, std::string name, std::string event_source, int workers) {
   FLYBALL_TRY(AddOwnerIndex<Pod>(manager.informers()));
-  FLYBALL_TRY(AddOwnerIndex<ReplicaSet>(manager.informers()));
-  const auto loop = std::make_shared<ReplicaSetLoop>(manager);
+  FLYBALL_TRY(AddOwnerIndex<Set>(manager.informers()));
+  const auto loop = std::make_shared<ReplicaLoop<Set>>(manager);
   std::shared_ptr<Controller> controller;
-  FLYBALL_TRY(manager.For<ReplicaSet>()
-                  .Named("replicaset-controller")
+  FLYBALL_TRY(manager.For<Set>()
+                  .Named(std::move(name))
+                  .EventSource(std::move(event_source))
                   .Workers(workers)
                   .Reconcile([loop](const ObjectKey& key, Context& ctx) { return loop->Reconcile(key, ctx); },
                              &controller));
   controller->DependOn(manager.informers().For<Pod>().AddHandler(PodHandler(loop, controller)));
   return {};
+}
+
+}  // namespace
+
+Status AddReplicaSetController(Manager& manager, int workers) {
+  return AddReplicaLoop<ReplicaSet>(manager, "replicaset-controller", "replicaset-controller", workers);
+}
+
+Status AddReplicationControllerController(Manager& manager, int workers) {
+  return AddReplicaLoop<ReplicationController>(manager, "replicationcontroller-controller",
+                                               "replication-controller", workers);
 }
 
 }  // namespace flyball::controllers

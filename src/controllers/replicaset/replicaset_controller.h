@@ -1,4 +1,5 @@
 // The ReplicaSet controller: keeps as many pods of one template as the ReplicaSet says.
+// ReplicationControllers are the same in an older form, and kept by the same loop.
 #pragma once
 
 #include "base/result.h"
@@ -10,5 +11,6 @@ namespace flyball::controllers {
 inline constexpr int kBurstReplicas = 500;
 
 Status AddReplicaSetController(Manager& manager, int workers);
+Status AddReplicationControllerController(Manager& manager, int workers);
 
 }  // namespace flyball::controllers

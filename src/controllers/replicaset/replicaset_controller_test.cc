@@ -111,5 +111,47 @@ TEST_F(ReplicaSetTest, AfterARestartGoesOnFromWhatThereIs) {
   EXPECT_EQ(plane_.Get<ReplicaSet>("default", "web").status.available_replicas, 4);
 }
 
+// The older form of the same, by the same loop.
+TEST(ReplicationControllerTest, KeepsItsNumberOfPods) {
+  testing::ControlPlane plane;
+  plane.StartControllers();
+  plane.Create(
+      "{apiVersion: v1, kind: Pod, metadata: {name: orphan, namespace: default, labels: {app: rc}}, spec: "
+      "{containers: [{name: c, image: i}]}}");
+  plane.Create(R"(
+apiVersion: v1
+kind: ReplicationController
+metadata: {name: rc, namespace: default}
+spec:
+  replicas: 3
+  selector: {app: rc}
+  template: {metadata: {labels: {app: rc, tier: back}}, spec: {containers: [{name: c, image: i}]}}
+)");
+  plane.Settle();
+  const auto rc = [&] { return plane.Get<ReplicationController>("default", "rc"); };
+  EXPECT_EQ(rc().status.replicas, 3);
+  EXPECT_EQ(rc().status.available_replicas, 3);
+  EXPECT_EQ(rc().status.fully_labeled_replicas, 2) << "the adopted one has no tier";
+  EXPECT_EQ(rc().status.observed_generation, 1);
+  const Pod adopted = plane.Get<Pod>("default", "orphan");
+  EXPECT_EQ(adopted.metadata.owner_references.at(0).kind, "ReplicationController");
+  EXPECT_EQ(adopted.metadata.owner_references[0].api_version, "v1");
+  int created = 0;
+  for (const Event& event : plane.List<Event>("default"))
+    if (event.reason == "SuccessfulCreate") {
+      EXPECT_EQ(event.source.component, "replication-controller");
+      ++created;
+    }
+  EXPECT_EQ(created, 2);
+  plane.MergePatch<ReplicationController>("default", "rc", "spec: {replicas: 1}");
+  plane.Settle();
+  EXPECT_EQ(rc().status.replicas, 1);
+  EXPECT_EQ(plane.List<Pod>("default").size(), 1u);
+  ASSERT_TRUE(plane.client->Delete<ReplicationController>("default", "rc"));
+  plane.Settle();
+  ASSERT_EQ(plane.List<Pod>("default").size(), 1u) << "unless told otherwise, this kind orphans";
+  EXPECT_TRUE(plane.List<Pod>("default")[0].metadata.owner_references.empty());
+}
+
 }  // namespace
 }  // namespace flyball::controllers

@@ -1,4 +1,4 @@
-// What a ReplicaSet's status should say, from the pods it has.
+// What the status of a ReplicaSet, or a ReplicationController, should say, from the pods it has.
 #pragma once
 
 #include <memory>
@@ -14,5 +14,12 @@ namespace flyball::controllers {
 // (negative: too many).
 ReplicaSetStatus StatusOf(const ReplicaSet& rs, const std::vector<std::shared_ptr<const Pod>>& pods,
                           int missing, const Status& manage, TimePoint now);
+ReplicationControllerStatus StatusOf(const ReplicationController& rc,
+                                     const std::vector<std::shared_ptr<const Pod>>& pods, int missing,
+                                     const Status& manage, TimePoint now);
+
+// The pod it makes; a ReplicationController without one makes an empty pod, which the server refuses.
+const PodTemplateSpec& TemplateOf(const ReplicaSet& rs);
+const PodTemplateSpec& TemplateOf(const ReplicationController& rc);
 
 }  // namespace flyball::controllers
