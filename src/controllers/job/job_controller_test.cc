@@ -130,6 +130,31 @@ TEST_F(JobTest, Indexed) {
   EXPECT_EQ(plane_.Get<Job>("default", "idx").status.failed_indexes, "2");
 }
 
+// An index that fails does not hold up the others.
+TEST_F(JobTest, WithALimitPerIndexEachIndexIsBackedOffByItself) {
+  Make("own",
+       "completionMode: Indexed, completions: 3, parallelism: 2, backoffLimitPerIndex: 3, podFailurePolicy: "
+       "{rules: [{action: Ignore, onExitCodes: {operator: In, values: [7]}}]}");
+  ASSERT_EQ(Pods("own").size(), 2u);
+  End(Pods("own", 0).at(0), false);
+  plane_.Run(1s);
+  EXPECT_TRUE(Pods("own", 0).empty()) << "it waits";
+  End(Pods("own", 1).at(0), true);
+  plane_.Run(1s);
+  EXPECT_EQ(Pods("own", 2).size(), 1u) << "others do not";
+  plane_.Run(12s);
+  ASSERT_EQ(Pods("own", 0).size(), 1u);
+  EXPECT_EQ(Pods("own", 0)[0].metadata.annotations.at(kIndexFailureCount), "1");
+  End(Pods("own", 0)[0], false, 7);
+  plane_.Run(15s);
+  EXPECT_TRUE(Pods("own", 0).empty()) << "20 seconds after the second";
+  plane_.Run(10s);
+  ASSERT_EQ(Pods("own", 0).size(), 1u);
+  const auto notes = Pods("own", 0)[0].metadata.annotations;
+  EXPECT_EQ(notes.at(kIndexFailureCount), "1") << "that failure was ignored";
+  EXPECT_EQ(notes.at(kIndexIgnoredFailureCount), "1");
+}
+
 TEST_F(JobTest, SuccessPolicyEndsTheRest) {
   Make("some",
        "completionMode: Indexed, completions: 3, parallelism: 3, successPolicy: {rules: [{succeededIndexes: "

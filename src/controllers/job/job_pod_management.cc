@@ -16,6 +16,10 @@ constexpr int kMaxPerSync = 500;
 constexpr Duration kBackoff = std::chrono::seconds(10);
 constexpr Duration kMaxBackoff = std::chrono::minutes(10);
 
+Duration BackoffAfter(int failures) {
+  return std::min<Duration>(kMaxBackoff, kBackoff * (1 << std::min(failures - 1, 20)));
+}
+
 }  // namespace
 
 Status JobSync::DeleteActive() {
@@ -64,18 +68,19 @@ Status JobSync::RemoveSurplus(int count) {
 }
 
 Status JobSync::AddMissing(int count) {
-  const Duration left = BackoffLeft();
-  if (left > Duration::zero()) {
-    look_again_ = look_again_ ? std::min(*look_again_, left) : left;
-    return {};
+  if (!job_.spec.backoff_limit_per_index) {
+    const Duration left = BackoffLeft();
+    if (left > Duration::zero()) return LookAgainIn(left), Status();
   }
   std::vector<int> indexes(static_cast<std::size_t>(count), -1);
   if (IsIndexed(job_)) indexes = MissingIndexes(count);
-  const BatchResult made = CreatePods({ctx_.client(), ctx_.recorder(), TargetOf(job_)},
-                                      static_cast<int>(indexes.size()), [&](int i) {
-                                        const int index = indexes[static_cast<std::size_t>(i)];
-                                        return NewJobPod(job_, index, NextIndexFailures(index));
-                                      });
+  if (job_.spec.backoff_limit_per_index) DropIndexesBackedOff(indexes);
+  const BatchResult made = CreatePods(
+      {ctx_.client(), ctx_.recorder(), TargetOf(job_)}, static_cast<int>(indexes.size()), [&](int i) {
+        const int index = indexes[static_cast<std::size_t>(i)];
+        const Pod* failed = LastFailed(index);
+        return NewJobPod(job_, index, failed ? FailuresWith(job_, *failed) : IndexFailures{});
+      });
   job_.status.active += made.succeeded;
   return made.status;
 }
@@ -90,13 +95,30 @@ std::vector<int> JobSync::MissingIndexes(int count) const {
   return missing;
 }
 
-int JobSync::NextIndexFailures(int index) const {
-  int failures = 0;
+const Pod* JobSync::LastFailed(int index) const {
+  const Pod* last = nullptr;
+  if (index < 0) return last;
   for (const PodPtr& pod : pods_)
-    if (index >= 0 && IndexOf(*pod) == index && HasFailed(*pod, job_) &&
-        Judge(job_, *pod).action != FailureVerdict::Action::kIgnore)
-      failures = std::max(failures, FailureCountOf(*pod) + 1);
-  return failures;
+    if (IndexOf(*pod) == index && HasFailed(*pod, job_) &&
+        (!last || FailuresBefore(*last).total() <= FailuresBefore(*pod).total()))
+      last = pod.get();
+  return last;
+}
+
+void JobSync::DropIndexesBackedOff(std::vector<int>& indexes) {
+  const api::Time now = api::Time::From(ctx_.Now());
+  std::erase_if(indexes, [&](int index) {
+    const Pod* failed = LastFailed(index);
+    if (!failed) return false;
+    const TimePoint due =
+        FinishTime(*failed, now).ToTimePoint() + BackoffAfter(FailuresWith(job_, *failed).total());
+    if (due > ctx_.Now()) LookAgainIn(due - ctx_.Now());
+    return due > ctx_.Now();
+  });
+}
+
+void JobSync::LookAgainIn(Duration time) {
+  look_again_ = look_again_ ? std::min(*look_again_, time) : time;
 }
 
 // From the pods that are there: failures since the last success.
@@ -115,8 +137,7 @@ Duration JobSync::BackoffLeft() const {
     last_failure = std::max(last_failure, ended);
   }
   if (failures == 0) return {};
-  const Duration wait = std::min<Duration>(kMaxBackoff, kBackoff * (1 << std::min(failures - 1, 20)));
-  return last_failure.ToTimePoint() + wait - ctx_.Now();
+  return last_failure.ToTimePoint() + BackoffAfter(failures) - ctx_.Now();
 }
 
 }  // namespace flyball::controllers

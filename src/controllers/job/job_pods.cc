@@ -80,8 +80,14 @@ bool ReplacesOnlyFailed(const Job& job) {
 int IndexOf(const Pod& pod) {
   return NumberIn(pod.metadata.annotations, kCompletionIndex, -1);
 }
-int FailureCountOf(const Pod& pod) {
-  return NumberIn(pod.metadata.annotations, kIndexFailureCount, 0);
+IndexFailures FailuresBefore(const Pod& pod) {
+  return {NumberIn(pod.metadata.annotations, kIndexFailureCount, 0),
+          NumberIn(pod.metadata.annotations, kIndexIgnoredFailureCount, 0)};
+}
+IndexFailures FailuresWith(const Job& job, const Pod& pod) {
+  IndexFailures failures = FailuresBefore(pod);
+  ++(Judge(job, pod).action == FailureVerdict::Action::kIgnore ? failures.ignored : failures.counted);
+  return failures;
 }
 
 bool HasFailed(const Pod& pod, const Job& job) {
@@ -139,7 +145,7 @@ std::optional<std::string> MatchSuccessPolicy(const Job& job, const std::string&
   return std::nullopt;
 }
 
-Pod NewJobPod(const Job& job, int index, int index_failures) {
+Pod NewJobPod(const Job& job, int index, IndexFailures failures) {
   Pod pod = PodFromTemplate(job.spec.template_, job);
   AddFinalizer(pod.metadata, kJobTracking);
   if (index < 0) return pod;
@@ -147,8 +153,11 @@ Pod NewJobPod(const Job& job, int index, int index_failures) {
   pod.metadata.generate_name = job.metadata.name + "-" + number + "-";
   pod.metadata.annotations[kCompletionIndex] = number;
   pod.metadata.labels[kCompletionIndex] = number;
-  if (job.spec.backoff_limit_per_index)
-    pod.metadata.annotations[kIndexFailureCount] = std::to_string(index_failures);
+  if (job.spec.backoff_limit_per_index) {
+    pod.metadata.annotations[kIndexFailureCount] = std::to_string(failures.counted);
+    if (failures.ignored > 0)
+      pod.metadata.annotations[kIndexIgnoredFailureCount] = std::to_string(failures.ignored);
+  }
   pod.spec.hostname = job.metadata.name + "-" + number;
   AddIndexTo(pod.spec.containers);
   AddIndexTo(pod.spec.init_containers);

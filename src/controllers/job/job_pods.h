@@ -15,6 +15,7 @@ inline constexpr char kJobTracking[] = "batch.kubernetes.io/job-tracking";
 inline constexpr char kJobNameLabel[] = "batch.kubernetes.io/job-name";
 inline constexpr char kCompletionIndex[] = "batch.kubernetes.io/job-completion-index";
 inline constexpr char kIndexFailureCount[] = "batch.kubernetes.io/job-index-failure-count";
+inline constexpr char kIndexIgnoredFailureCount[] = "batch.kubernetes.io/job-index-ignored-failure-count";
 
 using PodPtr = std::shared_ptr<const Pod>;
 
@@ -27,7 +28,15 @@ bool ReplacesOnlyFailed(const Job& job);
 
 // -1 if it has none.
 int IndexOf(const Pod& pod);
-int FailureCountOf(const Pod& pod);
+// How often pods of its index had failed before it was made.
+struct IndexFailures {
+  int counted = 0;
+  int ignored = 0;  // by the failure policy: they count for the back-off alone
+  int total() const { return counted + ignored; }
+};
+IndexFailures FailuresBefore(const Pod& pod);
+// The same, with the pod's own failure.
+IndexFailures FailuresWith(const Job& job, const Pod& pod);
 bool HasFailed(const Pod& pod, const Job& job);
 // When its last container ended, or the best there is to know about that.
 api::Time FinishTime(const Pod& pod, api::Time now);
@@ -44,6 +53,6 @@ FailureVerdict Judge(const Job& job, const Pod& pod);
 std::optional<std::string> MatchSuccessPolicy(const Job& job, const std::string& completed_indexes);
 
 // `index` -1: of a Job that is not indexed.
-Pod NewJobPod(const Job& job, int index, int index_failures);
+Pod NewJobPod(const Job& job, int index, IndexFailures failures);
 
 }  // namespace flyball::controllers

@@ -122,7 +122,7 @@ bool JobSync::CountEnded(const Pod& pod) {
   uncounted.failed.push_back(pod.metadata.uid);
   if (!IsIndexed(job_) || !job_.spec.backoff_limit_per_index || index < 0) return true;
   if (verdict.action == FailureVerdict::Action::kFailIndex ||
-      FailureCountOf(pod) >= *job_.spec.backoff_limit_per_index)
+      FailuresBefore(pod).counted >= *job_.spec.backoff_limit_per_index)
     failed_indexes_.insert(index);
   return true;
 }

@@ -39,7 +39,11 @@ class JobSync {
   Status AddMissing(int count);
   std::vector<int> MissingIndexes(int count) const;
   int WantedActive() const;
+  // Of a Job that is backed off as a whole.
   Duration BackoffLeft() const;
+  // With backoffLimitPerIndex each index is backed off by itself. Leaves those whose time has come.
+  void DropIndexesBackedOff(std::vector<int>& indexes);
+  void LookAgainIn(Duration time);
   void NoteSuspended();
   void DecideCompletion();
 
@@ -50,7 +54,8 @@ class JobSync {
   Status RemoveTracking(const std::vector<PodPtr>& pods);
   bool IsTracked(const Pod& pod) const;
   bool IsUncounted(const std::string& uid) const;
-  int NextIndexFailures(int index) const;
+  // The pod of the index that failed last; null if none has.
+  const Pod* LastFailed(int index) const;
 
   Job job_;  // with the status as this reconcile builds it
   Context& ctx_;
