@@ -50,9 +50,9 @@ bool AffinityTerm::Matches(const Pod& other, const NamespaceLabels& all) const {
   if (!here && namespace_selector) {
     static const Labels kNone;
     const auto found = all.find(ns);
-    here = scheduler::Matches(*namespace_selector, found == all.end() ? kNone : found->second);
+    here = flyball::Matches(*namespace_selector, found == all.end() ? kNone : found->second);
   }
-  return here && scheduler::Matches(selector, other.metadata.labels);
+  return here && flyball::Matches(selector, other.metadata.labels);
 }
 
 bool Conflict(const HostPort& a, const HostPort& b) {

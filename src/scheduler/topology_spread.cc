@@ -29,7 +29,7 @@ SpreadConstraint Complete(const TopologySpreadConstraint& from, const Labels& la
 
 bool SpreadConstraint::Matches(const Pod& pod, const std::string& ns) const {
   return !pod.metadata.deletion_timestamp && pod.metadata.namespace_ == ns &&
-         scheduler::Matches(selector, pod.metadata.labels);
+         flyball::Matches(selector, pod.metadata.labels);
 }
 
 bool SpreadConstraint::Includes(const Pod& pod, const Node& node) const {
@@ -47,7 +47,7 @@ std::vector<SpreadConstraint> ConstraintsOf(const Pod& pod, const std::string& w
 
 TopologySpreadFilter::TopologySpreadFilter(const PodInfo& pod, const Snapshot& snapshot) : pod_(pod) {
   for (SpreadConstraint& constraint : ConstraintsOf(*pod.pod, "DoNotSchedule")) {
-    const bool self = scheduler::Matches(constraint.selector, pod.pod->metadata.labels);
+    const bool self = flyball::Matches(constraint.selector, pod.pod->metadata.labels);
     constraints_.push_back({std::move(constraint), {}, self});
   }
   if (constraints_.empty()) return;

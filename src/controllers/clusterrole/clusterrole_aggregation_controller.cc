@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "api/matching.h"
 #include "api/types/rbac.h"
-#include "controllers/objects/label_match.h"
 
 namespace flyball::controllers {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "controllers/node/node_match.h"
+#include "api/matching.h"
 #include "controllers/pods/pod_from_template.h"
 
 namespace flyball::controllers {
@@ -70,7 +70,7 @@ DaemonPlacement PlacementOn(const DaemonSet& set, const Node& node) {
   PodSpec spec = set.spec.template_.spec;
   AddDaemonTolerations(spec);
   if (!spec.node_name.empty() && spec.node_name != node.metadata.name) return {};
-  if (!FitsNode(spec, node)) return {};
+  if (!MatchesRequiredNodeAffinity(spec, node)) return {};
   const bool may_stay = ToleratesAll(spec, node, "NoExecute");
   return {may_stay && ToleratesAll(spec, node, "NoSchedule"), may_stay};
 }

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "api/matching.h"
 #include "controllers/daemonset/daemonset_sync.h"
-#include "controllers/objects/label_match.h"
 #include "controllers/objects/owner_index.h"
 
 namespace flyball::controllers {

@@ -4,8 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "api/matching.h"
 #include "controller/controller_ref.h"
-#include "controllers/objects/label_match.h"
 #include "controllers/objects/owner_index.h"
 #include "controllers/objects/write_status.h"
 #include "controllers/pods/pod_batch.h"

@@ -1,9 +1,9 @@
 #include "controllers/deployment/deployment_controller.h"
 
+#include "api/matching.h"
 #include "api/types/apps.h"
 #include "api/types/core.h"
 #include "controllers/deployment/deployment_sync.h"
-#include "controllers/objects/label_match.h"
 #include "controllers/objects/owner_index.h"
 
 namespace flyball::controllers {

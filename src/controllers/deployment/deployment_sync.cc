@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/matching.h"
 #include "controller/controller_ref.h"
 #include "controllers/deployment/annotations.h"
 #include "controllers/deployment/deployment_status.h"
-#include "controllers/objects/label_match.h"
 #include "controllers/objects/owner_index.h"
 #include "controllers/objects/write_status.h"
 #include "controllers/pods/pod_state.h"

@@ -6,12 +6,13 @@
 #include <optional>
 #include <utility>
 
+#include "api/matching.h"
 #include "api/types/apps.h"
 #include "api/types/core.h"
 #include "api/types/policy.h"
 #include "client/discovery.h"
 #include "controller/owner.h"
-#include "controllers/objects/label_match.h"
+#include "controllers/objects/selector_text.h"
 #include "controllers/objects/write_status.h"
 #include "controllers/pods/pod_state.h"
 

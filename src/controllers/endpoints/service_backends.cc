@@ -4,8 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "api/matching.h"
 #include "controller/owner.h"
-#include "controllers/objects/label_match.h"
 #include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {

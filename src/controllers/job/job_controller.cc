@@ -1,10 +1,10 @@
 #include "controllers/job/job_controller.h"
 
+#include "api/matching.h"
 #include "api/types/batch.h"
 #include "api/types/core.h"
 #include "controller/owner.h"
 #include "controllers/job/job_sync.h"
-#include "controllers/objects/label_match.h"
 #include "controllers/objects/owner_index.h"
 
 namespace flyball::controllers {

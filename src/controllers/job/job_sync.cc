@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/matching.h"
 #include "controller/controller_ref.h"
-#include "controllers/objects/label_match.h"
 #include "controllers/objects/owner_index.h"
 #include "controllers/pods/pod_state.h"
 

@@ -83,6 +83,11 @@ std::optional<Duration> ZoneHealth::Turn(const std::string& zone, TimePoint now)
   return Duration::zero();
 }
 
+void ZoneHealth::GiveBack(const std::string& zone) {
+  MutexLock lock(mu_);
+  last_turn_.erase(zone);
+}
+
 std::vector<std::string> ZoneHealth::nodes() const {
   MutexLock lock(mu_);
   std::vector<std::string> names;

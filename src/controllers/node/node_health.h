@@ -59,6 +59,8 @@ class ZoneHealth {
   // Zero if a node of the zone may be tainted now, which uses up a turn; else how long to wait before asking
   // again; nothing if that depends on other nodes.
   std::optional<Duration> Turn(const std::string& zone, TimePoint now);
+  // The turn was of no use: the node could not be tainted.
+  void GiveBack(const std::string& zone);
   // All nodes known: who has to be looked at when a change concerns everybody.
   std::vector<std::string> nodes() const;
 

@@ -155,7 +155,10 @@ class NodeSync {
       if (const std::string value = LabelOf(updated, name); !value.empty())
         updated.metadata.labels[old_name] = value;
     const Duration wait = SetNoExecute(updated, ready);
-    if (updated != node_) FLYBALL_TRY(ctx_.client().Update(updated));
+    if (updated == node_) return wait;
+    const auto written = ctx_.client().Update(updated);
+    if (!written && took_turn_) zones_.GiveBack(ZoneOf(node_));
+    if (!written) return Unexpected(written.error());
     return wait;
   }
 
@@ -168,6 +171,7 @@ class NodeSync {
     if (*wanted != '\0' && !tainted) {
       const auto turn = zones_.Turn(ZoneOf(node_), ctx_.Now());
       if (!turn || *turn > Duration::zero()) return turn.value_or(options_.node_monitor_grace_period);
+      took_turn_ = true;
     }
     SetNoExecuteTaint(updated, wanted, now_);
     return {};
@@ -179,6 +183,7 @@ class NodeSync {
   const NodeLifecycleOptions& options_;
   Context& ctx_;
   const api::Time now_;
+  bool took_turn_ = false;
 };
 
 // Thread-safe.

@@ -5,10 +5,10 @@
 #include <memory>
 #include <optional>
 
+#include "api/matching.h"
 #include "api/types/core.h"
 #include "base/mutex.h"
 #include "controller/owner.h"
-#include "controllers/node/node_match.h"
 #include "controllers/objects/pod_node_index.h"
 
 namespace flyball::controllers {

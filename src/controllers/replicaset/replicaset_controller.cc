@@ -4,11 +4,11 @@
 #include <memory>
 #include <utility>
 
+#include "api/matching.h"
 #include "api/types/apps.h"
 #include "api/types/core.h"
 #include "controller/controller_ref.h"
 #include "controller/expectations.h"
-#include "controllers/objects/label_match.h"
 #include "controllers/objects/owner_index.h"
 #include "controllers/objects/write_status.h"
 #include "controllers/pods/pod_batch.h"

@@ -1,7 +1,7 @@
 #include "controllers/replicaset/replicaset_status.h"
 
+#include "api/matching.h"
 #include "controller/owner.h"
-#include "controllers/objects/label_match.h"
 #include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {

@@ -1,6 +1,6 @@
 #include "controllers/statefulset/statefulset_controller.h"
 
-#include "controllers/objects/label_match.h"
+#include "api/matching.h"
 #include "controllers/objects/owner_index.h"
 #include "controllers/statefulset/statefulset_sync.h"
 

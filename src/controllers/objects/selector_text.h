@@ -1,0 +1,14 @@
+// Selectors in messages.
+#pragma once
+
+#include <string>
+
+#include "api/types/meta.h"
+
+namespace flyball::controllers {
+
+// `&LabelSelector{MatchLabels:map[string]string{app: web,},MatchExpressions:[]LabelSelectorRequirement{},}`:
+// as messages of upstream show one.
+std::string SelectorInMessage(const LabelSelector& selector);
+
+}  // namespace flyball::controllers
