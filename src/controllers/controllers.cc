@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "controllers/autoscaling/horizontal_controller.h"
 #include "controllers/clusterrole/clusterrole_aggregation_controller.h"
 #include "controllers/cronjob/cronjob_controller.h"
 #include "controllers/daemonset/daemonset_controller.h"
@@ -74,6 +75,8 @@ constexpr std::array kControllers = {
     Entry{"ttl-after-finished-controller", "ttl-after-finished",
           &WithWorkers<&AddTtlAfterFinishedController>},
     Entry{"disruption-controller", "disruption", &WithWorkers<&AddDisruptionController>},
+    Entry{"horizontal-pod-autoscaler-controller", "horizontalpodautoscaling",
+          &WithWorkers<&AddHorizontalPodAutoscaler>},
     Entry{"node-lifecycle-controller", "nodelifecycle", &AddNodeLifecycle},
     Entry{"taint-eviction-controller", "taint-eviction", &WithWorkers<&AddTaintEvictionController>},
     Entry{"pod-garbage-collector-controller", "podgc", &AddPodCollector},

@@ -137,6 +137,14 @@ void DropOldDisruptions(const std::vector<PodPtr>& pods, TimePoint now, PodDisru
   });
 }
 
+Action WhenNextTimesOut(const PodDisruptionBudgetStatus& status, TimePoint now) {
+  if (status.disrupted_pods.empty()) return Done();
+  TimePoint first = TimePoint::max();
+  for (const auto& [pod, granted] : status.disrupted_pods) first = std::min(first, granted.ToTimePoint());
+  // A second more: times in objects are cut to seconds, and looking too early would see nothing.
+  return RequeueAfter(std::max(first + kEvictionTimeout - now, Duration::zero()) + std::chrono::seconds(1));
+}
+
 void SetAllowed(PodDisruptionBudget& budget, bool allowed, const char* reason, std::string message,
                 TimePoint now) {
   Condition condition;
@@ -186,7 +194,7 @@ Result<Action> ReconcileDisruption(const PodDisruptionBudget& budget, RestMapper
   const bool allowed = status.disruptions_allowed > 0;
   SetAllowed(updated, allowed, allowed ? "SufficientPods" : "InsufficientPods", "", ctx.Now());
   FLYBALL_TRY(WriteIfChanged(budget, updated, ctx));
-  return status.disrupted_pods.empty() ? Done() : RequeueAfter(kEvictionTimeout);
+  return WhenNextTimesOut(status, ctx.Now());
 }
 
 }  // namespace

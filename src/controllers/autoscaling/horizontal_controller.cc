@@ -1,0 +1,170 @@
+#include "controllers/autoscaling/horizontal_controller.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "api/types/autoscaling.h"
+#include "client/discovery.h"
+#include "controller/owner.h"
+#include "controllers/autoscaling/metric_reading.h"
+#include "controllers/discovery/served_kinds.h"
+
+namespace flyball::controllers {
+namespace {
+
+// Upstream: horizontal-pod-autoscaler-sync-period. Also after a failure.
+constexpr Duration kSyncPeriod = std::chrono::seconds(15);
+constexpr char kAbleToScale[] = "AbleToScale";
+constexpr char kScalingActive[] = "ScalingActive";
+
+// One look at one autoscaler. Confined to it.
+class HorizontalSync {
+ public:
+  HorizontalSync(const HorizontalPodAutoscaler& hpa, ServedKinds& kinds, Context& ctx)
+      : hpa_(hpa), before_(hpa.status), kinds_(kinds), ctx_(ctx) {}
+
+  Result<Action> Run() {
+    // What goes wrong is told in the conditions, and tried again with the next look.
+    if (const Status found = FindScale(); !found)
+      Fail("FailedGetScale", "unable to get the target's current scale", found.error().message());
+    else
+      KeepSize();
+    if (hpa_.status != before_) {
+      const auto written = ctx_.client().UpdateStatus(hpa_);
+      if (!written && !written.error().Is(Reason::kNotFound)) return Unexpected(written.error());
+    }
+    return RequeueAfter(kSyncPeriod);
+  }
+
+ private:
+  Status FindScale() {
+    const CrossVersionObjectReference& target = hpa_.spec.scale_target_ref;
+    FLYBALL_ASSIGN(target_, TargetKind());
+    FLYBALL_ASSIGN(const json::Value scale,
+                   ctx_.client().Dynamic(target_).Get(hpa_.metadata.namespace_, target.name, {}, "scale"));
+    return FromJson(scale, &scale_);
+  }
+
+  Result<KindRef> TargetKind() {
+    const CrossVersionObjectReference& target = hpa_.spec.scale_target_ref;
+    const auto [group, version] = SplitApiVersion(target.api_version);
+    auto kind = kinds_.Find(target.api_version, target.kind);
+    if (kind || !kind.error().Is(Reason::kNotFound)) return kind;
+    return Unexpected(Error(Reason::kNotFound, "no matches for kind \"" + target.kind + "\" in group \"" +
+                                                   std::string(group) + "\""));
+  }
+
+  void KeepSize() {
+    Note(kAbleToScale, "True", "SucceededGetScale",
+         "the HPA controller was able to get the target's current scale");
+    const int current = scale_.spec.replicas, least = hpa_.spec.min_replicas.value_or(1);
+    if (current == 0 && least != 0) {
+      Note(kScalingActive, "False", "ScalingDisabled",
+           "scaling is disabled since the replica count of the target is zero");
+      return SetSizes(current, current, {});
+    }
+    if (current > hpa_.spec.max_replicas)
+      return Rescale(hpa_.spec.max_replicas, "Current number of replicas above Spec.MaxReplicas");
+    if (current < least) return Rescale(least, "Current number of replicas below Spec.MinReplicas");
+    ReadMetrics();
+    // One empty entry for each metric that could not be read, as upstream has it.
+    SetSizes(current, hpa_.status.desired_replicas, std::vector<MetricStatus>(hpa_.spec.metrics.size()));
+  }
+
+  void Rescale(int replicas, const std::string& why) {
+    const int before = scale_.spec.replicas;
+    // Only if the target is still as it was seen.
+    const json::Value wanted =
+        json::Object{{"metadata", json::Object{{"resourceVersion", scale_.metadata.resource_version}}},
+                     {"spec", json::Object{{"replicas", static_cast<std::int64_t>(replicas)}}}};
+    PatchParams params;
+    params.subresource = "scale";
+    const auto written = ctx_.client().Dynamic(target_).Patch(
+        hpa_.metadata.namespace_, hpa_.spec.scale_target_ref.name, PatchType::kMerge, wanted, params);
+    const std::string size = "New size: " + std::to_string(replicas) + "; reason: " + why;
+    if (!written) {
+      ctx_.recorder().Warning(hpa_, "FailedRescale", size + "; error: " + written.error().message());
+      Note(kAbleToScale, "False", "FailedUpdateScale",
+           "the HPA controller was unable to update the target scale: " + written.error().message());
+      return SetSizes(before, hpa_.status.desired_replicas, {});
+    }
+    Note(kAbleToScale, "True", "SucceededRescale",
+         "the HPA controller was able to update the target scale to " + std::to_string(replicas));
+    ctx_.recorder().Normal(hpa_, "SuccessfulRescale", size);
+    hpa_.status.last_scale_time = api::Time::From(ctx_.Now());
+    SetSizes(before, replicas, {});
+  }
+
+  void ReadMetrics() {
+    if (scale_.status.selector.empty()) {
+      ctx_.recorder().Warning(hpa_, "SelectorRequired", "selector is required");
+      Note(kScalingActive, "False", "InvalidSelector", "the HPA target's scale is missing a selector");
+      return ReportNoSize("selector is required");
+    }
+    std::optional<MetricFailure> first;
+    for (const MetricSpec& metric : hpa_.spec.metrics) {
+      MetricFailure failure =
+          ReadMetric(metric, hpa_.metadata.namespace_, scale_.status.selector, ctx_.client());
+      ctx_.recorder().Warning(hpa_, failure.reason, failure.message);
+      if (!first) first = std::move(failure);
+    }
+    if (!first) return;
+    Note(kScalingActive, "False", first->reason,
+         "the HPA was unable to compute the replica count: " + first->message);
+    const std::string count = std::to_string(hpa_.spec.metrics.size());
+    ReportNoSize("invalid metrics (" + count + " invalid out of " + count +
+                 "), first error is: failed to get " + first->value + ": " + first->message);
+  }
+
+  void ReportNoSize(const std::string& why) {
+    ctx_.recorder().Warning(hpa_, "FailedComputeMetricsReplicas", why);
+  }
+
+  void Fail(const char* reason, const std::string& what, const std::string& why) {
+    ctx_.recorder().Warning(hpa_, reason, why);
+    Note(kAbleToScale, "False", reason, "the HPA controller was " + what + ": " + why);
+  }
+
+  void Note(const char* type, const char* status, std::string reason, std::string message) {
+    HorizontalPodAutoscalerCondition condition;
+    condition.type = type;
+    condition.status = status;
+    condition.reason = std::move(reason);
+    condition.message = std::move(message);
+    SetCondition(hpa_.status.conditions, std::move(condition), api::Time::From(ctx_.Now()));
+  }
+
+  void SetSizes(int current, int desired, std::vector<MetricStatus> metrics) {
+    hpa_.status.current_replicas = current;
+    hpa_.status.desired_replicas = desired;
+    hpa_.status.current_metrics = std::move(metrics);
+  }
+
+  HorizontalPodAutoscaler hpa_;  // with the status as this look builds it
+  const HorizontalPodAutoscalerStatus before_;
+  ServedKinds& kinds_;
+  Context& ctx_;
+  KindRef target_;
+  Scale scale_;
+};
+
+}  // namespace
+
+Status AddHorizontalPodAutoscaler(Manager& manager, int workers) {
+  const auto kinds = ServedKinds::Make(manager);
+  // Looked at when it appears and then once in a period, whatever is changed in between (as upstream): what
+  // it did last can be read in its conditions for that long.
+  Predicates<HorizontalPodAutoscaler> comes_or_goes;
+  comes_or_goes.update = [](const HorizontalPodAutoscaler&, const HorizontalPodAutoscaler&) { return false; };
+  return manager.For<HorizontalPodAutoscaler>()
+      .Named("horizontal-pod-autoscaler-controller")
+      .EventSource("horizontal-pod-autoscaler")
+      .When(std::move(comes_or_goes))
+      .Workers(workers)
+      .Reconcile([kinds](const HorizontalPodAutoscaler& hpa, Context& ctx) {
+        return HorizontalSync(hpa, *kinds, ctx).Run();
+      });
+}
+
+}  // namespace flyball::controllers
