@@ -2,25 +2,11 @@
 
 #include <memory>
 
-#include "api/matching.h"
 #include "controllers/daemonset/daemonset_sync.h"
-#include "controllers/objects/owner_index.h"
+#include "controllers/objects/ownership.h"
 
 namespace flyball::controllers {
 namespace {
-
-std::vector<ObjectKey> DaemonSetsOf(const Lister<DaemonSet>& sets, const Pod& pod) {
-  const std::string& ns = pod.metadata.namespace_;
-  if (const auto owner = ControllerOf(pod)) {
-    if (owner->kind != "DaemonSet") return {};
-    return {ObjectKey{ns, std::string(owner->name)}};
-  }
-  std::vector<ObjectKey> keys;
-  for (const auto& set : sets.List(ns))
-    if (set->spec.selector && Matches(*set->spec.selector, pod.metadata.labels))
-      keys.push_back({ns, set->metadata.name});
-  return keys;
-}
 
 // What a node says of itself every few seconds is of no interest.
 Predicates<Node> PlaceOfNodeChanged() {
@@ -40,7 +26,7 @@ Status AddDaemonSetController(Manager& manager, int workers) {
   const auto backoff = std::make_shared<FailedPodBackoff>();
   return manager.For<DaemonSet>()
       .Named("daemonset-controller")
-      .Watches<Pod>([sets](const Pod& pod) { return DaemonSetsOf(sets, pod); })
+      .Watches<Pod>([sets](const Pod& pod) { return OwnersOf(sets, pod); })
       .Watches<Node>(
           [sets](const Node&) {
             std::vector<ObjectKey> keys;

@@ -4,9 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "api/matching.h"
-#include "controller/controller_ref.h"
-#include "controllers/objects/owner_index.h"
+#include "controllers/objects/ownership.h"
 #include "controllers/objects/write_status.h"
 #include "controllers/pods/pod_batch.h"
 #include "controllers/pods/pod_state.h"
@@ -65,10 +63,7 @@ Result<Action> DaemonSetSync::Run() {
 }
 
 Status DaemonSetSync::ClaimPods() {
-  ControllerRefManager<DaemonSet, Pod> refs(ctx_.client(), set_, [this](const Pod& pod) {
-    return Matches(*set_.spec.selector, pod.metadata.labels);
-  });
-  FLYBALL_ASSIGN(const auto claimed, refs.Claim(ControlledOrOrphan(ctx_.lister<Pod>(), set_.metadata)));
+  FLYBALL_ASSIGN(const auto claimed, Claim<Pod>(set_, ctx_));
   for (const PodPtr& pod : claimed)
     if (const std::string node = TargetNode(*pod); !node.empty()) pods_[node].push_back(pod);
   return {};

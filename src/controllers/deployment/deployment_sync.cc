@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/matching.h"
-#include "controller/controller_ref.h"
 #include "controllers/deployment/annotations.h"
 #include "controllers/deployment/deployment_status.h"
-#include "controllers/objects/owner_index.h"
+#include "controllers/objects/ownership.h"
 #include "controllers/objects/write_status.h"
 #include "controllers/pods/pod_state.h"
 
@@ -37,12 +35,7 @@ Result<Action> DeploymentSync::Run() {
 }
 
 Result<ReplicaSets> DeploymentSync::ClaimReplicaSets() {
-  const LabelSelector& selector = *deployment_.spec.selector;
-  ControllerRefManager<Deployment, ReplicaSet> refs(ctx_.client(), deployment_, [&](const ReplicaSet& rs) {
-    return Matches(selector, rs.metadata.labels);
-  });
-  FLYBALL_ASSIGN(const auto claimed,
-                 refs.Claim(ControlledOrOrphan(ctx_.lister<ReplicaSet>(), deployment_.metadata)));
+  FLYBALL_ASSIGN(const auto claimed, Claim<ReplicaSet>(deployment_, ctx_));
   ReplicaSets sets;
   for (const auto& rs : claimed) sets.push_back(std::make_shared<ReplicaSet>(*rs));
   return sets;

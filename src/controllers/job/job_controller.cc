@@ -1,11 +1,10 @@
 #include "controllers/job/job_controller.h"
 
-#include "api/matching.h"
 #include "api/types/batch.h"
 #include "api/types/core.h"
 #include "controller/owner.h"
 #include "controllers/job/job_sync.h"
-#include "controllers/objects/owner_index.h"
+#include "controllers/objects/ownership.h"
 
 namespace flyball::controllers {
 namespace {
@@ -13,18 +12,10 @@ namespace {
 // The Job that controls a pod; of an orphan, the one it was made for (to let it go), or any that may adopt
 // it.
 std::vector<ObjectKey> JobsOf(const Lister<Job>& jobs, const Pod& pod) {
-  const std::string& ns = pod.metadata.namespace_;
-  if (const auto owner = ControllerOf(pod)) {
-    if (owner->kind != "Job") return {};
-    return {ObjectKey{ns, std::string(owner->name)}};
-  }
-  std::vector<ObjectKey> keys;
-  if (HasFinalizer(pod.metadata, kJobTracking))
+  std::vector<ObjectKey> keys = OwnersOf(jobs, pod);
+  if (!ControllerOf(pod) && HasFinalizer(pod.metadata, kJobTracking))
     if (const auto name = pod.metadata.labels.find(kJobNameLabel); name != pod.metadata.labels.end())
-      keys.push_back({ns, name->second});
-  for (const auto& job : jobs.List(ns))
-    if (job->spec.selector && Matches(*job->spec.selector, pod.metadata.labels))
-      keys.push_back({ns, job->metadata.name});
+      keys.push_back({pod.metadata.namespace_, name->second});
   return keys;
 }
 

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/matching.h"
-#include "controller/controller_ref.h"
-#include "controllers/objects/owner_index.h"
+#include "controllers/objects/ownership.h"
 #include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {
@@ -60,10 +58,7 @@ Result<Action> JobSync::Run() {
 }
 
 Status JobSync::ClaimPods() {
-  ControllerRefManager<Job, Pod> refs(ctx_.client(), job_, [this](const Pod& pod) {
-    return job_.spec.selector && Matches(*job_.spec.selector, pod.metadata.labels);
-  });
-  FLYBALL_ASSIGN(pods_, refs.Claim(ControlledOrOrphan(ctx_.lister<Pod>(), job_.metadata)));
+  FLYBALL_ASSIGN(pods_, Claim<Pod>(job_, ctx_));
   return {};
 }
 

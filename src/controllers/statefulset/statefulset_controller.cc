@@ -1,27 +1,9 @@
 #include "controllers/statefulset/statefulset_controller.h"
 
-#include "api/matching.h"
-#include "controllers/objects/owner_index.h"
+#include "controllers/objects/ownership.h"
 #include "controllers/statefulset/statefulset_sync.h"
 
 namespace flyball::controllers {
-namespace {
-
-// The set that controls a pod; of an orphan, those that may adopt it.
-std::vector<ObjectKey> StatefulSetsOf(const Lister<StatefulSet>& sets, const Pod& pod) {
-  const std::string& ns = pod.metadata.namespace_;
-  if (const auto owner = ControllerOf(pod)) {
-    if (owner->kind != "StatefulSet") return {};
-    return {ObjectKey{ns, std::string(owner->name)}};
-  }
-  std::vector<ObjectKey> keys;
-  for (const auto& set : sets.List(ns))
-    if (set->spec.selector && Matches(*set->spec.selector, pod.metadata.labels))
-      keys.push_back({ns, set->metadata.name});
-  return keys;
-}
-
-}  // namespace
 
 Status AddStatefulSetController(Manager& manager, int workers) {
   FLYBALL_TRY(AddOwnerIndex<Pod>(manager.informers()));
@@ -29,7 +11,7 @@ Status AddStatefulSetController(Manager& manager, int workers) {
   const auto sets = manager.informers().For<StatefulSet>().lister();
   return manager.For<StatefulSet>()
       .Named("statefulset-controller")
-      .Watches<Pod>([sets](const Pod& pod) { return StatefulSetsOf(sets, pod); })
+      .Watches<Pod>([sets](const Pod& pod) { return OwnersOf(sets, pod); })
       .Owns<ControllerRevision>()
       .Uses<PersistentVolumeClaim>()
       .Workers(workers)

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/matching.h"
-#include "controller/controller_ref.h"
-#include "controllers/objects/owner_index.h"
+#include "controllers/objects/ownership.h"
 #include "controllers/objects/write_status.h"
 #include "controllers/pods/pod_state.h"
 
@@ -40,10 +38,8 @@ Result<Action> StatefulSetSync::Run() {
 }
 
 Status StatefulSetSync::ClaimPods() {
-  ControllerRefManager<StatefulSet, Pod> refs(ctx_.client(), set_, [this](const Pod& pod) {
-    return Matches(*set_.spec.selector, pod.metadata.labels) && OrdinalOf(set_, pod);
-  });
-  FLYBALL_ASSIGN(const auto claimed, refs.Claim(ControlledOrOrphan(ctx_.lister<Pod>(), set_.metadata)));
+  FLYBALL_ASSIGN(const auto claimed,
+                 Claim<Pod>(set_, ctx_, [this](const Pod& pod) { return OrdinalOf(set_, pod).has_value(); }));
   for (const PodPtr& pod : claimed) pods_[*OrdinalOf(set_, *pod)] = pod;
   return {};
 }
