@@ -73,6 +73,19 @@ TEST_F(NodeTest, PodsOfANodeThatIsGoneGoAfterAWhile) {
   EXPECT_FALSE(plane_.Exists<Pod>("default", "p"));
 }
 
+TEST_F(NodeTest, APodThatComesToANodeMissedLongAgoIsGivenItsTime) {
+  const auto make = [&](const std::string& name) {
+    plane_.Create("{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+                  ", namespace: default}, spec: {nodeName: ghost, containers: [{name: c, image: i}]}}");
+  };
+  make("early");
+  plane_.Run(70s);
+  EXPECT_FALSE(plane_.Exists<Pod>("default", "early"));
+  make("late");
+  plane_.Run(40s);
+  EXPECT_TRUE(plane_.Exists<Pod>("default", "late"));
+}
+
 TEST_F(NodeTest, TheLastNodeStandingIsNotEmptied) {
   plane_.SetPod(plane_.Get<Pod>("default", "p"), "Running", true);
   plane_.Run(52s);

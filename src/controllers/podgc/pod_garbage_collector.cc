@@ -22,21 +22,28 @@ constexpr Duration kQuarantine = std::chrono::seconds(60);
 // The key of the reconcile that counts ended pods: no pod is without a namespace.
 const ObjectKey kCountEnded{"", "ended"};
 
-// Since when nodes that pods are on have been missing. Thread-safe.
-class MissingNodes {
+// Since when pods have been seen without their node: each by itself, so that one that comes to a node missed
+// long before is given the same time. Thread-safe.
+class PodsWithoutNode {
  public:
-  TimePoint Since(const std::string& node, TimePoint now) {
+  TimePoint Since(const ObjectKey& pod, const std::string& uid, TimePoint now) {
     MutexLock lock(mu_);
-    return since_.emplace(node, now).first->second;
+    Entry& entry = since_.try_emplace(pod.ToString(), Entry{uid, now}).first->second;
+    if (entry.uid != uid) entry = {uid, now};
+    return entry.at;
   }
-  void Found(const std::string& node) {
+  void Forget(const ObjectKey& pod) {
     MutexLock lock(mu_);
-    since_.erase(node);
+    since_.erase(pod.ToString());
   }
 
  private:
+  struct Entry {
+    std::string uid;
+    TimePoint at;
+  };
   Mutex mu_;
-  std::map<std::string, TimePoint> since_ FLYBALL_GUARDED_BY(mu_);
+  std::map<std::string, Entry> since_ FLYBALL_GUARDED_BY(mu_);
 };
 
 Result<Action> DeleteNow(const Pod& pod, Context& ctx) {
@@ -84,15 +91,15 @@ Result<bool> IsReallyGone(const std::string& node, Context& ctx) {
   return true;
 }
 
-Result<Action> ReconcilePod(const Pod& pod, MissingNodes& missing, Context& ctx) {
+Result<Action> ReconcilePod(const Pod& pod, PodsWithoutNode& missing, Context& ctx) {
   const std::string& name = pod.spec.node_name;
   if (name.empty()) return IsDeleting(pod.metadata) ? FailAndDelete(pod, std::nullopt, ctx) : Done();
   if (const auto node = ctx.lister<Node>().Get(name)) {
-    missing.Found(name);
+    missing.Forget(ctx.key());
     if (IsDeleting(pod.metadata) && IsOutOfService(*node)) return FailAndDelete(pod, std::nullopt, ctx);
     return Done();
   }
-  const Duration left = missing.Since(name, ctx.Now()) + kQuarantine - ctx.Now();
+  const Duration left = missing.Since(ctx.key(), pod.metadata.uid, ctx.Now()) + kQuarantine - ctx.Now();
   if (left > Duration::zero()) return RequeueAfter(left);
   FLYBALL_ASSIGN(const bool gone, IsReallyGone(name, ctx));
   return gone ? FailAndDelete(pod, NodeIsGone(pod), ctx) : Done();
@@ -133,7 +140,7 @@ EventHandler<Pod> CountWhenOneEnds(const std::weak_ptr<Controller>& controller) 
 Status AddPodGarbageCollector(Manager& manager, int workers, int terminated_threshold) {
   FLYBALL_TRY(AddPodNodeIndex(manager.informers()));
   const auto pods = manager.informers().For<Pod>().lister();
-  const auto missing = std::make_shared<MissingNodes>();
+  const auto missing = std::make_shared<PodsWithoutNode>();
   Predicates<Node> may_matter;
   may_matter.update = [](const Node& before, const Node& now) {
     return IsOutOfService(now) && !IsOutOfService(before);
@@ -154,7 +161,9 @@ Status AddPodGarbageCollector(Manager& manager, int workers, int terminated_thre
               [missing, terminated_threshold](const ObjectKey& key, Context& ctx) -> Result<Action> {
                 if (key == kCountEnded) return DeleteOldestEnded(terminated_threshold, ctx);
                 const auto pod = ctx.lister<Pod>().Get(key);
-                return pod ? ReconcilePod(*pod, *missing, ctx) : Done();
+                if (pod) return ReconcilePod(*pod, *missing, ctx);
+                missing->Forget(key);
+                return Done();
               },
               &controller));
   controller->DependOn(manager.informers().For<Pod>().AddHandler(CountWhenOneEnds(controller)));
