@@ -1,7 +1,11 @@
 // The Node authoriser: a kubelet reads what its own pods need, and nothing of other nodes' (upstream:
 // plugin/pkg/auth/authorizer/node).
 #include <array>
+#include <map>
+#include <memory>
+#include <set>
 
+#include "base/mutex.h"
 #include "server/rbac.h"
 
 namespace flyball::server {
@@ -54,52 +58,104 @@ bool AllowedAnywhere(const AuthorizationAttributes& a) {
   return false;
 }
 
-bool Mentions(const json::Value& sources, std::string_view field, std::string_view member,
-              std::string_view name) {
-  if (!sources.is_array()) return false;
-  for (const auto& source : sources.as_array()) {
-    if (source[field][member].string_or("") == name) return true;
-    if (Mentions(source["projected"]["sources"], field == "configMap" || field == "secret" ? field : "",
-                 "name", name))
-      return true;
-  }
-  return false;
+// "secrets/ns/name": what a pod needs is asked for by these.
+std::string NeedKey(std::string_view resource, std::string_view space, std::string_view name) {
+  return std::string(resource) + "/" + std::string(space) + "/" + std::string(name);
 }
 
-bool ContainersMention(const json::Value& containers, std::string_view env_key, std::string_view from,
-                       std::string_view name) {
-  if (!containers.is_array()) return false;
-  for (const auto& container : containers.as_array()) {
-    if (const auto& env = container["env"]; env.is_array())
-      for (const auto& variable : env.as_array())
-        if (variable["valueFrom"][env_key]["name"].string_or("") == name) return true;
-    if (Mentions(container["envFrom"], from, "name", name)) return true;
+// Everything a pod needs of its namespace, as keys.
+class PodNeeds {
+ public:
+  explicit PodNeeds(const json::Value& pod) : space_(pod["metadata"]["namespace"].string_or("")) {
+    const auto& spec = pod["spec"];
+    Add("serviceaccounts", spec["serviceAccountName"]);
+    for (const auto& volume : List(spec["volumes"])) {
+      Add("persistentvolumeclaims", volume["persistentVolumeClaim"]["claimName"]);
+      Add("secrets", volume["secret"]["secretName"]);
+      Add("configmaps", volume["configMap"]["name"]);
+      for (const auto& source : List(volume["projected"]["sources"])) {
+        Add("secrets", source["secret"]["name"]);
+        Add("configmaps", source["configMap"]["name"]);
+      }
+    }
+    for (const auto& secret : List(spec["imagePullSecrets"])) Add("secrets", secret["name"]);
+    for (const auto list : {"containers", "initContainers", "ephemeralContainers"})
+      for (const auto& container : List(spec[list])) AddContainer(container);
   }
-  return false;
-}
 
-// Whether the pod needs the named object of that resource.
-bool PodNeeds(const json::Value& pod, std::string_view resource, std::string_view name) {
-  const auto& spec = pod["spec"];
-  if (resource == "serviceaccounts") return spec["serviceAccountName"].string_or("") == name;
-  if (resource == "persistentvolumeclaims")
-    return Mentions(spec["volumes"], "persistentVolumeClaim", "claimName", name);
-  const bool secret = resource == "secrets";
-  if (Mentions(spec["volumes"], secret ? "secret" : "configMap", secret ? "secretName" : "name", name))
-    return true;
-  if (secret && spec["imagePullSecrets"].is_array())
-    for (const auto& pull : spec["imagePullSecrets"].as_array())
-      if (pull["name"].string_or("") == name) return true;
-  for (const auto list : {"containers", "initContainers", "ephemeralContainers"})
-    if (ContainersMention(spec[list], secret ? "secretKeyRef" : "configMapKeyRef",
-                          secret ? "secretRef" : "configMapRef", name))
-      return true;
-  return false;
-}
+  const std::set<std::string>& keys() const { return keys_; }
+
+ private:
+  static const json::Array& List(const json::Value& value) {
+    static const json::Array kNone;
+    return value.is_array() ? value.as_array() : kNone;
+  }
+  void Add(std::string_view resource, const json::Value& name) {
+    if (!name.string_or("").empty()) keys_.insert(NeedKey(resource, space_, name.string_or("")));
+  }
+  void AddContainer(const json::Value& container) {
+    for (const auto& variable : List(container["env"])) {
+      Add("secrets", variable["valueFrom"]["secretKeyRef"]["name"]);
+      Add("configmaps", variable["valueFrom"]["configMapKeyRef"]["name"]);
+    }
+    for (const auto& source : List(container["envFrom"])) {
+      Add("secrets", source["secretRef"]["name"]);
+      Add("configmaps", source["configMapRef"]["name"]);
+    }
+  }
+
+  std::string space_;
+  std::set<std::string> keys_;
+};
+
+// What the pods of each node need, kept as pods come, move and go. Thread-safe.
+class NodeNeeds {
+ public:
+  // A pod as it is now; null: it is gone.
+  void Set(const std::string& pod_key, const StoredObject* object) {
+    Entry next;
+    if (object) {
+      const json::Value pod = object->ToValue();
+      next.node = pod["spec"]["nodeName"].string_or("");
+      if (!next.node.empty()) next.keys = PodNeeds(pod).keys();
+    }
+    MutexLock lock(mu_);
+    auto& entry = pods_[pod_key];
+    for (const auto& key : entry.keys)
+      if (auto& count = nodes_[entry.node][key]; --count == 0) nodes_[entry.node].erase(key);
+    if (const auto it = nodes_.find(entry.node); it != nodes_.end() && it->second.empty()) nodes_.erase(it);
+    for (const auto& key : next.keys) ++nodes_[next.node][key];
+    if (next.keys.empty()) {
+      pods_.erase(pod_key);
+    } else {
+      entry = std::move(next);
+    }
+  }
+
+  bool Has(std::string_view node, const std::string& key) const {
+    MutexLock lock(mu_);
+    const auto it = nodes_.find(node);
+    return it != nodes_.end() && it->second.contains(key);
+  }
+
+ private:
+  struct Entry {
+    std::string node;
+    std::set<std::string> keys;
+  };
+  mutable Mutex mu_;
+  std::map<std::string, Entry> pods_ FLYBALL_GUARDED_BY(mu_);
+  std::map<std::string, std::map<std::string, int>, std::less<>> nodes_ FLYBALL_GUARDED_BY(mu_);
+};
 
 class NodeAuthorizer final : public Authorizer {
  public:
-  explicit NodeAuthorizer(const Catalog& catalog) : pods_(catalog.Find("", "v1", "pods")->cache) {}
+  explicit NodeAuthorizer(const Catalog& catalog) : pods_(catalog.Find("", "v1", "pods")->cache) {
+    pods_->Observe([needs = needs_](const Change& change) {
+      const auto& shown = change.object ? change.object : change.previous;
+      needs->Set(ServedResource::CacheKey(shown->namespace_name(), shown->name()), change.object.get());
+    });
+  }
 
   Verdict Authorize(const AuthorizationAttributes& a) const override {
     const auto node = NodeOf(*a.user);
@@ -128,17 +184,22 @@ class NodeAuthorizer final : public Authorizer {
   }
 
  private:
+  // The index says yes at once. Before a no the pods themselves are asked: it may be a moment behind, and it
+  // knows nothing of pods from before this run that have not changed.
   bool NeededBy(std::string_view node, const AuthorizationAttributes& a) const {
+    const std::string key = NeedKey(a.resource, a.namespace_name, a.name);
+    if (needs_->Has(node, key)) return true;
     ObjectFilter on_node{.namespace_name = std::string(a.namespace_name)};
     auto fields = api::FieldSelector::Parse("spec.nodeName=" + std::string(node), pods_->kind());
     if (!fields) return false;
     on_node.fields = std::move(*fields);
     for (const auto& object : pods_->List(on_node).objects)
-      if (PodNeeds(object->ToValue(), a.resource, a.name)) return true;
+      if (PodNeeds(object->ToValue()).keys().contains(key)) return true;
     return false;
   }
 
   const std::shared_ptr<ResourceCache> pods_;
+  const std::shared_ptr<NodeNeeds> needs_ = std::make_shared<NodeNeeds>();
 };
 
 }  // namespace

@@ -108,7 +108,8 @@ class ListText final : public BodySource {
 
   bool Next(std::size_t size, std::string& out) override {
     const std::size_t enough = out.size() + size;
-    if (next_ == 0) presenter_.AppendListStart(meta_, out);
+    if (!started_) presenter_.AppendListStart(meta_, out);
+    started_ = true;
     for (; next_ < objects_.size() && out.size() < enough; ++next_) {
       if (next_ > 0) out += ',';
       presenter_.AppendListItem(*objects_[next_], out);
@@ -124,6 +125,7 @@ class ListText final : public BodySource {
   std::vector<ObjectPtr> objects_;
   const ListMeta meta_;
   std::size_t next_ = 0;
+  bool started_ = false;
 };
 
 void Presenter::AnswerList(std::vector<ObjectPtr> objects, const ListMeta& meta, Answer& answer) const {
