@@ -65,6 +65,12 @@ TEST_F(ListRequests, GetHasNoListOptions) {
             "resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax");
 }
 
+TEST_F(ListRequests, NothingIsCreatedUnderAName) {
+  EXPECT_EQ(Do("POST", kMaps + std::string("/x"), R"({"metadata":{"name":"x"}})")->status, 405);
+  EXPECT_EQ(Do("POST", "/api/v1/namespaces/x", R"({"metadata":{"name":"x"}})")->status, 405);
+  EXPECT_EQ(Do("GET", "/api/v1/namespaces/x")->status, 404);
+}
+
 TEST_F(ListRequests, DeleteCollectionTakesAPage) {
   const auto deleted = Do("DELETE", kMaps + std::string("?limit=2"))->value();
   EXPECT_EQ(deleted["items"].size(), 2u);

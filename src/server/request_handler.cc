@@ -201,6 +201,9 @@ Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::
   if (!HasVerb(verbs, info.verb)) co_return Unexpected(MethodNotAllowed());
   if (info.name.empty() && (info.verb == "update" || info.verb == "patch"))
     co_return Unexpected(MethodNotAllowed());
+  // The object says its name; only what belongs to an object is created below it.
+  if (info.verb == "create" && !info.name.empty() && info.subresource.empty())
+    co_return Unexpected(MethodNotAllowed());
   // Creating and deleting collections happens inside one namespace.
   if (kind.namespaced && info.namespace_name.empty() &&
       (info.verb == "create" || info.verb == "deletecollection"))
