@@ -131,7 +131,8 @@ def check_terminal(kubectl):
 
         def size_is_known():
             os.write(master, b'stty size\n')
-            return read_until(r'\r\n\d+ \d+\r\n') and '33 77' in seen
+            # What is typed before the prompt is there is echoed before it.
+            return read_until(r'\n(# |\$ )?\d+ \d+\r\n') and '33 77' in seen
         wait_until('the terminal has its size', size_is_known)
         os.write(master, b'exit 5\n')
         assert process.wait(60) == 5, seen

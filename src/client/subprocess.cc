@@ -63,6 +63,7 @@ Result<ProcessOutput> RunProcess(const std::string& command, const std::vector<s
   posix_spawn_file_actions_adddup2(&actions, pipe_fds[1], STDOUT_FILENO);
   if (input == ProcessInput::kEmpty)
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   // Signals we have blocked are none of its business.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);

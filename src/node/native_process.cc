@@ -1,6 +1,7 @@
 #include "node/native_process.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -139,6 +140,9 @@ struct ChildPlan {
   dup2(plan.in, STDIN_FILENO);
   dup2(plan.out, STDOUT_FILENO);
   dup2(plan.err, STDERR_FILENO);
+  // Our connections and files are none of its business; a connection it kept could not be closed by us. Not
+  // every library opens them so that they end with exec.
+  syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
   if (plan.directory && chdir(plan.directory) != 0) ReportAndExit(plan.report);
   execvpe(plan.argv[0], plan.argv.data(), plan.env.data());
   ReportAndExit(plan.report);

@@ -1,7 +1,9 @@
 // exec and attach on the native runtime, with real processes, pipes and terminals.
 #include "node/native_streams.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -93,6 +95,17 @@ class NativeStreamsTest : public ::testing::Test {
   const std::shared_ptr<Watching> seen_ = std::make_shared<Watching>();
   std::unique_ptr<ContainerRuntime> runtime_;
 };
+
+// Sockets of the node that a container kept open could not be closed any more.
+TEST_F(NativeStreamsTest, NothingThatWeHaveOpenIsInherited) {
+  const int ours = fcntl(STDIN_FILENO, F_DUPFD, 100);  // ends with exec only if somebody takes care
+  ASSERT_GE(ours, 100);
+  const std::string id = StartContainer({"sleep", "100"});
+  Exec(id, Shell("test -e /proc/self/fd/" + std::to_string(ours) + " && echo open || echo closed"));
+  seen_->exit.Wait();
+  close(ours);
+  EXPECT_EQ(seen_->Out(), "closed\n");
+}
 
 TEST_F(NativeStreamsTest, ExecRunsInTheContainersEnvironment) {
   const std::string id = StartContainer({"sleep", "100"});
