@@ -106,6 +106,12 @@ def check_errors(kubectl):
     assert 'Upgrade request required' in raw, raw
 
 
+def check_first_words(kubectl):
+    """kubectl throws away what comes before it has made its streams: nothing may come that early."""
+    for i in range(30):
+        assert kubectl('exec', 'shell', '--', 'echo', str(i)).strip() == str(i)
+
+
 def check_terminal(kubectl):
     """kubectl exec -it on a terminal of our own, with a size."""
     master, slave = pty.openpty()
@@ -307,6 +313,7 @@ def check_all(program):
     check_logs(kubectl)
     for speaker in (kubectl, Spdy(program.kubeconfig)):
         check_exec(speaker)
+    check_first_words(kubectl)
     check_terminal(kubectl)
     check_attach(kubectl)
     check_port_forward(kubectl, port, {})

@@ -19,6 +19,11 @@ bool AsksFor(const net::Headers& headers, std::string_view protocol) {
   return false;
 }
 
+// kubectl begins to read a WebSocket before it has made its streams, and throws away what comes for one it
+// does not know yet: a command that answers within a fraction of a millisecond lost its first words, one run
+// in some hundreds. So the command starts a little after the connection stands.
+constexpr Duration kClientSetsUp = std::chrono::milliseconds(25);
+
 enum Channel : unsigned char { kStdin = 0, kStdout = 1, kStderr = 2, kError = 3, kResize = 4 };
 
 class WebSocketStreams final : public RemoteStreams {
@@ -93,7 +98,12 @@ void OpenRemoteStreams(const net::Request& request, const std::shared_ptr<net::R
       WebSocketChannels::Accept(request, *stream,
                                 {"v5.channel.k8s.io", "v5.base64.channel.k8s.io", "v4.channel.k8s.io",
                                  "v4.base64.channel.k8s.io", "channel.k8s.io", "base64.channel.k8s.io"});
-  if (channels) ready(std::make_shared<WebSocketStreams>(std::move(channels), selection));
+  if (!channels) return;
+  channels->PauseInput(true);
+  stream->executor().PostAfter(kClientSetsUp, [channels, selection, ready = std::move(ready)] {
+    channels->PauseInput(false);
+    ready(std::make_shared<WebSocketStreams>(channels, selection));
+  });
 }
 
 }  // namespace flyball::node
