@@ -1,5 +1,6 @@
-// KeyTable: the memory of a WorkQueue: every key that waits or is being worked on, found by hash, and the
-// waiting ones in lines by priority. Nodes are recycled, so a steady queue does not allocate.
+// The memory of a WorkQueue, in two parts that need not share a lock: KeyTable finds every key that waits or
+// is being worked on by its hash, KeyLines has the waiting ones in line by priority. Both speak of KeyNodes,
+// which a table owns and recycles, so that a steady queue does not allocate.
 #pragma once
 
 #include <algorithm>
@@ -33,23 +34,29 @@ struct KeyHash<ObjectKey> {
 // Fresh changes are kNormal; objects of an initial list and resyncs are kLow, so that they do not delay them.
 enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
 
+// A key, from its first Add to the Done that nothing follows. `prev` to `in_line` belong to the lines it
+// stands in, the rest to its table; the priority changes under both.
+template <typename Key>
+struct KeyNode {
+  Key key{};
+  std::uint32_t hash = 0, number = 0;
+  bool dirty = false;
+  bool processing = false;
+  KeyNode* next_free = nullptr;
+
+  Priority priority = Priority::kNormal;
+  SteadyTime stamp{};  // when it was queued (of the lines), then when it was taken (of the table)
+
+  KeyNode* prev = nullptr;
+  KeyNode* next = nullptr;
+  bool in_line = false;
+};
+
 // Thread-compatible.
 template <typename Key, typename Hash>
 class KeyTable {
  public:
-  // One take in this many goes to the lowest priority waiting.
-  static constexpr unsigned kFairness = 16;
-
-  struct Node {
-    Key key{};
-    std::uint32_t hash = 0, number = 0;
-    Node* prev = nullptr;  // in line
-    Node* next = nullptr;  // ... or among the free ones
-    SteadyTime stamp{};    // when it was queued, then when it was taken
-    Priority priority = Priority::kNormal;
-    bool dirty = false;
-    bool processing = false;
-  };
+  using Node = KeyNode<Key>;
 
   // What the functions below want to be given: outside the lock that guards the table it costs nobody else
   // time. Spreads hashes that differ only in their high bits (std::hash of integers is the identity).
@@ -77,9 +84,51 @@ class KeyTable {
   void Erase(Node* node) {
     index_.Erase(node->hash, node->number);
     node->dirty = node->processing = false;
-    node->next = free_;
+    node->next_free = free_;
     free_ = node;
   }
+
+  // Its Find or Erase is near.
+  void Prefetch(const Node& node) const { index_.Prefetch(node.hash); }
+
+  template <typename Fn>
+  void ForEachProcessing(Fn&& fn) const {
+    for (std::uint32_t i = 0; i < made_; ++i)
+      if (At(i).processing) fn(At(i));
+  }
+
+ private:
+  static constexpr std::uint32_t kChunk = 64;
+  using Chunk = std::array<Node, kChunk>;
+
+  Node& At(std::uint32_t number) const { return (*chunks_[number / kChunk])[number % kChunk]; }
+
+  Node* NewNode() {
+    if (!free_) {
+      if (made_ % kChunk == 0) chunks_.push_back(std::make_unique<Chunk>());
+      Node* node = &At(made_);
+      node->number = made_++;
+      return node;
+    }
+    Node* node = free_;
+    free_ = node->next_free;
+    return node;
+  }
+
+  HashIndex index_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;  // nodes do not move
+  std::uint32_t made_ = 0;
+  Node* free_ = nullptr;
+};
+
+// Thread-compatible.
+template <typename Key>
+class KeyLines {
+ public:
+  using Node = KeyNode<Key>;
+
+  // One take in this many goes to the lowest priority waiting.
+  static constexpr unsigned kFairness = 16;
 
   // At the end of the line of its priority.
   void Enqueue(Node* node) {
@@ -88,10 +137,13 @@ class KeyTable {
     node->next = nullptr;
     (line.last ? line.last->next : line.first) = node;
     line.last = node;
+    node->in_line = true;
     ++queued_;
   }
 
+  // Nothing if it has been taken meanwhile.
   void Lift(Node* node, Priority priority) {
+    if (!node->in_line) return;
     Unlink(node);
     node->priority = priority;
     Enqueue(node);
@@ -110,9 +162,8 @@ class KeyTable {
     }
     Node* node = line->first;
     Unlink(node);
-    // A long line is not in the cache: the next take wants the next node, and this one's Done the index.
+    // A long line is not in the cache: the next take wants the next node.
     if (line->first) __builtin_prefetch(line->first, 1);
-    index_.Prefetch(node->hash);
     return node;
   }
 
@@ -126,46 +177,21 @@ class KeyTable {
       if (line.first) oldest = std::min(oldest, line.first->stamp);
     return oldest;
   }
-  template <typename Fn>
-  void ForEachProcessing(Fn&& fn) const {
-    for (std::uint32_t i = 0; i < made_; ++i)
-      if (At(i).processing) fn(At(i));
-  }
 
  private:
-  static constexpr std::uint32_t kChunk = 64;
-  using Chunk = std::array<Node, kChunk>;
-
   struct Line {
     Node* first = nullptr;
     Node* last = nullptr;
   };
 
-  Node& At(std::uint32_t number) const { return (*chunks_[number / kChunk])[number % kChunk]; }
-
   void Unlink(Node* node) {
     Line& line = lines_[static_cast<std::size_t>(node->priority)];
     (node->prev ? node->prev->next : line.first) = node->next;
     (node->next ? node->next->prev : line.last) = node->prev;
+    node->in_line = false;
     --queued_;
   }
 
-  Node* NewNode() {
-    if (!free_) {
-      if (made_ % kChunk == 0) chunks_.push_back(std::make_unique<Chunk>());
-      Node* node = &At(made_);
-      node->number = made_++;
-      return node;
-    }
-    Node* node = free_;
-    free_ = node->next;
-    return node;
-  }
-
-  HashIndex index_;
-  std::vector<std::unique_ptr<Chunk>> chunks_;  // nodes do not move
-  std::uint32_t made_ = 0;
-  Node* free_ = nullptr;
   std::array<Line, 3> lines_;
   std::size_t queued_ = 0;
   unsigned takes_ = 0;

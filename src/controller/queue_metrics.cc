@@ -46,11 +46,10 @@ void QueueMetrics::OnQueued(SteadyTime& stamp, std::size_t depth) {
   depth_->Set(static_cast<double>(depth));
 }
 
-void QueueMetrics::OnTaken(SteadyTime& stamp, std::size_t depth) {
+void QueueMetrics::OnTaken(SteadyTime& stamp) {
   const SteadyTime now = clock_.Steady();
   queue_duration_->Observe(Seconds(now - stamp));
   stamp = now;
-  depth_->Set(static_cast<double>(depth));
 }
 
 void QueueMetrics::OnFinished(SteadyTime stamp) {

@@ -8,8 +8,8 @@
 
 namespace flyball {
 
-// Thread-safe, except that callers serialise Queued, Taken and Finished (they hold the queue's lock). Without
-// a registry every method returns at once and the clock is not read.
+// Thread-safe; stamps are guarded by their owners. Without a registry every method returns at once and the
+// clock is not read.
 class QueueMetrics {
  public:
   QueueMetrics(Metrics* metrics, const std::string& name, const Clock& clock);
@@ -26,8 +26,12 @@ class QueueMetrics {
   void Queued(SteadyTime& stamp, std::size_t depth) {
     if (adds_) OnQueued(stamp, depth);
   }
-  void Taken(SteadyTime& stamp, std::size_t depth) {
-    if (adds_) OnTaken(stamp, depth);
+  void Depth(std::size_t depth) {
+    if (adds_) depth_->Set(static_cast<double>(depth));
+  }
+  // `stamp` is what Queued made of it: set to now.
+  void Taken(SteadyTime& stamp) {
+    if (adds_) OnTaken(stamp);
   }
   void Finished(SteadyTime stamp) {
     if (adds_) OnFinished(stamp);
@@ -38,7 +42,7 @@ class QueueMetrics {
 
  private:
   void OnQueued(SteadyTime& stamp, std::size_t depth);
-  void OnTaken(SteadyTime& stamp, std::size_t depth);
+  void OnTaken(SteadyTime& stamp);
   void OnFinished(SteadyTime stamp);
 
   const Clock& clock_;

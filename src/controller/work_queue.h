@@ -8,6 +8,7 @@
 // blocks for code that wants its own threads.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -83,34 +84,57 @@ class WorkQueue {
 
   // From now on adds are dropped; what waits is still given out; blocked Gets return when nothing is left.
   void ShutDown() { state_->ShutDown(); }
-  bool shutting_down() const { return state_->is_shutting_down(); }
+  bool shutting_down() const { return state_->shutting_down; }
 
  private:
   using Table = KeyTable<Key, Hash>;
-  using Node = typename Table::Node;
+  using Node = KeyNode<Key>;
+
+  // The keys of one part of the hashes. Producers and workers mostly meet in different ones; all they share
+  // is the short moment in line.
+  struct alignas(64) Shard {
+    LightMutex mu;
+    Table table FLYBALL_GUARDED_BY(mu);
+    std::size_t in_process FLYBALL_GUARDED_BY(mu) = 0;
+  };
+  static constexpr std::size_t kShards = 8;
 
   struct State {
     State(Executor& e, const WorkQueueOptions& o)
         : executor(e), metrics(o.metrics, o.name, e.clock()), limiter(e.clock(), o.limits) {}
 
+    // By the high bits: the tables' indexes go by the low ones.
+    Shard& ShardOf(std::uint32_t hash) { return shards[hash >> 29]; }
+
     void Add(const Key& key, Priority priority) {
       const std::uint32_t hash = Table::HashOf(key);
+      Shard& shard = ShardOf(hash);
+      if (shutting_down) return;
       {
-        LightLock lock(mu);
-        if (shutting_down) return;
-        Node* node = table.FindOrInsert(key, hash);
+        LightLock lock(shard.mu);
+        Node* node = shard.table.FindOrInsert(key, hash);
         if (node->dirty) {
-          if (!node->processing && priority > node->priority) table.Lift(node, priority);
+          if (!node->processing && priority > node->priority) Lift(node, priority);
           return;
         }
         node->dirty = true;
         node->priority = priority;
         metrics.Added();
         if (node->processing) return;
-        table.Enqueue(node);
-        metrics.Queued(node->stamp, table.queued());
+        Enqueue(node);
       }
       Announce();
+    }
+
+    // Both with the lock of the node's shard held; a shard's lock is never wanted by one who has the line's.
+    void Enqueue(Node* node) {
+      LightLock lock(line_mu);
+      lines.Enqueue(node);
+      metrics.Queued(node->stamp, lines.queued());
+    }
+    void Lift(Node* node, Priority priority) {
+      LightLock lock(line_mu);
+      lines.Lift(node, priority);
     }
 
     // A key can be taken.
@@ -122,65 +146,60 @@ class WorkQueue {
       if (ready) ready();
     }
 
-    // Null if nothing waits. Until its Done the node stays where it is and its key as it is: the taker may
-    // copy it without the lock.
-    Node* Take() FLYBALL_REQUIRES(mu) {
-      Node* node = table.Dequeue();
+    Node* Dequeue() {
+      LightLock lock(line_mu);
+      Node* node = lines.Dequeue();
+      if (node) metrics.Depth(lines.queued());
+      return node;
+    }
+
+    // Null if nothing waits. Between the line and its shard a node is still dirty and not yet in process: an
+    // Add finds it waiting, as it may, for the taker has not begun. Until its Done the node stays where it is
+    // and its key as it is: the taker may copy it without the lock.
+    Node* Take() {
+      Node* node = Dequeue();
       if (!node) return nullptr;
+      Shard& shard = ShardOf(node->hash);
+      LightLock lock(shard.mu);
       node->dirty = false;
       node->processing = true;
-      ++in_process;
-      metrics.Taken(node->stamp, table.queued());
+      ++shard.in_process;
+      metrics.Taken(node->stamp);
+      shard.table.Prefetch(*node);
       return node;
     }
     static std::optional<Key> KeyOf(const Node* node) {
       return node ? std::optional<Key>(node->key) : std::nullopt;
     }
-    std::optional<Key> TryGet() {
-      Node* node;
-      {
-        LightLock lock(mu);
-        node = Take();
-      }
-      return KeyOf(node);
-    }
+    std::optional<Key> TryGet() { return KeyOf(Take()); }
     std::optional<Key> Get() {
       for (;;) {
-        Node* node;
-        bool over;
-        {
-          LightLock lock(mu);
-          node = Take();
-          over = shutting_down;
-        }
+        const bool over = shutting_down;
+        const Node* node = Take();
         if (node || over) return KeyOf(node);
         // Counted as waiting before looking again: whoever adds after that look sees the count.
         MutexLock lock(wait_mu);
         ++waiting;
-        if (IsIdle()) available.Wait(wait_mu);
+        if (size() == 0 && !shutting_down) available.Wait(wait_mu);
         --waiting;
       }
-    }
-    bool IsIdle() {
-      LightLock lock(mu);
-      return table.queued() == 0 && !shutting_down;
     }
 
     void Done(const Key& key) {
       const std::uint32_t hash = Table::HashOf(key);
+      Shard& shard = ShardOf(hash);
       {
-        LightLock lock(mu);
-        Node* node = table.Find(key, hash);
+        LightLock lock(shard.mu);
+        Node* node = shard.table.Find(key, hash);
         if (!node || !node->processing) return;
         node->processing = false;
-        --in_process;
+        --shard.in_process;
         metrics.Finished(node->stamp);
         if (!node->dirty) {
-          table.Erase(node);
+          shard.table.Erase(node);
           return;
         }
-        table.Enqueue(node);
-        metrics.Queued(node->stamp, table.queued());
+        Enqueue(node);
       }
       Announce();
     }
@@ -188,7 +207,7 @@ class WorkQueue {
     void AddAfter(const std::shared_ptr<State>& self, const Key& key, Duration delay, Priority priority) {
       const SteadyTime when = executor.clock().Steady() + delay;
       MutexLock lock(delay_mu);
-      if (is_shutting_down()) return;
+      if (shutting_down) return;
       const auto known = delayed_at.find(key);
       if (known != delayed_at.end()) {
         if (known->second->first <= when) return;
@@ -231,10 +250,7 @@ class WorkQueue {
     }
 
     void ShutDown() {
-      {
-        LightLock lock(mu);
-        shutting_down = true;
-      }
+      shutting_down = true;
       {
         MutexLock lock(delay_mu);
         delayed.clear();
@@ -245,35 +261,38 @@ class WorkQueue {
       MutexLock lock(wait_mu);
       available.NotifyAll();
     }
-    bool is_shutting_down() {
-      LightLock lock(mu);
-      return shutting_down;
-    }
     std::size_t size() {
-      LightLock lock(mu);
-      return table.queued();
+      LightLock lock(line_mu);
+      return lines.queued();
     }
     std::size_t processing_count() {
-      LightLock lock(mu);
-      return in_process;
+      std::size_t count = 0;
+      for (Shard& shard : shards) {
+        LightLock lock(shard.mu);
+        count += shard.in_process;
+      }
+      return count;
     }
     Duration OldestWait() {
-      LightLock lock(mu);
-      const SteadyTime oldest = table.OldestStamp();
+      LightLock lock(line_mu);
+      const SteadyTime oldest = lines.OldestStamp();
       return metrics.enabled() && oldest != SteadyTime::max() ? executor.clock().Steady() - oldest
                                                               : Duration{};
     }
 
     // What can only be known by looking, for whoever reads the metrics.
     void RefreshMetrics() {
-      LightLock lock(mu);
       const SteadyTime now = executor.clock().Steady();
       Duration sum{}, longest{};
-      if (in_process > 0)
-        table.ForEachProcessing([&](const Node& node) {
-          sum += now - node.stamp;
-          longest = std::max(longest, Duration(now - node.stamp));
+      for (Shard& shard : shards) {
+        LightLock lock(shard.mu);
+        if (shard.in_process == 0) continue;
+        shard.table.ForEachProcessing([&](const Node& node) {
+          const Duration since = std::max(Duration(now - node.stamp), Duration{});
+          sum += since;
+          longest = std::max(longest, since);
         });
+      }
       metrics.Unfinished(sum, longest);
     }
 
@@ -284,10 +303,11 @@ class WorkQueue {
     std::shared_ptr<void> refresh;
     RateLimiter<Key, Hash> limiter;
     Closure ready;
-    alignas(64) LightMutex mu;  // a cache line apart from what everybody reads
-    Table table FLYBALL_GUARDED_BY(mu);
-    std::size_t in_process FLYBALL_GUARDED_BY(mu) = 0;
-    bool shutting_down FLYBALL_GUARDED_BY(mu) = false;
+    std::atomic<bool> shutting_down = false;
+
+    std::array<Shard, kShards> shards;
+    alignas(64) LightMutex line_mu;  // a cache line apart from what everybody reads
+    KeyLines<Key> lines FLYBALL_GUARDED_BY(line_mu);
 
     // Of those who block in Get.
     Mutex wait_mu;
