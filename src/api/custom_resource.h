@@ -7,7 +7,9 @@
 //   static constexpr std::string_view kPlural = "networks";    // default: English plural of the kind
 //   static constexpr bool kClusterScoped = true;               // default: namespaced
 //   static constexpr std::array kShortNames = {"net"};
+//   static constexpr std::array kCategories = {"all"};
 //   static constexpr std::array kColumns = {Column{"CIDR", "string", ".spec.cidr"}};
+//   static constexpr ScalePaths kScale = {.spec = ".spec.replicas", .status = ".status.replicas"};
 #pragma once
 
 #include <algorithm>
@@ -44,6 +46,13 @@ struct Column {
   const char* type;
   const char* json_path;
   int priority = 0;
+};
+
+// Where kubectl scale and the autoscaler find what they want, as JSON paths.
+struct ScalePaths {
+  const char* spec;
+  const char* status;
+  const char* selector = nullptr;
 };
 
 template <typename SpecType, FixedString Group, FixedString Version, FixedString KindName,

@@ -7,6 +7,7 @@
 
 #include "api/custom_resource.h"
 #include "api/fields.h"
+#include "api/types/schema_names.h"
 #include "json/json.h"
 #include "json/value.h"
 
@@ -25,6 +26,9 @@ json::Value SchemaOf();
 
 template <HasFields T>
 json::Value ObjectSchema();
+
+// Of one of the API's own structs, with everything it holds.
+json::Value BuiltinSchema(std::string_view schema_name);
 
 inline json::Value IntOrStringSchema() {
   return json::Value(json::Object{{"anyOf", json::Array{Type("integer"), Type("string")}},
@@ -59,32 +63,15 @@ json::Value SchemaOf() {
     return ObjectSchema<T>();
   } else if constexpr (std::is_same_v<T, json::Value>) {
     return json::Value(json::Object{{"x-kubernetes-preserve-unknown-fields", true}});
+  } else if constexpr (requires { SchemaNameOf<T>::value; }) {
+    return BuiltinSchema(SchemaNameOf<T>::value);
   } else {
-    // One of the API's own structs: the server keeps it as it is.
-    return json::Value(json::Object{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}});
+    // A type with a FromJson of its own: only it knows.
+    return json::Value(json::Object{{"x-kubernetes-preserve-unknown-fields", true}});
   }
 }
 
-inline void AddRules(const FieldRules& rules, json::Value& schema) {
-  if (rules.description) schema["description"] = rules.description;
-  if (rules.pattern) schema["pattern"] = rules.pattern;
-  if (rules.format) schema["format"] = rules.format;
-  if (rules.minimum) schema["minimum"] = static_cast<long long>(*rules.minimum);
-  if (rules.maximum) schema["maximum"] = static_cast<long long>(*rules.maximum);
-  if (rules.default_json)
-    if (auto value = json::Parse(rules.default_json)) schema["default"] = std::move(*value);
-  if (rules.one_of) {
-    json::Array allowed;
-    std::string_view rest = rules.one_of;
-    while (!rest.empty()) {
-      const std::string_view one = rest.substr(0, rest.find('|'));
-      allowed.emplace_back(one);
-      rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-    }
-    schema["enum"] = std::move(allowed);
-  }
-  if (rules.rule) schema["x-kubernetes-validations"] = json::Array{json::Object{{"rule", rules.rule}}};
-}
+void AddRules(const FieldRules& rules, json::Value& schema);
 
 template <HasFields T>
 json::Value ObjectSchema() {
@@ -118,6 +105,26 @@ json::Value Columns() {
   return json::Value(std::move(columns));
 }
 
+// "shortNames" or "categories", if there are any.
+inline void AddNameList(const char* member, const auto& list, json::Object& names) {
+  json::Array out;
+  for (const auto& name : list) out.emplace_back(std::string_view(name));
+  names.Set(member, json::Value(std::move(out)));
+}
+
+template <typename Spec, typename StatusPart>
+json::Value Subresources() {
+  json::Object out;
+  if constexpr (!std::is_same_v<StatusPart, NoStatus>) out.Set("status", json::Value(json::Object{}));
+  if constexpr (requires { Spec::kScale; }) {
+    constexpr ScalePaths kPaths = Spec::kScale;
+    json::Object scale{{"specReplicasPath", kPaths.spec}, {"statusReplicasPath", kPaths.status}};
+    if (kPaths.selector) scale.Set("labelSelectorPath", kPaths.selector);
+    out.Set("scale", json::Value(std::move(scale)));
+  }
+  return json::Value(std::move(out));
+}
+
 template <typename Spec>
 json::Value Names(std::string_view kind, std::string_view plural) {
   std::string singular(kind);
@@ -125,11 +132,8 @@ json::Value Names(std::string_view kind, std::string_view plural) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   json::Object names{
       {"kind", kind}, {"listKind", std::string(kind) + "List"}, {"plural", plural}, {"singular", singular}};
-  if constexpr (requires { Spec::kShortNames; }) {
-    json::Array shorts;
-    for (const auto& name : Spec::kShortNames) shorts.emplace_back(std::string_view(name));
-    names.Set("shortNames", json::Value(std::move(shorts)));
-  }
+  if constexpr (requires { Spec::kShortNames; }) AddNameList("shortNames", Spec::kShortNames, names);
+  if constexpr (requires { Spec::kCategories; }) AddNameList("categories", Spec::kCategories, names);
   return json::Value(std::move(names));
 }
 
@@ -162,10 +166,10 @@ json::Value CustomResourceDefinitionOf() {
                     {"metadata", schema_internal::Type("object")},
                     {"spec", schema_internal::SchemaOf<Spec>()}};
   Object version{{"name", Traits::version}, {"served", true}, {"storage", true}};
-  if constexpr (!std::is_same_v<StatusPart, NoStatus>) {
+  if constexpr (!std::is_same_v<StatusPart, NoStatus>)
     properties.Set("status", schema_internal::SchemaOf<StatusPart>());
-    version.Set("subresources", json::Value(Object{{"status", Object{}}}));
-  }
+  if (json::Value subresources = schema_internal::Subresources<Spec, StatusPart>(); !subresources.empty())
+    version.Set("subresources", std::move(subresources));
   if (json::Value columns = schema_internal::Columns<Spec>(); !columns.empty())
     version.Set("additionalPrinterColumns", std::move(columns));
   Object root{{"type", "object"}, {"properties", std::move(properties)}};

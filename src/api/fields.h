@@ -48,6 +48,12 @@ struct FieldRules {
   const char* one_of = nullptr;        // allowed strings, separated by '|'
   std::optional<std::int64_t> minimum = std::nullopt, maximum = std::nullopt;
   const char* rule = nullptr;  // one CEL rule (x-kubernetes-validations)
+  std::optional<std::int64_t> min_length = std::nullopt, max_length = std::nullopt;  // of strings
+  std::optional<std::int64_t> min_items = std::nullopt, max_items = std::nullopt;    // of lists
+  // How apply sees a list: null is as a whole; "set"; with list_keys ("type", "port|protocol") by those
+  // members.
+  const char* list_type = nullptr;
+  const char* list_keys = nullptr;
 };
 
 template <typename S, typename M>

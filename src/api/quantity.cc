@@ -15,6 +15,7 @@ using Wide = __int128;
 constexpr Wide kWideMax = static_cast<Wide>((static_cast<unsigned __int128>(1) << 127) - 1);
 constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
 constexpr int kFastDigits = 18;  // digits that fit 64 bits whatever they are
+constexpr int kWideDigits = 39;  // the most a Wide has
 
 bool MultiplyBy(Wide& value, Wide factor) {
   Wide result;
@@ -127,6 +128,9 @@ Result<Quantity> Quantity::Parse(std::string_view text) {
     q.value_ = ShiftDown(q.value_, kNano - scale, exact);
     scale = kNano;
   }
+  // The canonical text may have a larger exponent than what was parsed, and must parse too.
+  if (scale > kMaxQuantityExponent - kWideDigits && scale + DigitCount(q.value_) > kMaxQuantityExponent)
+    return Unexpected(QuantitySuffixError());
   q.scale_ = static_cast<std::int32_t>(scale);
   if (binary) {
     const Quantity cap(kInt64Max);

@@ -73,6 +73,14 @@ TEST(QuantityTest, ErrorsAreUpstreams) {
     EXPECT_EQ(Canonical(text), suffix);
 }
 
+TEST(QuantityTest, WhatIsWrittenCanBeReadAgainHoweverLarge) {
+  const auto large = Quantity::Parse("999E999000");
+  ASSERT_TRUE(large);
+  EXPECT_TRUE(Quantity::Parse(large->ToString()));
+  // Canonical would be 99923990399e1000002, which is beyond what is read.
+  EXPECT_FALSE(Quantity::Parse("99923990399000E999999"));
+}
+
 TEST(QuantityTest, Compares) {
   EXPECT_EQ(Q("1"), Q("1000m"));
   EXPECT_EQ(Q("1Ki"), Q("1024"));

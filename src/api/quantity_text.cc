@@ -12,9 +12,6 @@ constexpr std::string_view kFormError =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 constexpr std::string_view kSuffixError = "unable to parse quantity's suffix";
 constexpr std::string_view kSuffixLetters = "eEinumkKMGTP";
-// Wider exponents mean nothing and would only invite overflow.
-constexpr int kMaxExponent = 1'000'000;
-
 struct Suffix {
   std::string_view text;
   int exponent;
@@ -55,8 +52,8 @@ bool ReadExponent(std::string_view suffix, QuantityParts& parts) {
   if (suffix.size() > 1 && suffix[0] == '+' && IsDigit(suffix[1])) suffix.remove_prefix(1);
   const auto [end, ec] = std::from_chars(suffix.data(), suffix.data() + suffix.size(), parts.exponent);
   parts.format = Quantity::Format::kDecimalExponent;
-  return ec == std::errc{} && end == suffix.data() + suffix.size() && parts.exponent <= kMaxExponent &&
-         parts.exponent >= -kMaxExponent;
+  return ec == std::errc{} && end == suffix.data() + suffix.size() &&
+         parts.exponent <= kMaxQuantityExponent && parts.exponent >= -kMaxQuantityExponent;
 }
 
 bool ReadSuffix(std::string_view suffix, QuantityParts& parts) {
@@ -78,6 +75,10 @@ bool ReadSuffix(std::string_view suffix, QuantityParts& parts) {
 
 }  // namespace
 
+Error QuantitySuffixError() {
+  return BadRequest(std::string(kSuffixError));
+}
+
 Result<QuantityParts> SplitQuantity(std::string_view text) {
   QuantityParts parts;
   if (text.empty()) return Unexpected(BadRequest(std::string(kFormError)));
@@ -93,7 +94,7 @@ Result<QuantityParts> SplitQuantity(std::string_view text) {
     parts.fraction = TakeDigits(text);
   }
   if (!HasSuffixForm(text)) return Unexpected(BadRequest(std::string(kFormError)));
-  if (!ReadSuffix(text, parts)) return Unexpected(BadRequest(std::string(kSuffixError)));
+  if (!ReadSuffix(text, parts)) return Unexpected(QuantitySuffixError());
   return parts;
 }
 

@@ -17,6 +17,12 @@ struct QuantityParts {
   std::int32_t exponent = 0;  // of ten, or of two in the binary format
 };
 
+// Wider exponents mean nothing and would only invite overflow.
+inline constexpr int kMaxQuantityExponent = 1'000'000;
+
+// "unable to parse quantity's suffix".
+Error QuantitySuffixError();
+
 // BadRequest with upstream's two texts: wrong form, or unknown suffix.
 Result<QuantityParts> SplitQuantity(std::string_view text);
 

@@ -154,7 +154,7 @@ class ControllerBuilder {
   template <typename Fn>
   Status Build(Fn fn, std::shared_ptr<Controller>* out) {
     if (!status_) return status_;
-    if constexpr (IsCustomResource<T>) manager_.AddCrd(CustomResourceDefinitionOf<T>());
+    if constexpr (IsCustomResource<T>) manager_.AddCrd(&CustomResourceDefinitionOf<T>);
     auto informer = manager_.informers().template For<T>();
     const auto controller = manager_.AddController(options_, Adapt(std::move(fn), informer.lister()));
     controller->DependOn(informer.AddHandler(Handler<T>(controller, &OwnKey<T>, predicates_), resync_));

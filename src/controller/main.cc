@@ -56,7 +56,7 @@ int PrintCrds(const Setup& setup, const ManagerOptions& options, const Runtime& 
   Manager manager(Client(std::make_shared<RestClient>(std::make_shared<Nowhere>(), runtime)), options);
   if (Status s = setup(manager); !s) return Fail(s.error());
   bool first = true;
-  for (const json::Value& crd : manager.crds()) {
+  for (const json::Value& crd : manager.Crds()) {
     std::cout << (first ? "" : "---\n") << json::WriteYaml(crd);
     first = false;
   }
@@ -66,7 +66,7 @@ int PrintCrds(const Setup& setup, const ManagerOptions& options, const Runtime& 
 Status InstallCrds(const Manager& manager) {
   const KindRef kind{"apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions",
                      false};
-  for (const json::Value& crd : manager.crds()) {
+  for (const json::Value& crd : manager.Crds()) {
     const auto applied =
         manager.client().Dynamic(kind).Apply(crd, {.field_manager = manager.options().name, .force = true});
     if (!applied) return Unexpected(applied.error());

@@ -47,16 +47,22 @@ void Manager::AddRunnable(std::string name, Runnable runnable, bool needs_leader
       std::make_shared<Supervised>(Supervised{std::move(name), std::move(runnable), needs_leader}));
 }
 
-void Manager::AddCrd(json::Value crd) {
+void Manager::AddCrd(MakeCrd make) {
   MutexLock lock(mu_);
-  for (const json::Value& known : crds_)
-    if (known["metadata"] == std::as_const(crd)["metadata"]) return;
-  crds_.push_back(std::move(crd));
+  crds_.push_back(make);
 }
 
-std::vector<json::Value> Manager::crds() const {
+std::vector<json::Value> Manager::Crds() const {
   MutexLock lock(mu_);
-  return crds_;
+  std::vector<json::Value> out;
+  for (const MakeCrd make : crds_) {
+    json::Value crd = make();
+    const auto is_same = [&](const json::Value& known) {
+      return known["metadata"] == std::as_const(crd)["metadata"];
+    };
+    if (std::none_of(out.begin(), out.end(), is_same)) out.push_back(std::move(crd));
+  }
+  return out;
 }
 
 void Manager::AddHealthCheck(std::string name, Check check) {

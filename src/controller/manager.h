@@ -58,9 +58,11 @@ class Manager {
   using Runnable = std::function<Status(std::stop_token)>;
   void AddRunnable(std::string name, Runnable runnable, bool needs_leader = true);
 
-  // The CustomResourceDefinitions of the custom kinds this program is For: added by the builders.
-  void AddCrd(json::Value crd);
-  std::vector<json::Value> crds() const;
+  // The CustomResourceDefinitions of the custom kinds this program is For: added by the builders, made when
+  // somebody wants them, each once.
+  using MakeCrd = json::Value (*)();
+  void AddCrd(MakeCrd make);
+  std::vector<json::Value> Crds() const;
 
   // Not ready, or not healthy, while any check fails.
   using Check = std::function<Status()>;
@@ -108,7 +110,7 @@ class Manager {
   mutable Mutex mu_;
   std::vector<std::shared_ptr<Controller>> controllers_ FLYBALL_GUARDED_BY(mu_);
   std::vector<std::shared_ptr<Supervised>> runnables_ FLYBALL_GUARDED_BY(mu_);
-  std::vector<json::Value> crds_ FLYBALL_GUARDED_BY(mu_);
+  std::vector<MakeCrd> crds_ FLYBALL_GUARDED_BY(mu_);
   std::map<std::string, Check> health_ FLYBALL_GUARDED_BY(mu_);
   std::map<std::string, Check> ready_ FLYBALL_GUARDED_BY(mu_);
   bool started_ FLYBALL_GUARDED_BY(mu_) = false;

@@ -253,6 +253,51 @@ TEST(CustomResourceTest, TheDefinitionHasTheSchemaOfTheStruct) {
   EXPECT_TRUE(crd["metadata"]["annotations"].is_null());
 }
 
+struct RunnerSpec {
+  std::int32_t replicas = 1;
+  std::vector<std::string> zones;
+  PodTemplateSpec template_;
+  static constexpr std::array kCategories = {"all"};
+  static constexpr ScalePaths kScale = {.spec = ".spec.replicas", .status = ".status.replicas"};
+  static constexpr auto kFields =
+      Fields(Field{"replicas", &RunnerSpec::replicas},
+             Field{"zones", &RunnerSpec::zones, {.max_items = 3, .list_type = "set"}},
+             Field{"template", &RunnerSpec::template_, {.required = true}});
+};
+struct RunnerStatus {
+  std::int32_t replicas = 0;
+  std::vector<Condition> conditions;
+  static constexpr auto kFields =
+      Fields(Field{"replicas", &RunnerStatus::replicas},
+             Field{"conditions", &RunnerStatus::conditions, {.list_keys = "type"}});
+};
+using Runner = CustomResource<RunnerSpec, "example.com", "v1", "Runner", RunnerStatus>;
+
+TEST(CustomResourceTest, TheApisOwnStructsAreDescribedInFull) {
+  const json::Value crd = CustomResourceDefinitionOf<Runner>();
+  const json::Value& version = crd["spec"]["versions"].as_array()[0];
+  EXPECT_EQ(version["subresources"]["scale"]["specReplicasPath"].string_or(""), ".spec.replicas");
+  EXPECT_EQ(crd["spec"]["names"]["categories"].size(), 1u);
+  const json::Value& properties = version["schema"]["openAPIV3Schema"]["properties"];
+  const json::Value& zones = properties["spec"]["properties"]["zones"];
+  EXPECT_EQ(zones["x-kubernetes-list-type"].string_or(""), "set");
+  EXPECT_EQ(zones["maxItems"].int_or(0), 3);
+
+  const json::Value& conditions = properties["status"]["properties"]["conditions"];
+  EXPECT_EQ(conditions["x-kubernetes-list-map-keys"].as_array()[0].string_or(""), "type");
+  EXPECT_EQ(conditions["items"]["properties"]["lastTransitionTime"]["format"].string_or(""), "date-time");
+
+  const json::Value& pod = properties["spec"]["properties"]["template"]["properties"];
+  EXPECT_EQ(pod["metadata"]["properties"]["labels"]["additionalProperties"]["type"].string_or(""), "string");
+  EXPECT_TRUE(pod["metadata"]["properties"]["uid"].is_null()) << "the server's own";
+  const json::Value& containers = pod["spec"]["properties"]["containers"];
+  EXPECT_EQ(containers["x-kubernetes-list-map-keys"].as_array()[0].string_or(""), "name");
+  const json::Value& limits = containers["items"]["properties"]["resources"]["properties"]["limits"];
+  EXPECT_TRUE(limits["additionalProperties"]["x-kubernetes-int-or-string"].bool_or(false));
+  EXPECT_EQ(json::Write(crd).find("$ref"), std::string::npos);
+  EXPECT_EQ(json::Write(crd).find("patch-strategy"), std::string::npos);
+}
+
 TEST(CustomResourceTest, AServerTakesTheDefinitionOfAProtectedGroup) {
   using Sample = CustomResource<BackupSpec, "sample.k8s.io", "v1", "Sample">;
   const json::Value crd = CustomResourceDefinitionOf<Sample>();

@@ -1,8 +1,18 @@
 // What every client relies on.
+#include "api/field_schema.h"
+#include "api/types/core.h"
 #include "server/testing/server_fixture.h"
 
 namespace flyball::server {
 namespace {
+
+struct RunnerSpec {
+  PodTemplateSpec template_;
+  LabelSelector selector;
+  static constexpr auto kFields =
+      Fields(Field{"template", &RunnerSpec::template_}, Field{"selector", &RunnerSpec::selector});
+};
+using Runner = CustomResource<RunnerSpec, "example.com", "v1", "Runner">;
 
 class ApiServerTest : public ServerFixture {
  protected:
@@ -158,6 +168,29 @@ TEST_F(ApiServerTest, EventsGoAfterTheirTime) {
   EXPECT_EQ(Do("GET", "/api/v1/namespaces/default/events/e")->status, 200);
   sim_.RunFor(std::chrono::minutes(2));
   EXPECT_EQ(Do("GET", "/api/v1/namespaces/default/events/e")->status, 404);
+}
+
+TEST_F(ApiServerTest, ACustomStructMayHoldTheApisOwnAndIsMergedAsTheyAre) {
+  const auto defined = Do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                          json::Write(CustomResourceDefinitionOf<Runner>()));
+  ASSERT_EQ(defined->status, 201) << defined->body;
+  const std::string runners = "/apis/example.com/v1/namespaces/default/runners";
+  const auto apply = [&](const std::string& manager, const std::string& container) {
+    return Do("PATCH", runners + "/a?fieldManager=" + manager,
+              R"({"apiVersion":"example.com/v1","kind":"Runner","metadata":{"name":"a"},"spec":{"template":{)"
+              R"("metadata":{"labels":{"a":"b"}},"spec":{"containers":[)" +
+                  container + "]}}}}",
+              "application/apply-patch+yaml");
+  };
+  const auto first = apply("one", R"({"name":"x","image":"i","ports":[{"containerPort":80}]})");
+  ASSERT_EQ(first->status, 201) << first->body;
+  const json::Value made = first->value()["spec"]["template"];
+  EXPECT_EQ(made["metadata"]["labels"]["a"].string_or(""), "b");
+  EXPECT_EQ(made["spec"]["containers"].as_array()[0]["ports"].as_array()[0]["protocol"].string_or(""), "TCP");
+  const auto second = apply("two", R"({"name":"y","resources":{"limits":{"cpu":1}}})");
+  ASSERT_EQ(second->status, 200) << second->body;
+  EXPECT_EQ(second->value()["spec"]["template"]["spec"]["containers"].size(), 2u);
+  EXPECT_EQ(apply("one", R"({"name":"x","image":1})")->status, 422);
 }
 
 }  // namespace

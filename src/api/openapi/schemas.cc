@@ -80,6 +80,10 @@ std::string SchemaName(const KindInfo& kind) {
   return ReversedGroup(kind.group) + '.' + std::string(kind.version) + '.' + std::string(kind.kind);
 }
 
+bool IsIntOrStringName(std::string_view schema_name) {
+  return schema_name == kQuantity || schema_name == kIntOrString;
+}
+
 void SchemaSet::AddIdentity(std::string_view schema_name, GroupVersionKind gvk) {
   identities_[std::string(schema_name)].insert(std::move(gvk));
 }

@@ -25,6 +25,9 @@ void WriteGroupVersionKind(const GroupVersionKind& gvk, JsonText& json);
 // "io.k8s.api.core.v1.Pod" of a built-in kind, "com.example.sample.v1.Network" of one of sample.example.com.
 std::string SchemaName(const KindInfo& kind);
 
+// Quantities and numbers or texts, which definitions say in words of their own.
+bool IsIntOrStringName(std::string_view schema_name);
+
 inline constexpr std::string_view kMetaPackage = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 
 // Collects the types a document refers to and writes them.

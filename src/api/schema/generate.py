@@ -35,6 +35,7 @@ def contents(model):
     for alias in structs.groups:
         yield f'types/{alias}.h', structs.header(alias)
         yield from structs.sources(alias)
+    yield 'types/schema_names.h', structs.schema_names()
 
 
 def main(arguments):

@@ -160,6 +160,17 @@ class Structs:
             out += '\n' + self.struct(type_)
         return out + '\n}  // namespace flyball\n'
 
+    def schema_names(self):
+        """Which schema a struct is made from, for those who describe structs that hold it."""
+        types = [type_ for group in self.groups.values() for type_ in group]
+        out = '// Generated from src/api/schema/*.schema. Do not edit.\n#pragma once\n\n#include <string_view>\n\n'
+        out += 'namespace flyball {\n\n// `value` is the OpenAPI name of a generated struct; others have none.\n'
+        out += 'template <typename T>\nstruct SchemaNameOf {};\n\n'
+        for type_ in types:
+            out += f'struct {type_.cpp_name};\ntemplate <>\nstruct SchemaNameOf<{type_.cpp_name}> {{\n'
+            out += f'  static constexpr std::string_view value = {literal(type_.full_name)};\n}};\n'
+        return out + '\n}  // namespace flyball\n'
+
     def struct(self, type_):
         name = type_.cpp_name
         out = comment(type_.description) + f'struct {name} {{\n'
