@@ -190,7 +190,10 @@ TEST_F(ApiServerTest, ACustomStructMayHoldTheApisOwnAndIsMergedAsTheyAre) {
   const auto second = apply("two", R"({"name":"y","resources":{"limits":{"cpu":1}}})");
   ASSERT_EQ(second->status, 200) << second->body;
   EXPECT_EQ(second->value()["spec"]["template"]["spec"]["containers"].size(), 2u);
-  EXPECT_EQ(apply("one", R"({"name":"x","image":1})")->status, 422);
+  const auto wrong =
+      Do("PATCH", runners + "/a", R"({"spec":{"template":{"spec":{"containers":[{"name":"x","image":1}]}}}})",
+         "application/merge-patch+json");
+  EXPECT_EQ(wrong->status, 422) << wrong->body;
 }
 
 }  // namespace
