@@ -9,6 +9,7 @@
 #include "controller/owner.h"
 #include "controllers/autoscaling/metric_reading.h"
 #include "controllers/discovery/served_kinds.h"
+#include "controllers/objects/condition.h"
 
 namespace flyball::controllers {
 namespace {
@@ -127,12 +128,10 @@ class HorizontalSync {
   }
 
   void Note(const char* type, const char* status, std::string reason, std::string message) {
-    HorizontalPodAutoscalerCondition condition;
-    condition.type = type;
-    condition.status = status;
-    condition.reason = std::move(reason);
-    condition.message = std::move(message);
-    SetCondition(hpa_.status.conditions, std::move(condition), api::Time::From(ctx_.Now()));
+    SetCondition(hpa_.status.conditions,
+                 MakeCondition<HorizontalPodAutoscalerCondition>(type, status, std::move(reason),
+                                                                 std::move(message), ctx_.Now()),
+                 api::Time::From(ctx_.Now()));
   }
 
   void SetSizes(int current, int desired, std::vector<MetricStatus> metrics) {

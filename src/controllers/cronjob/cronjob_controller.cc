@@ -51,6 +51,21 @@ std::string Rfc1123(TimePoint time) {
   return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S +0000", &parts)};
 }
 
+// The time that was last run, or the creation.
+TimePoint LastRun(const CronJob& cron, TimePoint now) {
+  const auto since =
+      cron.status.last_schedule_time ? cron.status.last_schedule_time : cron.metadata.creation_timestamp;
+  return since ? since->ToTimePoint() : now;
+}
+
+// Until the first time to come, whatever was missed; nothing if there is none.
+std::optional<Duration> UntilNext(const CronJob& cron, const CronSchedule& schedule, TimePoint now) {
+  const TimePoint last = LastRun(cron, now);
+  const auto next = schedule.Next(schedule.MissedSince(last, now).last.value_or(last));
+  if (!next) return std::nullopt;
+  return std::max<Duration>(*next - now, std::chrono::milliseconds(1));
+}
+
 // One reconcile of one CronJob. Confined to it.
 class CronJobSync {
  public:
@@ -123,27 +138,16 @@ class CronJobSync {
     }
     const auto due = DueTime(*schedule);
     if (due) FLYBALL_TRY(Start(*due));
-    return NextLook(*schedule);
+    const auto next = UntilNext(cron_, *schedule, ctx_.Now());
+    return next ? RequeueAfter(*next) : Done();
   }
 
-  Result<Action> NextLook(const CronSchedule& schedule) const {
-    const TimePoint since = schedule.MissedSince(LastRun(), ctx_.Now()).last.value_or(LastRun());
-    const auto next = schedule.Next(since);
-    if (!next) return Done();
-    return RequeueAfter(std::max<Duration>(*next - ctx_.Now(), std::chrono::milliseconds(1)));
-  }
-
-  // The time that was last run, or the creation.
-  TimePoint LastRun() const {
-    const auto since =
-        cron_.status.last_schedule_time ? cron_.status.last_schedule_time : cron_.metadata.creation_timestamp;
-    return since ? since->ToTimePoint() : ctx_.Now();
-  }
   // From when on times count: never longer ago than the deadline. @every counts from the last run alone.
   TimePoint Earliest(const CronSchedule& schedule) const {
     const auto deadline = cron_.spec.starting_deadline_seconds;
-    if (!deadline || schedule.is_interval()) return LastRun();
-    return std::max(LastRun(), ctx_.Now() - std::chrono::seconds(*deadline));
+    const TimePoint last = LastRun(cron_, ctx_.Now());
+    if (!deadline || schedule.is_interval()) return last;
+    return std::max(last, ctx_.Now() - std::chrono::seconds(*deadline));
   }
 
   // The latest time that has passed and has no Job yet. Earlier ones that were missed too are not made up
@@ -258,19 +262,51 @@ class CronJobSync {
   TimeZone zone_;
 };
 
+bool IsRescheduled(const CronJob& before, const CronJob& now) {
+  return before.spec.schedule != now.spec.schedule || before.spec.time_zone != now.spec.time_zone;
+}
+
+// A new schedule counts from its next time on: nothing is made up for that it would have had before.
+EventHandler<CronJob> LookAtTheNextTime(const std::weak_ptr<Controller>& controller, const Clock& clock) {
+  using Ptr = std::shared_ptr<const CronJob>;
+  EventHandler<CronJob> handler;
+  handler.on_update = [controller, &clock](const Ptr& before, const Ptr& cron) {
+    const auto target = controller.lock();
+    if (!target || !IsRescheduled(*before, *cron)) return;
+    const auto zone = TimeZone::Load(cron->spec.time_zone.value_or(""));
+    if (!zone) return;
+    const auto schedule = CronSchedule::Parse(cron->spec.schedule, *zone);
+    if (!schedule) return;
+    if (const auto next = UntilNext(*cron, *schedule, clock.Now()))
+      target->EnqueueAfter({cron->metadata.namespace_, cron->metadata.name}, *next);
+  };
+  return handler;
+}
+
 }  // namespace
 
 Status AddCronJobController(Manager& manager, int workers) {
   FLYBALL_TRY(AddOwnerIndex<Job>(manager.informers()));
-  return manager.For<CronJob>()
-      .Named("cronjob-controller")
-      .Owns<Job>()
-      .Workers(workers)
-      .Reconcile([](const CronJob& cron, Context& ctx) -> Result<Action> {
-        auto result = CronJobSync(cron, ctx).Run();
-        if (!result && result.error().Is(Reason::kNotFound)) return Done();
-        return result;
-      });
+  Predicates<CronJob> same_schedule;
+  same_schedule.update = [](const CronJob& before, const CronJob& now) {
+    return !IsRescheduled(before, now);
+  };
+  std::shared_ptr<Controller> controller;
+  FLYBALL_TRY(manager.For<CronJob>()
+                  .Named("cronjob-controller")
+                  .When(std::move(same_schedule))
+                  .Owns<Job>()
+                  .Workers(workers)
+                  .Reconcile(
+                      [](const CronJob& cron, Context& ctx) -> Result<Action> {
+                        auto result = CronJobSync(cron, ctx).Run();
+                        if (!result && result.error().Is(Reason::kNotFound)) return Done();
+                        return result;
+                      },
+                      &controller));
+  controller->DependOn(manager.informers().For<CronJob>().AddHandler(
+      LookAtTheNextTime(controller, manager.runtime().clock())));
+  return {};
 }
 
 }  // namespace flyball::controllers

@@ -177,5 +177,16 @@ TEST_F(CronJobTest, ARunThatIsTooLateIsLeftOut) {
   EXPECT_EQ(plane_.List<Job>("default").size(), 1u);
 }
 
+TEST_F(CronJobTest, ANewScheduleCountsFromItsNextTimeOn) {
+  Make("");
+  plane_.MergePatch<CronJob>("default", "tick", "spec: {schedule: '0 0 1 1 *'}");
+  plane_.Run(10min + 20s);
+  plane_.MergePatch<CronJob>("default", "tick", "spec: {schedule: '* * * * *'}");
+  plane_.Run(1s);
+  EXPECT_TRUE(plane_.List<Job>("default").empty()) << "minutes that passed are not made up for";
+  plane_.Run(1min);
+  EXPECT_EQ(plane_.List<Job>("default").size(), 1u);
+}
+
 }  // namespace
 }  // namespace flyball::controllers

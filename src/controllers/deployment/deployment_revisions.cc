@@ -7,6 +7,7 @@
 #include "controllers/deployment/annotations.h"
 #include "controllers/deployment/deployment_status.h"
 #include "controllers/deployment/deployment_sync.h"
+#include "controllers/objects/condition.h"
 
 namespace flyball::controllers {
 namespace {
@@ -115,7 +116,8 @@ Status DeploymentSync::NoteCreateFailure(const std::string& name, const Error& e
   ctx_.recorder().Warning(deployment_, kFailedCreate, message);
   if (!HasProgressDeadline(deployment_)) return {};
   DeploymentStatus status = deployment_.status;
-  SetDeploymentCondition(status, MakeCondition("Progressing", "False", kFailedCreate, message, ctx_.Now()));
+  SetDeploymentCondition(
+      status, MakeCondition<DeploymentCondition>("Progressing", "False", kFailedCreate, message, ctx_.Now()));
   return WriteStatusOf(status);
 }
 
@@ -124,7 +126,8 @@ Status DeploymentSync::NoteRevision(std::int64_t revision, const char* reason, c
   Deployment updated = deployment_;
   if (revision > 0) updated.metadata.annotations[kRevision] = std::to_string(revision);
   if (reason)
-    SetDeploymentCondition(updated.status, MakeCondition("Progressing", "True", reason, message, ctx_.Now()));
+    SetDeploymentCondition(updated.status, MakeCondition<DeploymentCondition>("Progressing", "True", reason,
+                                                                              message, ctx_.Now()));
   if (updated == deployment_) return {};
   FLYBALL_ASSIGN(deployment_, ctx_.client().UpdateStatus(updated));
   return {};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "controller/owner.h"
+#include "controllers/objects/condition.h"
 
 namespace flyball::controllers {
 namespace {
@@ -40,18 +41,20 @@ void SetProgressing(const Deployment& deployment, const Rollout& rollout, TimePo
   if (settled) return;
   const std::string subject = Subject(deployment, rollout);
   if (IsComplete(deployment, status)) {
-    SetDeploymentCondition(status, MakeCondition(kProgressing, "True", kNewReplicaSetAvailable,
-                                                 subject + " has successfully progressed.", now));
+    SetDeploymentCondition(
+        status, MakeCondition<DeploymentCondition>(kProgressing, "True", kNewReplicaSetAvailable,
+                                                   subject + " has successfully progressed.", now));
   } else if (HasProgressed(deployment.status, status)) {
-    DeploymentCondition condition =
-        MakeCondition(kProgressing, "True", kReplicaSetUpdated, subject + " is progressing.", now);
+    DeploymentCondition condition = MakeCondition<DeploymentCondition>(
+        kProgressing, "True", kReplicaSetUpdated, subject + " is progressing.", now);
     if (current && current->status == "True") condition.last_transition_time = current->last_transition_time;
     // Removed first: its update time is what the deadline is counted from, and must move.
     RemoveCondition(status.conditions, kProgressing);
     SetDeploymentCondition(status, std::move(condition));
   } else if (HasTimedOut(deployment, status, now)) {
-    SetDeploymentCondition(status, MakeCondition(kProgressing, "False", kTimedOut,
-                                                 subject + " has timed out progressing.", now));
+    SetDeploymentCondition(status,
+                           MakeCondition<DeploymentCondition>(kProgressing, "False", kTimedOut,
+                                                              subject + " has timed out progressing.", now));
   }
 }
 
@@ -80,17 +83,6 @@ void SetReplicaFailure(const Rollout& rollout, DeploymentStatus& status) {
 }
 
 }  // namespace
-
-DeploymentCondition MakeCondition(std::string type, std::string status, std::string reason,
-                                  std::string message, TimePoint now) {
-  DeploymentCondition condition;
-  condition.type = std::move(type);
-  condition.status = std::move(status);
-  condition.reason = std::move(reason);
-  condition.message = std::move(message);
-  condition.last_update_time = condition.last_transition_time = api::Time{api::Time::From(now).seconds, 0};
-  return condition;
-}
 
 void SetDeploymentCondition(DeploymentStatus& status, DeploymentCondition condition) {
   const DeploymentCondition* known = FindCondition(status.conditions, condition.type);
@@ -124,11 +116,13 @@ DeploymentStatus CountedStatus(const Deployment& deployment, const Rollout& roll
   status.available_replicas = AvailableReplicas(all);
   status.unavailable_replicas = std::max(0, SpecReplicas(all) - status.available_replicas);
   const int fewest = DesiredReplicas(deployment) - LimitsOf(deployment).max_unavailable;
-  SetDeploymentCondition(status, status.available_replicas >= fewest
-                                     ? MakeCondition("Available", "True", "MinimumReplicasAvailable",
-                                                     "Deployment has minimum availability.", now)
-                                     : MakeCondition("Available", "False", "MinimumReplicasUnavailable",
-                                                     "Deployment does not have minimum availability.", now));
+  SetDeploymentCondition(
+      status,
+      status.available_replicas >= fewest
+          ? MakeCondition<DeploymentCondition>("Available", "True", "MinimumReplicasAvailable",
+                                               "Deployment has minimum availability.", now)
+          : MakeCondition<DeploymentCondition>("Available", "False", "MinimumReplicasUnavailable",
+                                               "Deployment does not have minimum availability.", now));
   return status;
 }
 

@@ -18,8 +18,6 @@ inline constexpr char kTimedOut[] = "ProgressDeadlineExceeded";
 inline constexpr char kPaused[] = "DeploymentPaused";
 inline constexpr char kResumed[] = "DeploymentResumed";
 
-DeploymentCondition MakeCondition(std::string type, std::string status, std::string reason,
-                                  std::string message, TimePoint now);
 // Adds or replaces. A condition of the same status and reason is left as it is, times and message too.
 void SetDeploymentCondition(DeploymentStatus& status, DeploymentCondition condition);
 

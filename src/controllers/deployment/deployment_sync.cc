@@ -5,6 +5,7 @@
 
 #include "controllers/deployment/annotations.h"
 #include "controllers/deployment/deployment_status.h"
+#include "controllers/objects/condition.h"
 #include "controllers/objects/ownership.h"
 #include "controllers/objects/write_status.h"
 #include "controllers/pods/pod_state.h"
@@ -49,10 +50,12 @@ Status DeploymentSync::NotePaused() {
   const bool noted = progress && progress->reason == kPaused;
   if (noted == deployment_.spec.paused) return {};
   DeploymentStatus status = deployment_.status;
-  SetDeploymentCondition(
-      status, deployment_.spec.paused
-                  ? MakeCondition("Progressing", "Unknown", kPaused, "Deployment is paused", ctx_.Now())
-                  : MakeCondition("Progressing", "Unknown", kResumed, "Deployment is resumed", ctx_.Now()));
+  SetDeploymentCondition(status,
+                         deployment_.spec.paused
+                             ? MakeCondition<DeploymentCondition>("Progressing", "Unknown", kPaused,
+                                                                  "Deployment is paused", ctx_.Now())
+                             : MakeCondition<DeploymentCondition>("Progressing", "Unknown", kResumed,
+                                                                  "Deployment is resumed", ctx_.Now()));
   return WriteStatusOf(status);
 }
 

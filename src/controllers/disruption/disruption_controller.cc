@@ -12,6 +12,8 @@
 #include "api/types/policy.h"
 #include "client/discovery.h"
 #include "controller/owner.h"
+#include "controllers/disruption/stale_disruption_controller.h"
+#include "controllers/objects/condition.h"
 #include "controllers/objects/selector_text.h"
 #include "controllers/objects/write_status.h"
 #include "controllers/pods/pod_state.h"
@@ -147,11 +149,8 @@ Action WhenNextTimesOut(const PodDisruptionBudgetStatus& status, TimePoint now) 
 
 void SetAllowed(PodDisruptionBudget& budget, bool allowed, const char* reason, std::string message,
                 TimePoint now) {
-  Condition condition;
-  condition.type = "DisruptionAllowed";
-  condition.status = allowed ? "True" : "False";
-  condition.reason = reason;
-  condition.message = std::move(message);
+  auto condition = MakeCondition<Condition>("DisruptionAllowed", allowed ? "True" : "False", reason,
+                                            std::move(message), now);
   condition.observed_generation = budget.metadata.generation;
   SetCondition(budget.status.conditions, std::move(condition), api::Time::From(now));
 }
@@ -200,6 +199,7 @@ Result<Action> ReconcileDisruption(const PodDisruptionBudget& budget, RestMapper
 }  // namespace
 
 Status AddDisruptionController(Manager& manager, int workers) {
+  FLYBALL_TRY(AddStaleDisruptionController(manager, workers));
   const auto kinds = std::make_shared<RestMapper>(manager.client());
   const auto budgets = manager.informers().For<PodDisruptionBudget>().lister();
   return manager.For<PodDisruptionBudget>()

@@ -76,5 +76,39 @@ TEST_F(DisruptionTest, WithoutPodsItSaysSo) {
             std::vector<std::string>{"Normal NoPods No matching pods found"});
 }
 
+// DisruptionTarget as it stands, e.g. "True PreemptionByScheduler".
+class StaleDisruptionTest : public DisruptionTest {
+ protected:
+  void Mark(const std::string& reason) {
+    plane_.Create(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, spec: {containers: [{name: c, "
+        "image: i}]}}");
+    plane_.MergePatch<Pod>(
+        "default", "p",
+        "status: {conditions: [{type: DisruptionTarget, status: 'True', reason: " + reason +
+            ", lastTransitionTime: '" + api::FormatTime(plane_.executor.clock().Now()) + "'}]}",
+        "status");
+  }
+  std::string Marked() {
+    const Pod pod = plane_.Get<Pod>("default", "p");
+    const auto* target = FindCondition(pod.status.conditions, "DisruptionTarget");
+    return target ? target->status + " " + target->reason : "";
+  }
+};
+
+TEST_F(StaleDisruptionTest, APodThatWasToGoAndDidNotIsToldSoAfterTwoMinutes) {
+  Mark("PreemptionByScheduler");
+  plane_.Run(110s);
+  EXPECT_EQ(Marked(), "True PreemptionByScheduler");
+  plane_.Run(15s);
+  EXPECT_EQ(Marked(), "False ");
+}
+
+TEST_F(StaleDisruptionTest, ANodeMayTakeItsTime) {
+  Mark("TerminationByKubelet");
+  plane_.Run(10min);
+  EXPECT_EQ(Marked(), "True TerminationByKubelet");
+}
+
 }  // namespace
 }  // namespace flyball::controllers

@@ -24,7 +24,8 @@ EndpointAddress AddressOf(const Backend& backend) {
   EndpointAddress address;
   address.ip = backend.address;
   address.hostname = backend.hostname;
-  if (!backend.pod->spec.node_name.empty()) address.node_name = backend.pod->spec.node_name;
+  // Also if it is on none, which the server then refuses: an address without a node is nobody's.
+  address.node_name = backend.pod->spec.node_name;
   address.target_ref = RefToPod(*backend.pod);
   return address;
 }
@@ -91,16 +92,18 @@ Result<Action> DeleteOf(const Endpoints& endpoints, Context& ctx) {
   return Done();
 }
 
-Result<Action> Write(const Service& service, const Endpoints& wanted, bool exists, Context& ctx) {
+Result<Action> Write(const Endpoints& wanted, bool exists, Context& ctx) {
   const auto written = exists ? ctx.client().Update(wanted) : ctx.client().Create(wanted);
   if (written || written.error().HasCause("NamespaceTerminating")) return Done();
   const std::string& message = written.error().message();
-  const std::string name = service.metadata.namespace_ + "/" + service.metadata.name;
+  const std::string name = ctx.key().ToString();
+  // What is not there yet has only a name.
+  const EventTarget unmade{KindRefOf<Endpoints>(), "", wanted.metadata.name, "", "", ""};
   if (exists)
     ctx.recorder().Warning(wanted, "FailedToUpdateEndpoint",
                            "Failed to update endpoint " + name + ": " + message);
   else
-    ctx.recorder().Warning(service, "FailedToCreateEndpoint",
+    ctx.recorder().Warning(unmade, "FailedToCreateEndpoint",
                            "Failed to create endpoint for service " + name + ": " + message);
   return Unexpected(written.error());
 }
@@ -118,7 +121,7 @@ Result<Action> ReconcileEndpoints(const ObjectKey& key, TriggerTimes& triggers, 
   Endpoints wanted = WantedFor(*service, known ? *known : Endpoints{}, pods);
   if (known && wanted == *known) return Done();
   NoteTriggerTime(wanted.metadata, triggered);
-  return Write(*service, wanted, known != nullptr, ctx);
+  return Write(wanted, known != nullptr, ctx);
 }
 
 // Of Endpoints only ours are of interest while they exist: those without a Service may be somebody's own.

@@ -141,7 +141,8 @@ TEST_F(EndpointsTest, HeadlessPublishesWhoIsNotReadyWithNames) {
       "81, targetPort: http}]}}");
   plane_.Create(
       "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default, labels: {app: web}}, spec: "
-      "{hostname: h, subdomain: web, containers: [{name: c, image: i, ports: [{name: http, containerPort: "
+      "{nodeName: n1, hostname: h, subdomain: web, containers: [{name: c, image: i, ports: [{name: http, "
+      "containerPort: "
       "8080}]}]}}");
   plane_.MergePatch<Pod>("default", "p",
                          "status: {phase: Pending, podIP: 10.1.0.9, podIPs: [{ip: 10.1.0.9}]}", "status");
@@ -376,6 +377,46 @@ TEST_F(MirrorTest, OfASubsetAThousandAddressesAreMirrored) {
   EXPECT_EQ(plane_.EventsOf("default", "db").at(0),
             "Warning TooManyAddressesToMirror A max of 1000 addresses can be mirrored to EndpointSlices per "
             "Endpoints subset. 3 addresses were skipped");
+}
+
+TEST_F(EndpointsTest, APodOnNoNodeIsRefusedByTheServer) {
+  plane_.Create(kService);
+  plane_.Run(1s);
+  plane_.Create(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p1, namespace: default, labels: {app: web}}, spec: "
+      "{containers: [{name: c, image: i, ports: [{name: http, containerPort: 80}]}]}}");
+  plane_.MergePatch<Pod>("default", "p1", "status: {podIP: 10.1.0.1, podIPs: [{ip: 10.1.0.1}]}", "status");
+  plane_.Run(1s);
+  EXPECT_TRUE(plane_.Get<Endpoints>("default", "web").subsets.empty());
+  EXPECT_NE(plane_.EventsOf("default", "web")
+                .at(0)
+                .find("Failed to update endpoint default/web: Endpoints \"web\" is invalid: "
+                      "subsets[0].notReadyAddresses[0].nodeName: Invalid value: \"\":"),
+            std::string::npos);
+}
+
+// The one that it fits in and that is then the fullest: others stay as they are.
+TEST_F(EndpointsTest, ANewEndpointGoesToTheFullestSliceWithRoom) {
+  plane_.Create(kService);
+  for (int i = 0; i < 130; ++i) MakePod("p" + std::to_string(i), "10.1.1." + std::to_string(i + 1), true);
+  plane_.Run(2s);
+  const auto sizes = [this] {
+    std::vector<std::size_t> out;
+    for (const EndpointSlice& slice : Slices()) out.push_back(slice.endpoints.size());
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  ASSERT_EQ(sizes(), (std::vector<std::size_t>{30, 100}));
+  DeleteParams now;
+  now.grace_period_seconds = 0;
+  const auto slices = Slices();
+  const EndpointSlice& full = slices[0].endpoints.size() == 100 ? slices[0] : slices[1];
+  ASSERT_TRUE(plane_.client->Delete<Pod>("default", full.endpoints[0].target_ref->name, now));
+  plane_.Run(1s);
+  ASSERT_EQ(sizes(), (std::vector<std::size_t>{30, 99}));
+  MakePod("late", "10.1.2.1", true);
+  plane_.Run(1s);
+  EXPECT_EQ(sizes(), (std::vector<std::size_t>{30, 100}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -38,6 +39,30 @@ void Fill(EndpointSlice& slice, std::map<std::string, Endpoint>& wanted) {
   }
 }
 
+using Slices = std::vector<EndpointSlice>;
+
+// Those that change anyway take what they can, the fullest first.
+void FillChanged(Slices& kept, const std::vector<bool>& changed, std::map<std::string, Endpoint>& wanted) {
+  std::vector<EndpointSlice*> slices;
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (changed[i] && !kept[i].endpoints.empty()) slices.push_back(&kept[i]);
+  std::stable_sort(slices.begin(), slices.end(), [](const EndpointSlice* a, const EndpointSlice* b) {
+    return a->endpoints.size() > b->endpoints.size();
+  });
+  for (EndpointSlice* slice : slices) Fill(*slice, wanted);
+}
+
+// Of those left alone so far, the one that all of `wanted` fits in and that is then the fullest.
+std::optional<std::size_t> BestFit(const Slices& kept, const std::vector<bool>& changed, std::size_t count) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const std::size_t size = kept[i].endpoints.size();
+    if (changed[i] || size + count > kMaxEndpoints) continue;
+    if (!best || size > kept[*best].endpoints.size()) best = i;
+  }
+  return best;
+}
+
 }  // namespace
 
 void PlanSlices(const std::vector<std::shared_ptr<const EndpointSlice>>& existing,
@@ -45,11 +70,21 @@ void PlanSlices(const std::vector<std::shared_ptr<const EndpointSlice>>& existin
                 SlicePlan& plan) {
   std::map<std::string, Endpoint> wanted;
   for (Endpoint& endpoint : endpoints) wanted.emplace(IdentityOf(endpoint), std::move(endpoint));
-  std::vector<EndpointSlice> kept;
-  for (const auto& slice : existing) kept.push_back(Kept(*slice, pattern, wanted));
+  Slices kept;
+  std::vector<bool> changed;
+  for (const auto& slice : existing) {
+    kept.push_back(Kept(*slice, pattern, wanted));
+    changed.push_back(kept.back() != *slice);
+  }
+  FillChanged(kept, changed, wanted);
+  while (wanted.size() >= kMaxEndpoints) {
+    plan.create.push_back(pattern);
+    Fill(plan.create.back(), wanted);
+  }
+  if (!wanted.empty())
+    if (const auto best = BestFit(kept, changed, wanted.size())) Fill(kept[*best], wanted);
   bool some = false;
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    Fill(kept[i], wanted);
     const bool needed = !kept[i].endpoints.empty() || (keep_one && !some);
     some |= needed;
     if (!needed)
@@ -57,12 +92,9 @@ void PlanSlices(const std::vector<std::shared_ptr<const EndpointSlice>>& existin
     else if (kept[i] != *existing[i])
       plan.update.push_back(std::move(kept[i]));
   }
-  while (!wanted.empty() || (keep_one && !some)) {
-    EndpointSlice fresh = pattern;
-    Fill(fresh, wanted);
-    plan.create.push_back(std::move(fresh));
-    some = true;
-  }
+  if (wanted.empty() && (!keep_one || some)) return;
+  plan.create.push_back(pattern);
+  Fill(plan.create.back(), wanted);
 }
 
 void SlicePlan::Append(SlicePlan other) {

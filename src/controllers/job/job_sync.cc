@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/objects/condition.h"
 #include "controllers/objects/ownership.h"
 #include "controllers/pods/pod_state.h"
 
@@ -14,14 +15,11 @@ constexpr char kSuccessCriteriaMet[] = "SuccessCriteriaMet";
 // UIDs in the status at most: it must not grow with the Job (upstream: maxUncountedPods).
 constexpr std::size_t kMaxUncounted = 500;
 
-JobCondition MakeCondition(std::string type, std::string status, std::string reason, std::string message,
-                           TimePoint now) {
-  JobCondition condition;
-  condition.type = std::move(type);
-  condition.status = std::move(status);
-  condition.reason = std::move(reason);
-  condition.message = std::move(message);
-  condition.last_probe_time = condition.last_transition_time = api::Time{api::Time::From(now).seconds, 0};
+JobCondition JobConditionOf(std::string type, const char* status, std::string reason, std::string message,
+                            TimePoint now) {
+  auto condition =
+      MakeCondition<JobCondition>(std::move(type), status, std::move(reason), std::move(message), now);
+  condition.last_probe_time = condition.last_transition_time;
   return condition;
 }
 
@@ -130,7 +128,7 @@ void JobSync::SetIndexes() {
 }
 
 void JobSync::EndWith(const char* type, const char* reason, std::string message) {
-  interim_ = MakeCondition(type, "True", reason, std::move(message), ctx_.Now());
+  interim_ = JobConditionOf(type, "True", reason, std::move(message), ctx_.Now());
 }
 
 void JobSync::DecideEnd() {
@@ -188,8 +186,8 @@ void JobSync::NoteSuspended() {
   const bool noted = known && known->status == "True";
   if (IsSuspended(job_) == noted) return;
   JobCondition condition =
-      IsSuspended(job_) ? MakeCondition("Suspended", "True", "JobSuspended", "Job suspended", ctx_.Now())
-                        : MakeCondition("Suspended", "False", "JobResumed", "Job resumed", ctx_.Now());
+      IsSuspended(job_) ? JobConditionOf("Suspended", "True", "JobSuspended", "Job suspended", ctx_.Now())
+                        : JobConditionOf("Suspended", "False", "JobResumed", "Job resumed", ctx_.Now());
   SetCondition(job_.status.conditions, std::move(condition), api::Time::From(ctx_.Now()));
   if (IsSuspended(job_)) {
     job_.status.start_time.reset();
@@ -225,8 +223,8 @@ void JobSync::Finish() {
   // Those still ending are waited for: only then is it known how the Job ended.
   if (!interim_ || job_.status.active > 0 || job_.status.terminating.value_or(0) > 0) return;
   const bool complete = interim_->type == kSuccessCriteriaMet;
-  job_.status.conditions.push_back(MakeCondition(complete ? "Complete" : "Failed", "True", interim_->reason,
-                                                 interim_->message, ctx_.Now()));
+  job_.status.conditions.push_back(JobConditionOf(complete ? "Complete" : "Failed", "True", interim_->reason,
+                                                  interim_->message, ctx_.Now()));
   job_.status.ready = 0;
   if (complete) {
     job_.status.completion_time = api::Time::From(ctx_.Now());

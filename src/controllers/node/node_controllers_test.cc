@@ -178,6 +178,48 @@ TEST_F(TaintEvictionTest, APodThatToleratesNothingGoesAtOnceAndSaysWhy) {
             std::vector<std::string>{"Normal TaintManagerEviction Marking for deletion Pod default/p"});
 }
 
+TEST_F(NodeTest, NewTaintsComeInTheOrderOfTheConditions) {
+  plane_.MergePatch<Node>("", "n1", "spec: {unschedulable: true, taints: [{key: own, effect: NoSchedule}]}");
+  plane_.Run(1s);
+  plane_.MergePatch<Node>("", "n1",
+                          "status: {conditions: [{type: PIDPressure, status: 'True'}, {type: "
+                          "NetworkUnavailable, status: 'True'}, {type: Ready, status: 'True'}, {type: "
+                          "MemoryPressure, status: 'True'}]}",
+                          "status");
+  plane_.Run(1s);
+  std::string keys;
+  for (const Taint& taint : plane_.Get<Node>("", "n1").spec.taints)
+    keys += taint.key.substr(taint.key.find('/') + 1) + " ";
+  EXPECT_EQ(keys, "own unschedulable pid-pressure network-unavailable memory-pressure ");
+}
+
+TEST_F(TaintEvictionTest, APodThatGoesByItselfIsNoLongerToBeEvicted) {
+  plane_.MergePatch<Node>("", "n1",
+                          "spec: {taints: [{key: node.kubernetes.io/unreachable, effect: NoExecute}]}");
+  plane_.Run(1s);
+  DeleteParams now;
+  now.grace_period_seconds = 0;
+  ASSERT_TRUE(plane_.client->Delete<Pod>("default", "p", now));
+  plane_.Run(1s);
+  EXPECT_EQ(plane_.EventsOf("default", "p"),
+            std::vector<std::string>{"Normal TaintManagerEviction Cancelling deletion of Pod default/p"});
+}
+
+// That it is going already does not matter: it is told why as well, once.
+TEST_F(TaintEvictionTest, APodThatIsGoingIsEvictedOnce) {
+  ASSERT_TRUE(plane_.client->Delete<Pod>("default", "p"));
+  plane_.MergePatch<Node>("", "n1", "spec: {taints: [{key: own, effect: NoExecute}]}");
+  plane_.Run(1s);
+  plane_.MergePatch<Pod>("default", "p", "metadata: {labels: {x: new}}");
+  plane_.Run(1s);
+  EXPECT_TRUE(IsConditionTrue(plane_.Get<Pod>("default", "p").status.conditions, "DisruptionTarget"));
+  const auto events = plane_.List<Event>("default");
+  const auto evicted = std::find_if(events.begin(), events.end(),
+                                    [](const Event& e) { return e.reason == "TaintManagerEviction"; });
+  ASSERT_NE(evicted, events.end());
+  EXPECT_EQ(evicted->count, 1);
+}
+
 TEST_F(NodeTest, ANodeOutOfServiceLetsItsPodsGo) {
   plane_.MergePatch<Node>("", "n1", "status: {conditions: [{type: Ready, status: 'False'}]}", "status");
   ASSERT_TRUE(plane_.client->Delete<Pod>("default", "p"));

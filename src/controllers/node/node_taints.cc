@@ -22,6 +22,12 @@ constexpr std::array kConditionTaints = {
     ConditionTaint{"PIDPressure", "True", "node.kubernetes.io/pid-pressure"},
 };
 
+// Whether a taint with this key follows from what the node says, and is not somebody's own.
+bool IsOurs(std::string_view key) {
+  return key == kUnschedulable || std::any_of(kConditionTaints.begin(), kConditionTaints.end(),
+                                              [&](const ConditionTaint& rule) { return rule.key == key; });
+}
+
 void SetTaint(std::vector<Taint>& taints, std::string_view key, const char* effect, bool wanted,
               api::Time now) {
   const bool has = HasTaint(taints, key, effect);
@@ -43,13 +49,17 @@ bool HasTaint(const std::vector<Taint>& taints, std::string_view key, std::strin
 }
 
 void SetNoScheduleTaints(Node& node, api::Time now) {
-  for (const ConditionTaint& rule : kConditionTaints) {
-    const bool wanted = std::any_of(
-        node.status.conditions.begin(), node.status.conditions.end(),
-        [&](const NodeCondition& known) { return known.type == rule.type && known.status == rule.status; });
-    SetTaint(node.spec.taints, rule.key, kNoSchedule, wanted, now);
-  }
-  SetTaint(node.spec.taints, kUnschedulable, kNoSchedule, node.spec.unschedulable, now);
+  // New ones in the order of the conditions they follow from.
+  std::vector<std::string_view> wanted;
+  for (const NodeCondition& condition : node.status.conditions)
+    for (const ConditionTaint& rule : kConditionTaints)
+      if (rule.type == condition.type && rule.status == condition.status) wanted.push_back(rule.key);
+  if (node.spec.unschedulable) wanted.push_back(kUnschedulable);
+  for (const std::string_view key : wanted) SetTaint(node.spec.taints, key, kNoSchedule, true, now);
+  std::erase_if(node.spec.taints, [&](const Taint& taint) {
+    return taint.effect == kNoSchedule && IsOurs(taint.key) &&
+           std::find(wanted.begin(), wanted.end(), taint.key) == wanted.end();
+  });
 }
 
 void SetNoExecuteTaint(Node& node, std::string_view key, api::Time now) {

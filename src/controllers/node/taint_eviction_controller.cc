@@ -10,32 +10,43 @@
 #include "base/mutex.h"
 #include "controller/owner.h"
 #include "controllers/objects/pod_node_index.h"
+#include "controllers/pods/disruption_target.h"
 
 namespace flyball::controllers {
 namespace {
 
-// The pods that are to be evicted at some time, and since when: a taint need not say when it was added.
+// A pod that is to be evicted at some time, and since when: a taint need not say when it was added. Or one
+// that was: nobody is evicted twice by the same taints.
+struct Eviction {
+  std::string uid;
+  TimePoint since;
+  bool done = false;
+};
+
 // Thread-safe.
-class PendingEvictions {
+class Evictions {
  public:
-  std::optional<TimePoint> Since(const ObjectKey& pod) const {
+  // Of the pod of this name and uid: one that took the name of another starts afresh.
+  std::optional<Eviction> Find(const ObjectKey& pod, const std::string& uid) const {
     MutexLock lock(mu_);
-    const auto found = since_.find(pod.ToString());
-    return found == since_.end() ? std::nullopt : std::optional(found->second);
+    const auto found = entries_.find(pod.ToString());
+    if (found == entries_.end() || found->second.uid != uid) return std::nullopt;
+    return found->second;
   }
-  void Add(const ObjectKey& pod, TimePoint since) {
+  void Put(const ObjectKey& pod, Eviction eviction) {
     MutexLock lock(mu_);
-    since_.emplace(pod.ToString(), since);
+    entries_[pod.ToString()] = std::move(eviction);
   }
-  // True if one was pending.
+  // Forgets the pod. True if it was still to be evicted.
   bool Cancel(const ObjectKey& pod) {
     MutexLock lock(mu_);
-    return since_.erase(pod.ToString()) > 0;
+    const auto found = entries_.extract(pod.ToString());
+    return found && !found.mapped().done;
   }
 
  private:
   mutable Mutex mu_;
-  std::map<std::string, TimePoint> since_ FLYBALL_GUARDED_BY(mu_);
+  std::map<std::string, Eviction> entries_ FLYBALL_GUARDED_BY(mu_);
 };
 
 // When the pod has to go because of one taint: never, or at a time that may have passed. Of the tolerations
@@ -50,25 +61,21 @@ std::optional<TimePoint> EvictionTime(const Pod& pod, const Taint& taint, TimePo
   return since;
 }
 
-std::string NameOf(const Pod& pod) {
-  return pod.metadata.namespace_ + "/" + pod.metadata.name;
+void Report(const ObjectKey& pod, const char* what, Context& ctx) {
+  // What the events are about: upstream names the pod, and no more.
+  const EventTarget named{KindRefOf<Pod>(), pod.ns, pod.name, "", "", ""};
+  ctx.recorder().Normal(named, "TaintManagerEviction", what + pod.ToString());
 }
 
-// What events of evictions are about: upstream names the pod, and no more.
-EventTarget NamedPod(const Pod& pod) {
-  return {KindRefOf<Pod>(), pod.metadata.namespace_, pod.metadata.name, "", "", ""};
+void CancelEviction(Evictions& evictions, Context& ctx) {
+  if (evictions.Cancel(ctx.key())) Report(ctx.key(), "Cancelling deletion of Pod ", ctx);
 }
 
 Status Evict(const Pod& pod, Context& ctx) {
-  ctx.recorder().Normal(NamedPod(pod), "TaintManagerEviction", "Marking for deletion Pod " + NameOf(pod));
+  Report(ctx.key(), "Marking for deletion Pod ", ctx);
   Pod marked = pod;
-  PodCondition target;
-  target.type = "DisruptionTarget";
-  target.observed_generation = pod.metadata.generation;
-  target.status = "True";
-  target.reason = "DeletionByTaintManager";
-  target.message = "Taint manager: deleting due to NoExecute taint";
-  if (SetCondition(marked.status.conditions, std::move(target), api::Time::From(ctx.Now())))
+  if (MarkDisrupted(marked, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint",
+                    ctx.Now()))
     FLYBALL_TRY(ctx.client().UpdateStatus(marked));
   const Status deleted = ctx.client().Delete(pod);
   if (!deleted && !deleted.error().Is(Reason::kNotFound)) return deleted;
@@ -86,23 +93,21 @@ std::optional<TimePoint> EvictionTime(const Pod& pod, const Node& node, TimePoin
   return first;
 }
 
-Result<Action> ReconcileTaintEviction(const Pod& pod, PendingEvictions& pending, Context& ctx) {
-  if (pod.spec.node_name.empty()) return Done();
+Result<Action> ReconcileTaintEviction(const Pod& pod, Evictions& evictions, Context& ctx) {
   const auto node = ctx.lister<Node>().Get(pod.spec.node_name);
-  if (!node || IsDeleting(pod.metadata)) {
-    pending.Cancel(ctx.key());
+  if (!node) return Done();
+  Eviction eviction =
+      evictions.Find(ctx.key(), pod.metadata.uid).value_or(Eviction{pod.metadata.uid, ctx.Now()});
+  const auto at = EvictionTime(pod, *node, eviction.since);
+  if (!at) {
+    CancelEviction(evictions, ctx);
     return Done();
   }
-  const TimePoint since = pending.Since(ctx.key()).value_or(ctx.Now());
-  const auto at = EvictionTime(pod, *node, since);
-  if (at && *at > ctx.Now()) {
-    pending.Add(ctx.key(), since);
-    return RequeueAfter(*at - ctx.Now());
-  }
-  if (at) FLYBALL_TRY(Evict(pod, ctx));
-  if (pending.Cancel(ctx.key()) && !at)
-    ctx.recorder().Normal(NamedPod(pod), "TaintManagerEviction", "Cancelling deletion of Pod " + NameOf(pod));
-  return Done();
+  if (eviction.done) return Done();
+  eviction.done = *at <= ctx.Now();
+  if (eviction.done) FLYBALL_TRY(Evict(pod, ctx));
+  evictions.Put(ctx.key(), eviction);
+  return eviction.done ? Done() : RequeueAfter(*at - ctx.Now());
 }
 
 }  // namespace
@@ -110,7 +115,7 @@ Result<Action> ReconcileTaintEviction(const Pod& pod, PendingEvictions& pending,
 Status AddTaintEvictionController(Manager& manager, int workers) {
   FLYBALL_TRY(AddPodNodeIndex(manager.informers()));
   const auto pods = manager.informers().For<Pod>().lister();
-  const auto pending = std::make_shared<PendingEvictions>();
+  const auto evictions = std::make_shared<Evictions>();
   Predicates<Node> taints_changed;
   taints_changed.update = [](const Node& a, const Node& b) { return a.spec.taints != b.spec.taints; };
   return manager.For<Pod>()
@@ -118,12 +123,12 @@ Status AddTaintEvictionController(Manager& manager, int workers) {
       .Watches<Node>([pods](const Node& node) { return KeysOfPodsOnNode(pods, node.metadata.name); },
                      taints_changed)
       .Workers(workers)
-      .OnGone([pending](const ObjectKey& key, Context&) -> Result<Action> {
-        pending->Cancel(key);
+      .OnGone([evictions](const ObjectKey&, Context& ctx) -> Result<Action> {
+        CancelEviction(*evictions, ctx);
         return Done();
       })
       .Reconcile(
-          [pending](const Pod& pod, Context& ctx) { return ReconcileTaintEviction(pod, *pending, ctx); });
+          [evictions](const Pod& pod, Context& ctx) { return ReconcileTaintEviction(pod, *evictions, ctx); });
 }
 
 }  // namespace flyball::controllers

@@ -10,6 +10,7 @@
 #include "controller/owner.h"
 #include "controllers/node/node_taints.h"
 #include "controllers/objects/pod_node_index.h"
+#include "controllers/pods/disruption_target.h"
 #include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {
@@ -54,27 +55,20 @@ Result<Action> DeleteNow(const Pod& pod, Context& ctx) {
   return Done();
 }
 
+enum class NodeIs { kThere, kGone };
+
 // Says that it failed before it goes: whoever counts it learns of that, and why.
-Result<Action> FailAndDelete(const Pod& pod, std::optional<PodCondition> why, Context& ctx) {
+Result<Action> FailAndDelete(const Pod& pod, NodeIs node, Context& ctx) {
   if (!IsPodFinished(pod)) {
     Pod failed = pod;
     failed.status.phase = "Failed";
-    if (why) SetCondition(failed.status.conditions, std::move(*why), api::Time::From(ctx.Now()));
+    if (node == NodeIs::kGone)
+      MarkDisrupted(failed, "DeletionByPodGC", "PodGC: node no longer exists", ctx.Now());
     const auto written = ctx.client().UpdateStatus(failed);
     if (!written && written.error().Is(Reason::kNotFound)) return Done();
     if (!written) return Unexpected(written.error());
   }
   return DeleteNow(pod, ctx);
-}
-
-PodCondition NodeIsGone(const Pod& pod) {
-  PodCondition target;
-  target.type = "DisruptionTarget";
-  target.observed_generation = pod.metadata.generation;
-  target.status = "True";
-  target.reason = "DeletionByPodGC";
-  target.message = "PodGC: node no longer exists";
-  return target;
 }
 
 bool IsOutOfService(const Node& node) {
@@ -93,16 +87,16 @@ Result<bool> IsReallyGone(const std::string& node, Context& ctx) {
 
 Result<Action> ReconcilePod(const Pod& pod, PodsWithoutNode& missing, Context& ctx) {
   const std::string& name = pod.spec.node_name;
-  if (name.empty()) return IsDeleting(pod.metadata) ? FailAndDelete(pod, std::nullopt, ctx) : Done();
+  if (name.empty()) return IsDeleting(pod.metadata) ? FailAndDelete(pod, NodeIs::kThere, ctx) : Done();
   if (const auto node = ctx.lister<Node>().Get(name)) {
     missing.Forget(ctx.key());
-    if (IsDeleting(pod.metadata) && IsOutOfService(*node)) return FailAndDelete(pod, std::nullopt, ctx);
+    if (IsDeleting(pod.metadata) && IsOutOfService(*node)) return FailAndDelete(pod, NodeIs::kThere, ctx);
     return Done();
   }
   const Duration left = missing.Since(ctx.key(), pod.metadata.uid, ctx.Now()) + kQuarantine - ctx.Now();
   if (left > Duration::zero()) return RequeueAfter(left);
   FLYBALL_ASSIGN(const bool gone, IsReallyGone(name, ctx));
-  return gone ? FailAndDelete(pod, NodeIsGone(pod), ctx) : Done();
+  return gone ? FailAndDelete(pod, NodeIs::kGone, ctx) : Done();
 }
 
 // Evicted ones first, then the oldest.

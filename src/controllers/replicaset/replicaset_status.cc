@@ -2,6 +2,7 @@
 
 #include "api/matching.h"
 #include "controller/owner.h"
+#include "controllers/objects/condition.h"
 #include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {
@@ -14,12 +15,10 @@ void SetFailure(SetStatus& status, int missing, const Status& manage, TimePoint 
   const bool known = FindCondition(status.conditions, kSetReplicaFailure) != nullptr;
   if (manage && known) RemoveCondition(status.conditions, kSetReplicaFailure);
   if (manage || known) return;
-  typename decltype(status.conditions)::value_type failure;
-  failure.type = kSetReplicaFailure;
-  failure.status = "True";
-  failure.reason = missing > 0 ? "FailedCreate" : "FailedDelete";
-  failure.message = manage.error().message();
-  SetCondition(status.conditions, std::move(failure), api::Time::From(now));
+  using Failure = typename decltype(status.conditions)::value_type;
+  status.conditions.push_back(MakeCondition<Failure>(kSetReplicaFailure, "True",
+                                                     missing > 0 ? "FailedCreate" : "FailedDelete",
+                                                     manage.error().message(), now));
 }
 
 template <typename Set>
