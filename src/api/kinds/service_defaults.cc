@@ -148,6 +148,9 @@ void PrepareServiceForUpdate(Value& object, const Value& old_object) {
   KeepAllocated(spec, old);
   NormalizeClusterIps(spec, &old);
   DropOfOldType(spec, old);
+  // Whoever balanced it may still be at it; nobody else needs to know.
+  if (Value* status = object.Find("status"); status && Text(spec, "type") != "LoadBalancer")
+    (*status)["loadBalancer"] = json::Object{};
 }
 
 }  // namespace flyball::api

@@ -55,6 +55,17 @@ TEST(ServiceTest, NodePortsGoWithTheirType) {
   EXPECT_EQ(now["spec"].Find("externalTrafficPolicy"), nullptr);
 }
 
+TEST(ServiceTest, AddressesOfALoadBalancerGoWithTheType) {
+  Value old = Prepared("", "Service", ServiceJson(R"("type":"LoadBalancer","ports":[{"port":80}])"));
+  old["status"] = *json::Parse(R"({"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}})");
+  Value now = old;
+  HooksFor("", "Service").prepare_for_update(now, old);
+  EXPECT_EQ(now["status"], old["status"]);
+  now["spec"]["type"] = "ClusterIP";
+  HooksFor("", "Service").prepare_for_update(now, old);
+  EXPECT_EQ(json::Write(now["status"]), R"({"loadBalancer":{}})");
+}
+
 TEST(ServiceTest, TheFirstAddressStays) {
   const std::string old =
       ServiceJson(R"("clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ports":[{"port":80}])");

@@ -125,13 +125,12 @@ Result<Action> ReconcileEndpoints(const ObjectKey& key, TriggerTimes& triggers, 
 }
 
 // Of Endpoints only ours are of interest while they exist: those without a Service may be somebody's own.
+// What people write over ours stays until the Service or a pod changes, as upstream.
 Predicates<Endpoints> OursOrGone() {
   const auto ours = [](const Endpoints& endpoints) { return endpoints.metadata.labels.contains(kManagedBy); };
   Predicates<Endpoints> predicates;
   predicates.create = ours;
-  predicates.update = [ours](const Endpoints& before, const Endpoints& now) {
-    return ours(before) || ours(now);
-  };
+  predicates.update = [](const Endpoints&, const Endpoints&) { return false; };
   return predicates;
 }
 
