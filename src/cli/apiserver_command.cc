@@ -4,6 +4,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "api/duration.h"
 #include "base/ascii.h"
 #include "cli/server_process.h"
 #include "cli/signals.h"
@@ -15,7 +16,7 @@ struct ApiserverFlags {
   ServerProcessOptions process;
   std::string authorization_mode = "Node,RBAC";
   std::string enable_admission, disable_admission, api_audiences;
-  std::int64_t event_ttl_seconds = 3600;
+  std::string event_ttl = "1h0m0s";
 };
 
 void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
@@ -37,9 +38,12 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
   command.add_option("--tls-private-key-file", serving.tls_private_key_file, "Key of --tls-cert-file");
   command.add_option("--client-ca-file", serving.client_ca_file,
                      "Also accept client certificates of this CA");
-  command.add_option("--service-account-signing-key-file,--service-account-key-file",
-                     serving.service_account_key_file,
+  command.add_option("--service-account-signing-key-file", serving.service_account_signing_key_file,
                      "Key that signs service account tokens; made if absent");
+  command
+      .add_option("--service-account-key-file", serving.service_account_key_files,
+                  "Keys whose tokens are accepted too, public or private; may be repeated")
+      ->allow_extra_args(false);
   command.add_option("--kubeconfig-out", serving.kubeconfig_out,
                      "Where to write the administrator's kubeconfig (mode 0600)");
   command.add_option("--token-auth-file", api.token_auth_file, "Lines of token,user,uid,\"group1,group2\"");
@@ -58,14 +62,15 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
   command.add_option("--service-node-port-range", api.service_node_port_range, "Where node ports come from")
       ->capture_default_str();
   command
-      .add_option("--service-account-issuer", api.service_account_issuer, "Issuer of service account tokens")
+      .add_option("--service-account-issuer", api.service_account_issuers,
+                  "Issuer of service account tokens; repeated: tokens of the others are accepted too")
+      ->allow_extra_args(false)
       ->capture_default_str();
   command.add_option("--api-audiences", flags.api_audiences,
                      "Audiences of tokens for this server; the issuer if absent");
   command.add_option("--enable-admission-plugins", flags.enable_admission, "Comma-separated");
   command.add_option("--disable-admission-plugins", flags.disable_admission, "Comma-separated");
-  command.add_option("--event-ttl", flags.event_ttl_seconds, "Seconds that Events are kept")
-      ->capture_default_str();
+  command.add_option("--event-ttl", flags.event_ttl, "How long Events are kept")->capture_default_str();
   command.add_option("--audit-log-path", api.audit_log_path,
                      "Append one JSON line a request here; - is standard output");
   command
@@ -77,19 +82,28 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
       ->capture_default_str();
 }
 
-int RunApiserver(ApiserverFlags& flags) {
-  BlockStopSignals();
+Status ReadFlags(ApiserverFlags& flags) {
   auto& api = flags.process.api;
   api.authorization_modes = SplitWords(flags.authorization_mode, ",");
   api.api_audiences = SplitWords(flags.api_audiences, ",");
-  api.event_ttl = std::chrono::seconds(flags.event_ttl_seconds);
+  const auto event_ttl = api::ParseDuration(flags.event_ttl);
+  if (!event_ttl) return Unexpected(BadRequest("--event-ttl: " + event_ttl.error().message()));
+  api.event_ttl = *event_ttl;
   for (auto& name : SplitWords(flags.enable_admission, ",")) api.enable_admission.insert(name);
   for (auto& name : SplitWords(flags.disable_admission, ",")) api.disable_admission.insert(name);
+  return {};
+}
+
+int Refuse(const Error& error) {
+  std::cerr << "flyball apiserver: " << error.message() << "\n";
+  return 1;
+}
+
+int RunApiserver(ApiserverFlags& flags) {
+  BlockStopSignals();
+  if (const Status read = ReadFlags(flags); !read) return Refuse(read.error());
   auto process = ServerProcess::Start(std::move(flags.process));
-  if (!process) {
-    std::cerr << "flyball apiserver: " << process.error().message() << "\n";
-    return 1;
-  }
+  if (!process) return Refuse(process.error());
   std::cout << "serving " << (*process)->url() << "\nkubeconfig " << (*process)->kubeconfig_path()
             << std::endl;
   WaitForStopSignal();

@@ -74,7 +74,7 @@ Status RunCluster(const UpFlags& flags) {
   ClientThreads threads;
   controllers::ControllersOptions controller_options;
   FLYBALL_ASSIGN(controller_options.enabled, controllers::ParseControllers(flags.controllers));
-  controller_options.root_ca_pem = server->pki().ca.certificate_pem;
+  controller_options.root_ca_pem = server->pki().server_ca_pem;
   Manager controllers(
       ClientAs(*server, threads, "system:kube-controller-manager", {}, "kube-controller-manager"),
       {.name = "kube-controller-manager", .drop_managed_fields = true});

@@ -36,6 +36,8 @@ struct CertificateInfo {
   TimePoint not_before, not_after;
 };
 Result<CertificateInfo> ParseCertificate(std::string_view pem);
+// Whether one of the authorities (one PEM text of several) signed the certificate, the first of its text.
+bool IsSignedByAny(std::string_view certificate_pem, std::string_view authorities_pem);
 
 // Signs a PEM certificate signing request (PKCS#10) with the authority.
 Result<std::string> SignCertificateRequest(const KeyPair& authority, std::string_view csr_pem, bool server,

@@ -1,5 +1,6 @@
 // Certificates: a certificate authority, what it issues, and reading them back.
 #include <arpa/inet.h>
+#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
@@ -199,6 +200,20 @@ Result<CertificateInfo> ParseCertificate(std::string_view pem) {
       X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)));
   if (names) ReadAlternativeNames(names.get(), info);
   return info;
+}
+
+bool IsSignedByAny(std::string_view certificate_pem, std::string_view authorities_pem) {
+  const Result<X509Ptr> certificate = ReadCertificate(certificate_pem);
+  const BioPtr bio = ReadBio(authorities_pem);
+  bool found = false;
+  while (X509* raw =
+             certificate && !found ? PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr) : nullptr) {
+    const X509Ptr authority(raw);
+    found = X509_check_issued(authority.get(), certificate->get()) == X509_V_OK &&
+            X509_verify(certificate->get(), X509_get0_pubkey(authority.get())) == 1;
+  }
+  ERR_clear_error();
+  return found;
 }
 
 Result<std::vector<std::string>> RequestedOrganizations(std::string_view csr_pem) {

@@ -32,6 +32,15 @@ TEST(PkiTest, AuthorityIssuesWhatWasAskedFor) {
   EXPECT_EQ(info->not_after, kNow + kYear);
 }
 
+TEST(PkiTest, WhoSignedACertificateIsFoundAmongSeveral) {
+  const KeyPair ours = Authority(), other = Authority();  // of one name: only the signature tells
+  const auto issued = IssueCertificate(ours, {.common_name = "a"}, kNow, kYear);
+  ASSERT_TRUE(issued);
+  EXPECT_TRUE(IsSignedByAny(issued->certificate_pem, other.certificate_pem + ours.certificate_pem));
+  EXPECT_FALSE(IsSignedByAny(issued->certificate_pem, other.certificate_pem));
+  EXPECT_FALSE(IsSignedByAny("junk", ours.certificate_pem));
+}
+
 TEST(PkiTest, BadInputIsAnError) {
   EXPECT_TRUE(ParseCertificate("no pem").error().Is(Reason::kBadRequest));
   EXPECT_FALSE(IssueCertificate({"x", "y"}, {.common_name = "a"}, kNow, kYear));

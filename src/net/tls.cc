@@ -71,6 +71,8 @@ Status TrustAuthorities(SSL_CTX* context, const std::string& pem, bool announce)
   for (; X509* raw = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr); ++count) {
     const X509Ptr authority(raw);
     X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get());
+    // As in Go: whatever is trusted ends the chain, also a server's own certificate.
+    X509_STORE_set_flags(SSL_CTX_get_cert_store(context), X509_V_FLAG_PARTIAL_CHAIN);
     if (announce) SSL_CTX_add_client_CA(context, authority.get());
   }
   ERR_clear_error();

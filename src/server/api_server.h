@@ -27,11 +27,11 @@ struct ApiServerOptions {
   bool anonymous_auth = true;
   std::string token_auth_file;         // empty: none
   std::map<std::string, User> tokens;  // tokens the program made itself
-  std::string service_account_issuer = "https://kubernetes.default.svc.cluster.local";
+  // The first makes tokens; those of the others are accepted too.
+  std::vector<std::string> service_account_issuers = {"https://kubernetes.default.svc.cluster.local"};
   std::string service_account_signing_key;        // PEM; empty: one is made, and tokens die with the process
   std::vector<std::string> service_account_keys;  // further public keys that are accepted
-  std::vector<std::string> api_audiences;         // empty: the issuer
-  std::string root_ca_pem;  // what service accounts should trust; empty: none is published
+  std::vector<std::string> api_audiences;         // empty: the issuers
   std::string cluster_signing_certificate, cluster_signing_key;  // signs certificate requests; empty: not
   std::string node_client_certificate, node_client_key;          // with which nodes are asked for logs (PEM)
   std::set<std::string> enable_admission, disable_admission;

@@ -74,6 +74,11 @@ void Documents::SetAddress(std::string address) {
   address_ = std::move(address);
 }
 
+std::string Documents::Address() const {
+  MutexLock lock(mu_);
+  return address_;
+}
+
 Answer Documents::Keep(const std::string& key, const net::Request& request,
                        const std::function<Answer()>& make) {
   const auto generation = state_.catalog.snapshot()->generation;

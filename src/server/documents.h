@@ -24,6 +24,7 @@ class Documents {
 
   // "host:port" where clients find the server, shown in /api.
   void SetAddress(std::string address);
+  std::string Address() const;
 
   // Health checks by name ("ping", "etcd", "poststarthook/..."), in this order. Before serving.
   void AddCheck(std::string name, std::function<Status()> check);
@@ -48,7 +49,7 @@ class Documents {
   ServerState& state_;
   std::vector<std::pair<std::string, std::function<Status()>>> checks_;
   std::map<std::string, std::function<Answer()>, std::less<>> pages_;
-  Mutex mu_;
+  mutable Mutex mu_;
   std::string address_ FLYBALL_GUARDED_BY(mu_) = "127.0.0.1:6443";
   std::uint64_t generation_ FLYBALL_GUARDED_BY(mu_) = 0;
   std::map<std::string, Cached> kept_ FLYBALL_GUARDED_BY(mu_);

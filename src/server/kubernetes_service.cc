@@ -21,18 +21,23 @@ json::Array HttpsPorts(int port) {
 
 }  // namespace
 
-Result<json::Value> KubernetesService(const std::string& service_range, int port) {
+Result<std::string> KubernetesServiceAddress(const std::string& service_range) {
   const auto range = api::ParseCidr(service_range);
   if (!range) return Unexpected(BadRequest("no service range: \"" + service_range + "\""));
   api::IpAddress first = range->Network();
   first.bytes.back() = static_cast<std::uint8_t>(first.bytes.back() + 1);
+  return first.ToString();
+}
+
+Result<json::Value> KubernetesService(const std::string& service_range, int port) {
+  FLYBALL_ASSIGN(const std::string address, KubernetesServiceAddress(service_range));
   auto ports = HttpsPorts(kHttpsPort);
   ports[0]["targetPort"] = port;
   json::Value service =
       NamedKubernetes("v1", "Service", {{"component", "apiserver"}, {"provider", "kubernetes"}});
   service["spec"] = json::Object{{"type", "ClusterIP"},
-                                 {"clusterIP", first.ToString()},
-                                 {"clusterIPs", json::Array{first.ToString()}},
+                                 {"clusterIP", address},
+                                 {"clusterIPs", json::Array{address}},
                                  {"ipFamilies", json::Array{"IPv4"}},
                                  {"ipFamilyPolicy", "SingleStack"},
                                  {"ports", std::move(ports)}};

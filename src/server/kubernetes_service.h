@@ -10,6 +10,8 @@
 
 namespace flyball::server {
 
+// The range's first address. BadRequest if the range makes no sense.
+Result<std::string> KubernetesServiceAddress(const std::string& service_range);
 // The Service on the range's first address. BadRequest if the range makes no sense.
 Result<json::Value> KubernetesService(const std::string& service_range, int port);
 // Endpoints and EndpointSlice that say where this run of the server listens. `host` is an IPv4 or IPv6

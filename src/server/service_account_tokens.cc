@@ -58,8 +58,8 @@ class JwtTokens final : public ServiceAccountTokens {
  public:
   JwtTokens(const ApiServerOptions& options, std::string signing_key, std::vector<Key> keys,
             const Catalog& catalog, const Clock& clock)
-      : issuer_(options.service_account_issuer),
-        audiences_(options.api_audiences.empty() ? std::vector{issuer_} : options.api_audiences),
+      : issuers_(options.service_account_issuers),
+        audiences_(options.api_audiences.empty() ? issuers_ : options.api_audiences),
         signing_key_(std::move(signing_key)),
         keys_(std::move(keys)),
         catalog_(catalog),
@@ -79,7 +79,7 @@ class JwtTokens final : public ServiceAccountTokens {
   Status CheckStillThere(const json::Value& claims) const;
   bool Exists(std::string_view plural, std::string_view space, const json::Value& reference) const;
 
-  const std::string issuer_;
+  const std::vector<std::string> issuers_;  // ours first
   const std::vector<std::string> audiences_;
   const std::string signing_key_;
   const std::vector<Key> keys_;
@@ -117,7 +117,7 @@ Result<IssuedToken> JwtTokens::Issue(std::string_view space, std::string_view na
       {"aud", json::Array(wanted.begin(), wanted.end())},
       {"exp", UnixSeconds(now + lifetime)},
       {"iat", UnixSeconds(now)},
-      {"iss", issuer_},
+      {"iss", issuers_.front()},
       {"jti", Random::System().Uuid()},
       {"kubernetes.io", std::move(kubernetes)},
       {"nbf", UnixSeconds(now)},
@@ -133,7 +133,8 @@ Result<std::optional<User>> JwtTokens::Check(std::string_view token,
   const auto jws = net::DecodeJws(token);
   if (!jws) return std::optional<User>();  // some other kind of token
   const auto claims = json::Parse(jws->payload_json);
-  if (!claims || (*claims)["iss"].string_or("") != issuer_) return std::optional<User>();
+  if (!claims || std::count(issuers_.begin(), issuers_.end(), (*claims)["iss"].string_or("")) == 0)
+    return std::optional<User>();
   const bool signed_by_us = std::any_of(
       keys_.begin(), keys_.end(), [&](const Key& key) { return net::VerifyJws(token, key.public_pem); });
   if (!signed_by_us) return Unexpected(InvalidToken("its signature is not ours"));
@@ -202,11 +203,11 @@ void JwtTokens::AddPages(Documents& documents) {
     for (const auto& key : keys_) keys.push_back(KeyDocument(key));
     return Answer{200, "application/jwk-set+json", json::Write(json::Object{{"keys", std::move(keys)}})};
   });
-  documents.AddPage("/.well-known/openid-configuration", [this] {
+  documents.AddPage("/.well-known/openid-configuration", [this, &documents] {
     json::Array algorithms;
     for (const auto& key : keys_) algorithms.push_back(key.parts.algorithm);
-    json::Object document{{"issuer", issuer_},
-                          {"jwks_uri", issuer_ + "/openid/v1/jwks"},
+    json::Object document{{"issuer", issuers_.front()},
+                          {"jwks_uri", "https://" + documents.Address() + "/openid/v1/jwks"},
                           {"response_types_supported", json::Array{"id_token"}},
                           {"subject_types_supported", json::Array{"public"}},
                           {"id_token_signing_alg_values_supported", std::move(algorithms)}};

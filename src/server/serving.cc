@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -51,18 +52,78 @@ Result<net::KeyPair> LoadOrMake(const std::string& dir, const std::string& name,
   return pair;
 }
 
-net::CertificateRequest ServingRequest(const std::string& bind_address) {
+// A name, or an address, of a certificate to be.
+void AddName(const std::string& name, net::CertificateRequest& request) {
+  const auto ip = api::ParseIp(name);
+  if (ip && ip->IsUnspecified()) return;
+  auto& names = ip ? request.ip_addresses : request.dns_names;
+  const std::string text = ip ? ip->ToString() : name;
+  if (!text.empty() && std::find(names.begin(), names.end(), text) == names.end()) names.push_back(text);
+}
+
+net::CertificateRequest ServingRequest(const ServingOptions& options) {
   net::CertificateRequest request;
   request.common_name = "kube-apiserver";
   request.server = true;
   request.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
                        "kubernetes.default.svc.cluster.local"};
   char host[256] = {};
-  if (::gethostname(host, sizeof host - 1) == 0 && host[0] != '\0') request.dns_names.emplace_back(host);
+  if (::gethostname(host, sizeof host - 1) == 0) AddName(host, request);
   request.ip_addresses = {"127.0.0.1", "::1"};
-  const auto ip = api::ParseIp(bind_address);
-  if (ip && !ip->IsUnspecified() && !ip->IsLoopback()) request.ip_addresses.push_back(ip->ToString());
+  AddName(options.bind_address, request);
+  AddName(AdvertisedAddress(options), request);
+  AddName(options.external_hostname.substr(0, options.external_hostname.find(':')), request);
+  for (const std::string& name : options.alternative_names) AddName(name, request);
   return request;
+}
+
+// A certificate of the user's own: clients trust whoever signed it, if we know that, else the certificate
+// itself.
+Status UseServingFiles(const ServingOptions& options, Pki& pki) {
+  if (options.tls_private_key_file.empty())
+    return Unexpected(BadRequest("--tls-cert-file needs --tls-private-key-file, the certificate's key"));
+  FLYBALL_ASSIGN(pki.serving.certificate_pem, ReadFile(options.tls_cert_file));
+  FLYBALL_ASSIGN(pki.serving.private_key_pem, ReadFile(options.tls_private_key_file));
+  const bool known = net::IsSignedByAny(pki.serving.certificate_pem, pki.client_ca_pem);
+  pki.server_ca_pem = known ? pki.client_ca_pem : pki.serving.certificate_pem;
+  return {};
+}
+
+// The keys of a PEM text, each by itself.
+std::vector<std::string> SplitPem(const std::string& text) {
+  constexpr std::string_view kBegin = "-----BEGIN ";
+  std::vector<std::string> out;
+  for (auto at = text.find(kBegin); at != std::string::npos;) {
+    const auto next = text.find(kBegin, at + kBegin.size());
+    out.push_back(text.substr(at, next == std::string::npos ? next : next - at));
+    at = next;
+  }
+  return out;
+}
+
+bool IsPrivateKey(const std::string& pem) {
+  return pem.find("PRIVATE KEY-----") != std::string::npos;
+}
+
+Status LoadServiceAccountKeys(const ServingOptions& options, const std::string& dir, Pki& pki) {
+  for (const std::string& path : options.service_account_key_files) {
+    FLYBALL_ASSIGN(const std::string text, ReadFile(path));
+    for (std::string& key : SplitPem(text)) pki.service_account_keys.push_back(std::move(key));
+  }
+  const auto& keys = pki.service_account_keys;
+  const auto own = std::find_if(keys.begin(), keys.end(), IsPrivateKey);
+  const std::string kept = dir + "/sa.key";
+  if (!options.service_account_signing_key_file.empty()) {
+    FLYBALL_ASSIGN(pki.service_account_key, ReadFile(options.service_account_signing_key_file));
+  } else if (own != keys.end()) {
+    pki.service_account_key = *own;
+  } else if (Exists(kept)) {
+    FLYBALL_ASSIGN(pki.service_account_key, ReadFile(kept));
+  } else {
+    FLYBALL_ASSIGN(pki.service_account_key, net::MakePrivateKey(net::KeyType::kEcdsaP256));
+    FLYBALL_TRY(WritePrivateFile(kept, pki.service_account_key));
+  }
+  return {};
 }
 
 }  // namespace
@@ -99,14 +160,6 @@ Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock) {
   FLYBALL_ASSIGN(pki.ca, LoadOrMake(dir, "ca", [&] {
                    return net::MakeCertificateAuthority("kubernetes", now, kValidity);
                  }));
-  if (!options.tls_cert_file.empty()) {
-    FLYBALL_ASSIGN(pki.serving.certificate_pem, ReadFile(options.tls_cert_file));
-    FLYBALL_ASSIGN(pki.serving.private_key_pem, ReadFile(options.tls_private_key_file));
-  } else {
-    // Issued anew each start: names and addresses may have changed, and it costs a fraction of a millisecond.
-    FLYBALL_ASSIGN(pki.serving,
-                   net::IssueCertificate(pki.ca, ServingRequest(options.bind_address), now, kValidity));
-  }
   FLYBALL_ASSIGN(pki.admin, LoadOrMake(dir, "admin", [&] {
                    return pki.IssueClient("kubernetes-admin", {std::string(kMastersGroup)}, now);
                  }));
@@ -115,14 +168,14 @@ Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock) {
     FLYBALL_ASSIGN(const auto extra, ReadFile(options.client_ca_file));
     pki.client_ca_pem += "\n" + extra;
   }
-  const std::string key_path =
-      options.service_account_key_file.empty() ? dir + "/sa.key" : options.service_account_key_file;
-  if (Exists(key_path) || !options.service_account_key_file.empty()) {
-    FLYBALL_ASSIGN(pki.service_account_key, ReadFile(key_path));
+  if (!options.tls_cert_file.empty()) {
+    FLYBALL_TRY(UseServingFiles(options, pki));
   } else {
-    FLYBALL_ASSIGN(pki.service_account_key, net::MakePrivateKey(net::KeyType::kEcdsaP256));
-    FLYBALL_TRY(WritePrivateFile(key_path, pki.service_account_key));
+    // Issued anew each start: names and addresses may have changed, and it costs a fraction of a millisecond.
+    FLYBALL_ASSIGN(pki.serving, net::IssueCertificate(pki.ca, ServingRequest(options), now, kValidity));
+    pki.server_ca_pem = pki.ca.certificate_pem;
   }
+  FLYBALL_TRY(LoadServiceAccountKeys(options, dir, pki));
   return pki;
 }
 
@@ -136,15 +189,17 @@ Result<std::unique_ptr<net::HttpServer>> Serve(const ServingOptions& options, co
   return net::HttpServer::Start(server, std::move(handler));
 }
 
+std::string AdvertisedAddress(const ServingOptions& options) {
+  if (!options.advertise_address.empty()) return options.advertise_address;
+  const auto bound = api::ParseIp(options.bind_address);
+  const bool reachable = bound && !bound->IsUnspecified() && !bound->IsLoopback();
+  return reachable ? options.bind_address : net::HostAddress();
+}
+
 std::string ExternalAddress(const ServingOptions& options, int port) {
   std::string host = options.external_hostname;
   if (host.find(':') != std::string::npos && !api::ParseIp(host)) return host;
-  if (host.empty()) host = options.advertise_address;
-  if (host.empty()) {
-    const auto bound = api::ParseIp(options.bind_address);
-    const bool reachable = bound && !bound->IsUnspecified() && !bound->IsLoopback();
-    host = reachable ? options.bind_address : net::HostAddress();
-  }
+  if (host.empty()) host = AdvertisedAddress(options);
   if (host.find(':') != std::string::npos) host = "[" + host + "]";
   return host + ":" + std::to_string(port);
 }

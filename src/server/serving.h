@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "net/http_server.h"
@@ -20,8 +21,12 @@ struct ServingOptions {
   std::string data_dir;           // certificates live in <data_dir>/pki
   std::string tls_cert_file, tls_private_key_file;  // empty: issued by our own CA
   std::string client_ca_file;                       // empty: our own CA
-  std::string service_account_key_file;             // empty: made and kept
-  std::string kubeconfig_out;                       // empty: <data_dir>/kubeconfig
+  std::string
+      service_account_signing_key_file;  // empty: the first private one of the next, else made and kept
+  std::vector<std::string>
+      service_account_key_files;               // tokens signed by these are accepted too; public or private
+  std::vector<std::string> alternative_names;  // further names and addresses of an issued certificate
+  std::string kubeconfig_out;                  // empty: <data_dir>/kubeconfig
 };
 
 // The files of <data_dir>/pki: our CA, and what it has issued. Read if they are there, made otherwise.
@@ -30,7 +35,9 @@ struct Pki {
   net::KeyPair serving;
   net::KeyPair admin;  // user kubernetes-admin of system:masters
   std::string client_ca_pem;
-  std::string service_account_key;
+  std::string server_ca_pem;                      // what clients have to trust
+  std::string service_account_key;                // signs tokens
+  std::vector<std::string> service_account_keys;  // accepted too
   // Issues a client certificate for a component (system:kube-scheduler, ...).
   Result<net::KeyPair> IssueClient(const std::string& user, const std::vector<std::string>& groups,
                                    TimePoint now) const;
@@ -40,6 +47,9 @@ Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock);
 // Listens and serves. Requires that the ApiServer outlives it.
 Result<std::unique_ptr<net::HttpServer>> Serve(const ServingOptions& options, const Pki& pki,
                                                net::Handler handler);
+
+// The IP address others reach the server at.
+std::string AdvertisedAddress(const ServingOptions& options);
 
 // "host:port" clients are told to use, for a server that listens on `port` (upstream: ExternalAddress).
 std::string ExternalAddress(const ServingOptions& options, int port);
