@@ -68,6 +68,8 @@ TEST(ParseTest, NumbersBeyondDoubleAreRefusedInGosWords) {
   EXPECT_EQ(ErrorOf("[-1.5E+999]"), "json: cannot unmarshal number -1.5E+999 into Go value of type float64");
   EXPECT_EQ(ErrorOf("1e99999999999999999999"),
             "json: cannot unmarshal number 1e99999999999999999999 into Go value of type float64");
+  EXPECT_NE(ErrorOf("10e9223372036854775807").find("into Go value of type float64"), std::string::npos);
+  EXPECT_EQ(Parse("0.01e-9223372036854775808")->as_double(), 0.0);
   const std::string huge = Repeat("9", 400);
   EXPECT_EQ(ErrorOf(huge), "json: cannot unmarshal number " + huge + " into Go value of type float64");
 }

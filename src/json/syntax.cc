@@ -208,7 +208,7 @@ class Scanner {
   // Of the first significant digit; only its sign is asked for, of numbers known to be far from 1.
   static std::int64_t DecimalExponent(std::string_view number) {
     const std::size_t e = number.find_first_of("eE");
-    std::int64_t exponent = 0;
+    std::int32_t exponent = 0;  // beyond 32 bits no mantissa makes up for it
     if (e != std::string_view::npos) {
       const std::size_t digits = number[e + 1] == '+' ? e + 2 : e + 1;
       const auto parsed = std::from_chars(number.data() + digits, number.data() + number.size(), exponent);
