@@ -11,33 +11,55 @@ namespace flyball::api {
 
 namespace {
 
-// Upstream's order of the built-in groups (their APIServices' GroupPriorityMinimum).
-constexpr std::array<std::string_view, 22> kGroupOrder = {"apiregistration.k8s.io",
-                                                          "apps",
-                                                          "events.k8s.io",
-                                                          "authentication.k8s.io",
-                                                          "authorization.k8s.io",
-                                                          "autoscaling",
-                                                          "batch",
-                                                          "certificates.k8s.io",
-                                                          "networking.k8s.io",
-                                                          "policy",
-                                                          "rbac.authorization.k8s.io",
-                                                          "storage.k8s.io",
-                                                          "admissionregistration.k8s.io",
-                                                          "apiextensions.k8s.io",
-                                                          "scheduling.k8s.io",
-                                                          "coordination.k8s.io",
-                                                          "node.k8s.io",
-                                                          "discovery.k8s.io",
-                                                          "flowcontrol.apiserver.k8s.io",
-                                                          "internal.apiserver.k8s.io",
-                                                          "resource.k8s.io",
-                                                          "storagemigration.k8s.io"};
+struct GroupPlace {
+  std::string_view group;
+  int priority;
+};
+// Upstream's GroupPriorityMinimum of the built-in groups, which is also their order.
+constexpr std::array kGroups = {
+    GroupPlace{"apiregistration.k8s.io", 20000},
+    GroupPlace{"", 18000},
+    GroupPlace{"apps", 17800},
+    GroupPlace{"events.k8s.io", 17750},
+    GroupPlace{"authentication.k8s.io", 17700},
+    GroupPlace{"authorization.k8s.io", 17600},
+    GroupPlace{"autoscaling", 17500},
+    GroupPlace{"batch", 17400},
+    GroupPlace{"certificates.k8s.io", 17300},
+    GroupPlace{"networking.k8s.io", 17200},
+    GroupPlace{"policy", 17100},
+    GroupPlace{"rbac.authorization.k8s.io", 17000},
+    GroupPlace{"storage.k8s.io", 16800},
+    GroupPlace{"admissionregistration.k8s.io", 16700},
+    GroupPlace{"apiextensions.k8s.io", 16700},
+    GroupPlace{"scheduling.k8s.io", 16600},
+    GroupPlace{"coordination.k8s.io", 16500},
+    GroupPlace{"node.k8s.io", 16300},
+    GroupPlace{"discovery.k8s.io", 16200},
+    GroupPlace{"resource.k8s.io", 16200},
+    GroupPlace{"flowcontrol.apiserver.k8s.io", 16100},
+    GroupPlace{"internal.apiserver.k8s.io", 16000},
+    GroupPlace{"storagemigration.k8s.io", 15800},
+};
+
+struct VersionPlace {
+  std::string_view group, version;
+  int priority;
+};
+// Versions whose priority is not that of most built-in ones.
+constexpr std::array kVersions = {
+    VersionPlace{"", "v1", 1},
+    VersionPlace{"autoscaling", "v2", 30},
+    VersionPlace{"flowcontrol.apiserver.k8s.io", "v1", 21},
+    VersionPlace{"resource.k8s.io", "v1", 20},
+};
+constexpr int kBuiltinVersionPriority = 15;
+constexpr DiscoveryPriority kCustomPriority = {1000, 100};  // upstream: crdRegistrationController
 
 std::size_t GroupRank(std::string_view group) {
-  return static_cast<std::size_t>(std::find(kGroupOrder.begin(), kGroupOrder.end(), group) -
-                                  kGroupOrder.begin());
+  const auto at = std::find_if(kGroups.begin(), kGroups.end(),
+                               [group](const GroupPlace& place) { return place.group == group; });
+  return static_cast<std::size_t>(at - kGroups.begin());
 }
 
 struct ParsedVersion {
@@ -233,6 +255,14 @@ std::vector<std::string_view> GroupsOf(KindList kinds) {
   std::sort(out.begin(), out.end(),
             [](auto a, auto b) { return std::pair(GroupRank(a), a) < std::pair(GroupRank(b), b); });
   return out;
+}
+
+DiscoveryPriority PriorityOf(std::string_view group, std::string_view version) {
+  const std::size_t rank = GroupRank(group);
+  if (rank == kGroups.size()) return kCustomPriority;
+  for (const auto& place : kVersions)
+    if (place.group == group && place.version == version) return {kGroups[rank].priority, place.priority};
+  return {kGroups[rank].priority, kBuiltinVersionPriority};
 }
 
 std::string ApiVersionsDocument(std::string_view server_address) {

@@ -26,6 +26,13 @@ std::vector<std::string_view> VersionsOf(KindList kinds, std::string_view group)
 // The groups except core, in the order of documents.
 std::vector<std::string_view> GroupsOf(KindList kinds);
 
+// Where a group and version stand among the others: higher numbers come first (upstream: the priorities of
+// APIServices).
+struct DiscoveryPriority {
+  int group = 0, version = 0;
+};
+DiscoveryPriority PriorityOf(std::string_view group, std::string_view version);
+
 // GET /api: APIVersions. `server_address` is "host:port" as this client reaches us.
 std::string ApiVersionsDocument(std::string_view server_address);
 // GET /apis: APIGroupList.

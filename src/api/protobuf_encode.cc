@@ -210,7 +210,8 @@ constexpr std::string_view kListSuffix = "List";
 
 // Kinds of every group: Status, the discovery documents, metadata alone.
 const TypeInfo* MetaType(std::string_view api_version, std::string_view kind) {
-  if (api_version != "v1" && api_version != "meta.k8s.io/v1") return nullptr;
+  if (api_version != "v1" && api_version != "meta.k8s.io/v1" && api_version != "meta.k8s.io/v1beta1")
+    return nullptr;
   return FindType(std::string(kMetaTypes) + std::string(kind));
 }
 

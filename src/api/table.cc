@@ -113,7 +113,7 @@ TableFormat::TableFormat(const KindInfo& kind)
 
 void TableFormat::AppendStart(const json::Value& list_metadata, const TableOptions& options,
                               std::string& out) const {
-  out += R"({"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":)";
+  AppendMetaStart("Table", options.version, out);
   if (list_metadata.is_object())
     json::WriteTo(list_metadata, out);
   else
@@ -163,7 +163,7 @@ void TableFormat::AppendRow(const json::Value& object, const TableOptions& optio
   if (options.include_object == IncludeObject::kNone)
     out += "null";
   else if (options.include_object == IncludeObject::kMetadata)
-    AppendPartialObjectMetadata(object, out);
+    AppendPartialObjectMetadata(object, options.version, out);
   else if (!object_json.empty())
     out += object_json;
   else
@@ -185,14 +185,20 @@ std::string TableFormat::SingleTable(const json::Value& object, const TableOptio
   return out;
 }
 
-void AppendPartialObjectMetadata(const json::Value& object, std::string& out) {
-  out += kPartialObjectMetadataStart;
+void AppendMetaStart(std::string_view kind, std::string_view version, std::string& out) {
+  ((out += R"({"kind":")") += kind) += R"(","apiVersion":"meta.k8s.io/)";
+  (out += version) += R"(","metadata":)";
+}
+
+void AppendPartialObjectMetadata(const json::Value& object, std::string_view version, std::string& out) {
+  AppendMetaStart("PartialObjectMetadata", version, out);
   AppendMetadata(object, out);
   out += '}';
 }
 
-void AppendPartialObjectMetadataListStart(const json::Value& list_metadata, std::string& out) {
-  out += R"({"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":)";
+void AppendPartialObjectMetadataListStart(const json::Value& list_metadata, std::string_view version,
+                                          std::string& out) {
+  AppendMetaStart("PartialObjectMetadataList", version, out);
   if (list_metadata.is_object())
     json::WriteTo(list_metadata, out);
   else

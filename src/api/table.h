@@ -24,6 +24,7 @@ struct TableOptions {
   IncludeObject include_object = IncludeObject::kMetadata;
   // A watch sends the columns with its first event only; later ones say null.
   bool with_columns = true;
+  std::string_view version = "v1";  // of meta.k8s.io: also "v1beta1", which is the same under another name
 };
 
 // How the objects of one kind become rows. Building compiles the columns' paths; keep it for as long as the
@@ -58,13 +59,14 @@ class TableFormat {
   std::vector<Column> columns_;
 };
 
-// {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{...}}; what comes before the
-// metadata.
-inline constexpr std::string_view kPartialObjectMetadataStart =
-    R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":)";
-void AppendPartialObjectMetadata(const json::Value& object, std::string& out);
+// A document of a kind and version of meta.k8s.io up to its metadata:
+// {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":
+void AppendMetaStart(std::string_view kind, std::string_view version, std::string& out);
+// {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{...}}
+void AppendPartialObjectMetadata(const json::Value& object, std::string_view version, std::string& out);
 // The start of a PartialObjectMetadataList up to the first item; "]}" ends it.
-void AppendPartialObjectMetadataListStart(const json::Value& list_metadata, std::string& out);
+void AppendPartialObjectMetadataListStart(const json::Value& list_metadata, std::string_view version,
+                                          std::string& out);
 
 // Upstream's duration.HumanDuration: "5s", "3m20s", "4h", "2d3h", "1y20d".
 std::string HumanDuration(Duration d);

@@ -11,6 +11,7 @@
 #include "cli/signals.h"
 #include "controllers/controllers.h"
 #include "scheduler/scheduler.h"
+#include "server/endpoints/component_status.h"
 
 namespace flyball::cli {
 namespace {
@@ -91,9 +92,14 @@ Status RunCluster(const UpFlags& flags) {
       }));
   FLYBALL_TRY(controllers.Start());
   FLYBALL_TRY(scheduler.Start());
+  auto& components = server->api().components();
+  components.Add("controller-manager", [&controllers] { return controllers.Healthy(); });
+  components.Add("scheduler", [&scheduler] { return scheduler.Healthy(); });
   PrintHints(*server, flags);
   WaitForStopSignal();
   std::cout << "stopping\n" << std::flush;
+  components.Remove("scheduler");
+  components.Remove("controller-manager");
   StopManager(scheduler);
   StopManager(controllers);
   nodes.reset();

@@ -23,7 +23,7 @@ std::string WarningHeader(std::string_view text) {
 
 void FinishHeaders(Answer& answer, const std::vector<std::string>& warnings) {
   answer.headers.Set("content-type", std::move(answer.content_type));
-  answer.headers.Set("cache-control", "no-cache, private");
+  if (!answer.headers.Has("cache-control")) answer.headers.Set("cache-control", "no-cache, private");
   std::vector<std::string_view> sent;
   for (const auto& warning : warnings) {
     if (std::find(sent.begin(), sent.end(), warning) != sent.end()) continue;

@@ -46,6 +46,20 @@ TEST_F(AnswerFormsTest, TheClientsOrderDecidesBetweenProtobufAndJson) {
   EXPECT_EQ(Get(maps_ + "/a", "text/html")->status, 406);
 }
 
+TEST_F(AnswerFormsTest, TablesAndMetadataComeInTheVersionThatIsAskedFor) {
+  const std::string table = "application/json;as=Table;g=meta.k8s.io;v=";
+  const std::string metadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=";
+  for (const std::string version : {"v1", "v1beta1"}) {
+    const json::Value rows = Get(maps_, table + version)->value();
+    EXPECT_EQ(rows["apiVersion"].string_or(""), "meta.k8s.io/" + version);
+    EXPECT_EQ(rows["rows"].as_array()[0]["object"]["apiVersion"].string_or(""), "meta.k8s.io/" + version);
+    const json::Value list = Get(maps_, metadata + version)->value();
+    EXPECT_EQ(list["apiVersion"].string_or(""), "meta.k8s.io/" + version);
+    EXPECT_EQ(list["items"].as_array()[0]["apiVersion"].string_or(""), "meta.k8s.io/" + version);
+  }
+  EXPECT_EQ(Get(maps_, table + "v2")->status, 406);
+}
+
 TEST_F(AnswerFormsTest, AListInProtobufHasItsItemsAndVersion) {
   const auto reply = Get(maps_, kProtobuf);
   const auto envelope = api::ReadProtobufEnvelope(reply->body);

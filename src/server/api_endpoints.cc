@@ -12,7 +12,8 @@
 
 namespace flyball::server {
 
-void AddApiEndpoints(EndpointTable& table, const ApiServerOptions& options, ServiceAccountTokens& tokens) {
+void AddApiEndpoints(EndpointTable& table, const ApiServerOptions& options, ServiceAccountTokens& tokens,
+                     std::shared_ptr<const LocalComponents> components) {
   AddReviewEndpoints(table);
   AddScaleEndpoint(table);
   AddPodEndpoints(table);
@@ -22,6 +23,7 @@ void AddApiEndpoints(EndpointTable& table, const ApiServerOptions& options, Serv
   AddPodLogEndpoint(table, nodes);
   AddPodStreamEndpoints(table, nodes);
   AddProxyEndpoints(table, nodes);
+  AddComponentStatusEndpoint(table, std::move(components));
 }
 
 }  // namespace flyball::server

@@ -2,11 +2,15 @@
 // reviews.
 #pragma once
 
+#include <memory>
+
 #include "server/endpoint.h"
+#include "server/endpoints/component_status.h"
 #include "server/service_account_tokens.h"
 
 namespace flyball::server {
 
-void AddApiEndpoints(EndpointTable& table, const ApiServerOptions& options, ServiceAccountTokens& tokens);
+void AddApiEndpoints(EndpointTable& table, const ApiServerOptions& options, ServiceAccountTokens& tokens,
+                     std::shared_ptr<const LocalComponents> components);
 
 }  // namespace flyball::server

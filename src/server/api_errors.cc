@@ -38,6 +38,12 @@ Error MethodNotAllowed() {
                "the server does not allow this method on the requested resource", {.present = true});
 }
 
+Error DefinitionTerminating(const api::KindInfo& kind, std::string_view verb) {
+  return Error(Reason::kMethodNotAllowed, 405,
+               std::string(verb) + " not allowed while custom resource definition is terminating",
+               {.group = std::string(kind.group), .kind = std::string(kind.plural)});
+}
+
 Error NoSuchResource() {
   return Error(Reason::kNotFound, 404, "the server could not find the requested resource", {.present = true});
 }

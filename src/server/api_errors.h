@@ -14,6 +14,8 @@ Error AlreadyExists(const api::KindInfo& kind, std::string_view name);  // pods 
 Error Conflict(const api::KindInfo& kind, std::string_view name, std::string_view why);
 Error Modified(const api::KindInfo& kind, std::string_view name);  // the object has been modified; ...
 Error MethodNotAllowed();
+// create not allowed while custom resource definition is terminating
+Error DefinitionTerminating(const api::KindInfo& kind, std::string_view verb);
 Error NoSuchResource();  // the server could not find the requested resource
 Error Expired(std::string_view message);
 // retry_seconds 0: the answer does not say when to come again.

@@ -4,6 +4,7 @@
 #include "net/pki.h"
 #include "server/admission_plugins.h"
 #include "server/api_endpoints.h"
+#include "server/api_services.h"
 #include "server/audit.h"
 #include "server/bootstrap.h"
 #include "server/custom_resources.h"
@@ -77,12 +78,14 @@ struct ApiServer::Parts {
   std::unique_ptr<AdmissionChain> admission;
   std::unique_ptr<Registry> registry;
   std::unique_ptr<ServerState> state;
+  const std::shared_ptr<LocalComponents> components = std::make_shared<LocalComponents>();
   EndpointTable endpoints;
   std::unique_ptr<Documents> documents;
   std::unique_ptr<FlowControl> flow;
   std::unique_ptr<Audit> audit;
   std::unique_ptr<RequestHandler> handler;
   std::unique_ptr<CustomResources> custom;
+  std::unique_ptr<ApiServices> api_services;
   std::unique_ptr<FlowStatus> flow_status;
   std::shared_ptr<Strand> strand;  // the server's own timers
   std::string service_range;
@@ -109,7 +112,7 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
                                                     *authenticator, *authorizer, executor, random, metrics});
   FLYBALL_ASSIGN(auto services, NewServiceAllocator(options, *catalog, random));
   registry->AddLifecycle("services", std::move(services));
-  AddApiEndpoints(endpoints, options, *tokens);
+  AddApiEndpoints(endpoints, options, *tokens, components);
   documents = std::make_unique<Documents>(*state);
   documents->AddCheck("ping", [] { return Status(); });
   documents->AddCheck("log", [] { return Status(); });
@@ -125,9 +128,12 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   auto objects = BootstrapObjects();
   for (auto& object : BootstrapPolicy()) objects.push_back(std::move(object));
   for (auto& object : BootstrapFlowControl(state->clock().Now())) objects.push_back(std::move(object));
+  for (auto& object : BuiltinApiServices(*catalog->snapshot())) objects.push_back(std::move(object));
   FLYBALL_TRY(EnsureObjects(*state, objects));
   custom = std::make_unique<CustomResources>(*state, *cache);
   FLYBALL_TRY(custom->Start());
+  api_services = std::make_unique<ApiServices>(*state);
+  api_services->Start();
   flow_status = std::make_unique<FlowStatus>(*state);
   flow_status->Start();
   strand = std::make_shared<Strand>(executor);
@@ -172,6 +178,10 @@ net::Handler ApiServer::handler() {
 std::unique_ptr<net::Transport> ApiServer::InProcess(User user) {
   const bool simulated = dynamic_cast<SimExecutor*>(&parts_->executor) != nullptr;
   return NewInProcessTransport(handler(), parts_->executor, std::move(user), simulated);
+}
+
+LocalComponents& ApiServer::components() {
+  return *parts_->components;
 }
 
 void ApiServer::SetExternalAddress(std::string address) {

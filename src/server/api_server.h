@@ -19,6 +19,8 @@
 
 namespace flyball::server {
 
+class LocalComponents;
+
 struct ApiServerOptions {
   std::string service_cluster_ip_range = "10.0.0.0/24";  // kube-apiserver's default
   std::string service_node_port_range = "30000-32767";
@@ -59,6 +61,8 @@ class ApiServer {
   std::unique_ptr<net::Transport> InProcess(User user);
   // "host:port" where clients find it, shown in /api. Known when it listens.
   void SetExternalAddress(std::string address);
+  // The scheduler and the controllers of this process, for `kubectl get componentstatuses`.
+  LocalComponents& components();
   // Ends every watch. Requests that come later are still answered.
   void Stop();
 

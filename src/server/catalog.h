@@ -38,6 +38,7 @@ struct ServedResource {
   std::shared_ptr<const api::CustomKind> custom;        // null: built-in
   std::shared_ptr<const VersionConversion> conversion;  // null: stored in this version
   bool preferred = true;                                // the version discovery prefers for this group
+  bool terminating = false;  // custom: its definition is being deleted, nothing is created any more
 
   // "/registry/pods/ns/name".
   std::string Key(std::string_view namespace_name, std::string_view name) const;

@@ -58,6 +58,7 @@ struct CustomResources::Follower : std::enable_shared_from_this<Follower> {
   Status Serve(const json::Value& definition);
   void WriteStatus(const std::string& name);
   void Terminate(const json::Value& definition);
+  void EndCreation(const ServedResource& resource, const std::string& name);
   std::vector<const api::KindInfo*> Others(const json::Value& definition,
                                            const Catalog::Snapshot& snapshot) const;
 };
@@ -76,7 +77,13 @@ std::vector<const api::KindInfo*> CustomResources::Follower::Others(const json::
 Status CustomResources::Follower::Sync(const json::Value& definition) {
   if (!definition["metadata"]["deletionTimestamp"].is_null()) {
     FLYBALL_TRY(Serve(definition));
-    Terminate(definition);
+    json::Value next = definition;
+    // Its status says so first; that change comes back here.
+    if (api::MarkTerminating(next, api::FormatTime(state.clock().Now()))) {
+      WriteStatus(Text(definition["metadata"]["name"]));
+    } else {
+      Terminate(definition);
+    }
     return {};
   }
   const auto snapshot = state.catalog.snapshot();
@@ -133,14 +140,6 @@ void CustomResources::Follower::Forget(const json::Value& definition) {
 
 namespace {
 
-// The server's own writes: no user, no admission.
-RequestScope OwnScope(ServerState& state) {
-  RequestScope scope({}, {"system:apiserver", "", {std::string(kMastersGroup)}, {}}, state.executor,
-                     state.clock().Now());
-  scope.field_manager = "kube-apiserver";
-  return scope;
-}
-
 Task<void> UpdateDefinition(ServerState& state, std::string name, std::string subresource,
                             Registry::Transform transform) {
   RequestScope scope = OwnScope(state);
@@ -169,7 +168,7 @@ Task<void> CleanUp(ServerState& state, ResourcePtr resource, std::string name) {
       left |= outcome && !outcome->removed;
     }
   }
-  if (left) co_return;  // finalizers hold some; the next change of the resource tries again
+  if (left) co_return;  // finalizers hold some; when the last one goes it is tried again
   Registry::Transform transform = [](const json::Value& current) -> Result<json::Value> {
     json::Value next = current;
     json::Array kept;
@@ -195,17 +194,45 @@ void CustomResources::Follower::WriteStatus(const std::string& name) {
       [self = shared_from_this()](const json::Value& current) -> Result<json::Value> {
     json::Value next = current;
     const auto snapshot = self->state.catalog.snapshot();
-    api::UpdateDefinitionStatus(next, self->Others(current, *snapshot),
-                                api::FormatTime(self->state.clock().Now()));
+    const std::string now = api::FormatTime(self->state.clock().Now());
+    if (current["metadata"]["deletionTimestamp"].is_null()) {
+      api::UpdateDefinitionStatus(next, self->Others(current, *snapshot), now);
+    } else {
+      api::MarkTerminating(next, now);
+    }
     return next;
   };
   SpawnLogged(UpdateDefinition(state, name, "status", std::move(transform)));
 }
 
+// From now on nothing is created; what is there is deleted, and when the last object has gone (a finalizer
+// may hold it for long) the definition is let go.
 void CustomResources::Follower::Terminate(const json::Value& definition) {
-  const auto resource = state.catalog.snapshot()->FindGroupResource(
-      definition["spec"]["group"].string_or(""), definition["spec"]["names"]["plural"].string_or(""));
-  SpawnLogged(CleanUp(state, resource, Text(definition["metadata"]["name"])));
+  const std::string group = Text(definition["spec"]["group"]),
+                    plural = Text(definition["spec"]["names"]["plural"]),
+                    name = Text(definition["metadata"]["name"]);
+  const auto snapshot = state.catalog.snapshot();
+  const auto resource = snapshot->FindGroupResource(group, plural);
+  if (resource && !resource->terminating) EndCreation(*resource, name);
+  SpawnLogged(CleanUp(state, resource, name));
+}
+
+void CustomResources::Follower::EndCreation(const ServedResource& resource, const std::string& name) {
+  const std::string group(resource.kind->group), plural(resource.kind->plural);
+  const auto* cache_of_it = resource.cache.get();  // it calls, so it is there
+  resource.cache->Observe([weak = weak_from_this(), cache_of_it, group, plural, name](const Change& change) {
+    const auto self = weak.lock();
+    if (!self || change.object || cache_of_it->size() > 0) return;
+    SpawnLogged(CleanUp(self->state, self->state.catalog.snapshot()->FindGroupResource(group, plural), name));
+  });
+  std::vector<ResourcePtr> ending;
+  for (const auto& served : state.catalog.snapshot()->ordered) {
+    if (!served->custom || served->kind->group != group || served->kind->plural != plural) continue;
+    auto version = std::make_shared<ServedResource>(*served);
+    version->terminating = true;
+    ending.push_back(std::move(version));
+  }
+  state.catalog.SetCustom(group, plural, std::move(ending));
 }
 
 CustomResources::CustomResources(ServerState& state, WatchCache& cache)

@@ -59,7 +59,7 @@ Result<std::optional<Answer>> Documents::Get(const RequestScope& scope, const ne
     return std::optional(Answer{200, "text/plain; version=0.0.4; charset=utf-8", state_.metrics.Serialize()});
   if (path == "/") return std::optional(RootPaths(KindsOf(state_.catalog)));
   if (path.starts_with("/openapi/")) {
-    FLYBALL_ASSIGN(Answer answer, OpenApi(path, request));
+    FLYBALL_ASSIGN(Answer answer, OpenApi(path, scope, request));
     return std::optional(std::move(answer));
   }
   if (path == "/api" || path == "/apis" || path.starts_with("/api/") || path.starts_with("/apis/")) {
@@ -93,7 +93,8 @@ Answer Documents::Keep(const std::string& key, const net::Request& request,
   }
   if (cached.etag.empty()) {
     cached.answer = make();
-    cached.etag = api::DocumentETag(cached.answer.body);
+    cached.etag = cached.answer.headers.Get("etag");
+    if (cached.etag.empty()) cached.etag = api::DocumentETag(cached.answer.body);
     MutexLock lock(mu_);
     if (generation_ == generation) kept_[key] = cached;
   }
@@ -115,12 +116,14 @@ Result<Answer> Documents::Discovery(std::string_view path, const net::Request& r
       const bool v2 = format.version == "v2";
       return Keep(std::string(path) + " " + std::string(format.version), request, [&] {
         const auto kinds = KindsOf(state_.catalog);
-        return Answer{
+        Answer document{
             200,
             "application/json;g=apidiscovery.k8s.io;v=" + std::string(format.version) +
                 ";as=APIGroupDiscoveryList",
             api::AggregatedDiscoveryDocument(
                 kinds.list, core, v2 ? api::DiscoveryVersion::kV2 : api::DiscoveryVersion::kV2Beta1)};
+        document.headers.Set("cache-control", "public");
+        return document;
       });
     }
     if (core) {

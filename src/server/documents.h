@@ -40,10 +40,13 @@ class Documents {
     std::string etag;
   };
   Result<Answer> Discovery(std::string_view path, const net::Request& request);
-  Result<Answer> OpenApi(std::string_view path, const net::Request& request);
+  Result<Answer> OpenApi(std::string_view path, const RequestScope& scope, const net::Request& request);
+  // The OpenAPI v3 document of one group and version, under the address with its hash for ever.
+  Answer GroupOpenApi(const std::string& group, const std::string& version, const RequestScope& scope,
+                      const net::Request& request);
   std::optional<Answer> Health(const RequestScope& scope) const;
-  // The document under `key`, made by `make` if this generation of the catalog has none. 304 if the client
-  // has it.
+  // The document under `key`, made by `make` if this generation of the catalog has none; its ETag is the one
+  // `make` set, or a hash of it. 304 if the client has it.
   Answer Keep(const std::string& key, const net::Request& request, const std::function<Answer()>& make);
 
   ServerState& state_;

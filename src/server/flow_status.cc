@@ -71,9 +71,7 @@ struct FlowStatus::Follower : std::enable_shared_from_this<Follower> {
     for (const auto& object : schemas->cache->List({}).objects) Check(*object);
   }
   static Task<void> Write(std::shared_ptr<Follower> self, std::string name) {
-    RequestScope scope({}, {"system:apiserver", "", {std::string(kMastersGroup)}, {}}, self->state.executor,
-                       self->state.clock().Now());
-    scope.field_manager = "api-priority-and-fairness-config-consumer-v1";
+    RequestScope scope = OwnScope(self->state, "api-priority-and-fairness-config-consumer-v1");
     scope.resource = self->schemas;
     UpdateOptions options{.subresource = "status", .conflict_retries = true, .skip_admission = true};
     Registry::Transform transform = [self](const json::Value& current) -> Result<json::Value> {

@@ -82,11 +82,28 @@ bool IsCleanKey(std::string_view key) {
 
 }  // namespace
 
+namespace {
+
+// /watch/.../name watches one object; a selector must not name another.
+Status SelectNamed(const RequestInfo& info, const api::KindInfo& kind, api::FieldSelector& fields) {
+  if (info.name.empty()) return {};
+  if (fields.empty()) {
+    FLYBALL_ASSIGN(fields, api::FieldSelector::Parse("metadata.name=" + info.name, kind));
+    return {};
+  }
+  const auto selected = fields.RequiredValue("metadata.name");
+  if (selected && *selected == info.name) return {};
+  return Unexpected(BadRequest("fieldSelector metadata.name doesn't match requested name"));
+}
+
+}  // namespace
+
 Result<ListOptions> ParseListOptions(const RequestInfo& info, const api::KindInfo& kind, bool watch) {
   ListOptions options;
   const auto& query = info.query;
   FLYBALL_ASSIGN(options.labels, api::LabelSelector::Parse(query.Get("labelSelector")));
   FLYBALL_ASSIGN(options.fields, api::FieldSelector::Parse(query.Get("fieldSelector"), kind));
+  FLYBALL_TRY(SelectNamed(info, kind, options.fields));
   if (const auto text = query.Get("limit"); !text.empty()) {
     FLYBALL_ASSIGN(options.limit, ParseInt(text));
     if (options.limit < 0) options.limit = 0;

@@ -57,6 +57,24 @@ TEST_F(ListRequests, AnExactVersionOfTheFutureIsNotWaitedFor) {
   }
 }
 
+TEST_F(ListRequests, AWatchOfANameSeesThatObjectAlone) {
+  const std::string target = "/api/v1/watch/namespaces/default/configmaps/b";
+  const auto watch = Do("GET", target);
+  ASSERT_EQ(watch->events().size(), 1u);
+  EXPECT_EQ(watch->events()[0]["object"]["metadata"]["name"].string_or(""), "b");
+  EXPECT_EQ(Do("GET", target + "?fieldSelector=metadata.name%3Dc")->message(),
+            "fieldSelector metadata.name doesn't match requested name");
+}
+
+TEST_F(ListRequests, DeleteOptionsMayBeOfAnyVersion) {
+  for (const auto& [name, version] :
+       {std::pair{"a", "coordination.k8s.io/v1"}, {"b", "meta/v1"}, {"c", "meta.k8s.io/v1"}}) {
+    const std::string body = std::string(R"({"kind":"DeleteOptions","apiVersion":")") + version + R"("})";
+    EXPECT_EQ(Do("DELETE", std::string(kMaps) + "/" + name, body)->status, 200) << version;
+  }
+  EXPECT_EQ(Do("DELETE", std::string(kMaps) + "/a", R"({"kind":"Pod","apiVersion":"v1"})")->status, 400);
+}
+
 TEST_F(ListRequests, GetHasNoListOptions) {
   EXPECT_EQ(Do("GET", kMaps + std::string("/a?resourceVersionMatch=Exact&labelSelector=a=b=c"))->status, 200);
   const auto wrong = Do("GET", kMaps + std::string("/a?resourceVersion=abc"));

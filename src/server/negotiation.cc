@@ -79,8 +79,9 @@ std::optional<AnswerFormat> Fit(const MediaRange& range, bool tables) {
   const auto as = range.Parameter("as");
   if (as.empty()) return format;
   if (!tables || range.Parameter("g") != "meta.k8s.io") return std::nullopt;
-  format.version = range.Parameter("v");
-  if (format.version != "v1" && format.version != "v1beta1") return std::nullopt;
+  const auto version = range.Parameter("v");
+  if (version != "v1" && version != "v1beta1") return std::nullopt;
+  if (version == "v1beta1") format.version = "v1beta1";
   if (as == "Table" && !format.protobuf) {  // a table has no message
     format.form = AnswerForm::kTable;
     return format;

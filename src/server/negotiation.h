@@ -13,7 +13,8 @@ struct AnswerFormat {
   AnswerForm form = AnswerForm::kObject;
   bool yaml = false;
   bool protobuf = false;
-  std::string_view version = "v1";  // of the discovery document: "v2" or "v2beta1"
+  // Of tables and metadata: "v1" or "v1beta1"; of the discovery document: "v2" or "v2beta1".
+  std::string_view version = "v1";
 };
 
 // The first of the Accept header's media types, by quality and then as the client lists them, that this

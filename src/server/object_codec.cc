@@ -29,6 +29,7 @@ struct Expected {
   const api::TypeInfo& type;
   std::string api_version;
   std::string_view kind;
+  AcceptsVersion also = nullptr;
 };
 
 Error Unrecognized(const Expected& expected, std::string_view cause, std::string_view body) {
@@ -108,6 +109,7 @@ Status CheckType(const Expected& expected, json::Value& value, std::string_view 
                                    body));
   const auto version = value["apiVersion"].string_or("");
   const auto kind = value["kind"].string_or("");
+  if (expected.also && expected.also(version) && (kind.empty() || kind == expected.kind)) return {};
   if (!kind.empty() && (kind != expected.kind || version != expected.api_version) && !version.empty()) {
     if (auto checked = CheckForeignType(expected, version, kind); !checked) return checked;
   }
@@ -210,8 +212,9 @@ Result<json::Value> DecodeObject(RequestScope& scope, const ServedResource& reso
 }
 
 Result<json::Value> DecodeBody(RequestScope& scope, const api::TypeInfo& type, std::string_view api_version,
-                               std::string_view kind, std::string_view content_type, std::string_view body) {
-  const Expected expected{type, std::string(api_version), kind};
+                               std::string_view kind, std::string_view content_type, std::string_view body,
+                               AcceptsVersion also) {
+  const Expected expected{type, std::string(api_version), kind, also};
   FLYBALL_ASSIGN(Parsed parsed, ParseBody(expected, content_type, body));
   FLYBALL_ASSIGN(json::Value value, DecodeAs(scope, expected, std::move(parsed)));
   api::ApplyDefaults(type, value);

@@ -20,9 +20,12 @@ Result<MediaType> BodyMediaType(std::string_view content_type);
 // BadRequest in Kubernetes' words.
 Result<json::Value> DecodeObject(RequestScope& scope, const ServedResource& resource,
                                  std::string_view content_type, std::string_view body);
+// Whether a body may also say this apiVersion: the type looks the same in it.
+using AcceptsVersion = bool (*)(std::string_view api_version);
 // The same for a body of another type than the resource's own (Scale, Eviction, TokenRequest, DeleteOptions).
 Result<json::Value> DecodeBody(RequestScope& scope, const api::TypeInfo& type, std::string_view api_version,
-                               std::string_view kind, std::string_view content_type, std::string_view body);
+                               std::string_view kind, std::string_view content_type, std::string_view body,
+                               AcceptsVersion also = nullptr);
 // The same for a value in hand (the result of a patch).
 Result<json::Value> DecodeValue(RequestScope& scope, const ServedResource& resource, json::Value value,
                                 const std::vector<std::string>& duplicates = {});

@@ -11,7 +11,7 @@ namespace {
 json::Value MetaValue(const ListMeta& meta, bool unstructured) {
   json::Object out;
   if (unstructured) out.Set("continue", meta.continue_token);
-  out.Set("resourceVersion", std::to_string(meta.revision));
+  if (meta.revision > 0) out.Set("resourceVersion", std::to_string(meta.revision));
   if (!meta.continue_token.empty()) out.Set("continue", meta.continue_token);
   if (meta.remaining > 0) out.Set("remainingItemCount", meta.remaining);
   return out;
@@ -36,7 +36,9 @@ std::size_t TotalBytes(const std::vector<ObjectPtr>& objects) {
 
 Presenter::Presenter(ResourcePtr resource, AnswerFormat format, TimePoint now,
                      std::string_view include_object)
-    : resource_(std::move(resource)), format_(format), table_options_{now, IncludeOf(include_object)} {}
+    : resource_(std::move(resource)), format_(format), table_options_{now, IncludeOf(include_object)} {
+  table_options_.version = format_.version;
+}
 
 json::Value Presenter::Served(const StoredObject& object, store::Revision revision) const {
   json::Value value = object.ToValue(revision);
@@ -54,7 +56,7 @@ void Presenter::HideFieldAnnotation(json::Value& value) const {
 
 void Presenter::AppendMetadataOnly(const StoredObject& object, store::Revision revision,
                                    std::string& out) const {
-  out += api::kPartialObjectMetadataStart;
+  api::AppendMetaStart("PartialObjectMetadata", format_.version, out);
   object.AppendMetadata(out, revision);
   out += '}';
 }
@@ -78,7 +80,7 @@ std::string Presenter::Text(const StoredObject& object, store::Revision revision
       return api::TableFormat(*resource_->kind).SingleTable(value, options);
     }
     case AnswerForm::kPartialMetadata:
-      api::AppendPartialObjectMetadata(value, out);
+      api::AppendPartialObjectMetadata(value, format_.version, out);
       return out;
     default:
       return json::Write(value);
@@ -92,12 +94,7 @@ std::string Presenter::InWantedLanguage(std::string text) const {
 }
 
 std::string Presenter::Object(const StoredObject& object) const {
-  auto text = Text(object, object.revision(), true);
-  if (object.revision() == 0) {  // a dry run: there is no version
-    constexpr std::string_view kNoVersion = ",\"resourceVersion\":\"0\"";
-    if (const auto at = text.find(kNoVersion); at != std::string::npos) text.erase(at, kNoVersion.size());
-  }
-  return InWantedLanguage(std::move(text));
+  return InWantedLanguage(Text(object, object.revision(), true));
 }
 
 // The text of a list, made as it is asked for.
@@ -147,7 +144,7 @@ void Presenter::AppendListStart(const ListMeta& meta, std::string& out) const {
   if (format_.form == AnswerForm::kTable)
     return api::TableFormat(*resource_->kind).AppendStart(metadata, table_options_, out);
   if (format_.form == AnswerForm::kPartialMetadata)
-    return api::AppendPartialObjectMetadataListStart(metadata, out);
+    return api::AppendPartialObjectMetadataListStart(metadata, format_.version, out);
   out += "{\"kind\":\"" + std::string(resource_->kind->kind) + "List\",\"apiVersion\":\"" +
          resource_->kind->ApiVersion() + "\",\"metadata\":" + json::Write(metadata) + ",\"items\":[";
 }
@@ -161,7 +158,8 @@ void Presenter::AppendListItem(const StoredObject& object, std::string& out) con
   json::Value value = Served(object, object.revision());
   if (format_.form == AnswerForm::kTable)
     return api::TableFormat(*resource_->kind).AppendRow(value, table_options_, out);
-  if (format_.form == AnswerForm::kPartialMetadata) return api::AppendPartialObjectMetadata(value, out);
+  if (format_.form == AnswerForm::kPartialMetadata)
+    return api::AppendPartialObjectMetadata(value, format_.version, out);
   value.as_object().Erase("apiVersion");
   value.as_object().Erase("kind");
   json::WriteTo(value, out);
@@ -202,14 +200,15 @@ Bytes Presenter::Initial(const StoredObject& object) {
 Bytes Presenter::Bookmark(store::Revision revision, bool initial_events_end) {
   json::Object metadata{{"resourceVersion", std::to_string(revision)}};
   if (initial_events_end) metadata.Set("annotations", json::Object{{"k8s.io/initial-events-end", "true"}});
+  const std::string meta_version = "meta.k8s.io/" + std::string(format_.version);
   json::Object object;
   if (format_.form == AnswerForm::kObject) {
     object = {{"kind", resource_->kind->kind}, {"apiVersion", resource_->kind->ApiVersion()}};
   } else if (format_.form == AnswerForm::kPartialMetadata) {
-    object = {{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"}};
+    object = {{"kind", "PartialObjectMetadata"}, {"apiVersion", meta_version}};
   } else {
     object = {{"kind", "Table"},
-              {"apiVersion", "meta.k8s.io/v1"},
+              {"apiVersion", meta_version},
               {"columnDefinitions", nullptr},
               {"rows", json::Array{}}};
   }

@@ -18,7 +18,7 @@
 namespace flyball::server {
 
 struct ListMeta {
-  store::Revision revision = 0;
+  store::Revision revision = 0;  // 0: the list is of nothing that is stored
   std::string continue_token;
   std::int64_t remaining = 0;  // 0: not said
 };

@@ -209,6 +209,9 @@ Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::
       (info.verb == "create" || info.verb == "deletecollection"))
     co_return Unexpected(MethodNotAllowed());
 
+  if (info.verb == "create" && scope.resource->terminating)
+    co_return Unexpected(DefinitionTerminating(kind, info.verb));
+
   if (auto* endpoint = endpoints_.Find(*scope.resource, info.subresource))
     co_return co_await endpoint->Handle(state_, scope, request, std::move(stream));
   if (!scope.resource->cache || (!info.subresource.empty() && info.subresource != "status"))

@@ -32,4 +32,12 @@ struct ServerState {
   const Clock& clock() const { return executor.clock(); }
 };
 
+// Of the server's own writes, on nobody's behalf: it may everything.
+inline RequestScope OwnScope(ServerState& state, std::string field_manager = "kube-apiserver") {
+  RequestScope scope({}, {"system:apiserver", "", {std::string(kMastersGroup)}, {}}, state.executor,
+                     state.clock().Now());
+  scope.field_manager = std::move(field_manager);
+  return scope;
+}
+
 }  // namespace flyball::server

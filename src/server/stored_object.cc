@@ -91,6 +91,10 @@ void StoredObject::AppendMetadata(std::string& out, store::Revision resource_ver
 void StoredObject::AppendWithVersion(std::string& out, std::size_t from, std::size_t to,
                                      store::Revision resource_version) const {
   const std::string_view text = *bytes_;
+  if (resource_version == 0) {
+    out += text.substr(from, to - from);
+    return;
+  }
   if (version_offset_ != 0) {
     out += text.substr(from, version_offset_ - from);
     out += ",\"resourceVersion\":\"";

@@ -45,8 +45,8 @@ class StoredObject {
   // As api::SelectableValues gives them: name, namespace, then the kind's own.
   const std::vector<std::string>& fields() const { return fields_; }
 
-  // Appends the object with the given resourceVersion. kListItem leaves apiVersion and kind out, as lists of
-  // built-in kinds do.
+  // Appends the object with the given resourceVersion (0: none, it is not stored). kListItem leaves
+  // apiVersion and kind out, as lists of built-in kinds do.
   enum class Form { kWhole, kListItem };
   void AppendJson(std::string& out, Form form, store::Revision resource_version) const;
   void AppendJson(std::string& out, Form form = Form::kWhole) const { AppendJson(out, form, revision_); }

@@ -59,8 +59,10 @@ std::optional<std::string> NonEmpty(std::string_view text) {
 
 Result<DeleteOptions> OptionsFromBody(RequestScope& scope, const net::Request& request,
                                       std::vector<std::string_view>& dry_run, json::Value& body) {
+  // Clients name the group of what they delete; upstream has the type in every version there is.
+  const AcceptsVersion any = [](std::string_view) { return true; };
   FLYBALL_ASSIGN(body, DecodeBody(scope, api::DeleteOptionsType(), "v1", "DeleteOptions",
-                                  request.headers.Get("content-type"), request.body));
+                                  request.headers.Get("content-type"), request.body, any));
   DeleteOptions options;
   if (const auto* grace = body.Find("gracePeriodSeconds"); grace && grace->is_int())
     options.grace_seconds = grace->as_int();

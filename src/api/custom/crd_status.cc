@@ -175,6 +175,15 @@ bool UpdateDefinitionStatus(Value& definition, std::span<const KindInfo* const> 
   return !(before == definition["status"]);
 }
 
+bool MarkTerminating(Value& definition, std::string_view now) {
+  const Value* condition = FindCondition(definition, "Terminating");
+  if (condition != nullptr && (*condition)["status"].string_or("") == "True") return false;
+  SetCondition(
+      definition,
+      {"Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"}, now);
+  return true;
+}
+
 bool IsEstablished(const Value& definition) {
   const Value* condition = FindCondition(definition, "Established");
   return condition != nullptr && (*condition)["status"].string_or("") == "True";

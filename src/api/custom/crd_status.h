@@ -28,6 +28,9 @@ bool UpdateDefinitionStatus(json::Value& definition, std::span<const KindInfo* c
 
 bool IsEstablished(const json::Value& definition);
 
+// The condition Terminating of a definition whose objects are being deleted. True if that is news.
+bool MarkTerminating(json::Value& definition, std::string_view now);
+
 // Groups of the Kubernetes community, which ask for an approval annotation.
 bool IsProtectedGroup(std::string_view group);
 inline constexpr std::string_view kApprovalAnnotation = "api-approved.kubernetes.io";

@@ -119,9 +119,10 @@ class EvictionEndpoint final : public Endpoint {
                            std::shared_ptr<net::ResponseStream>) override {
     FLYBALL_CO_TRY(ReadWriteOptions(scope, "CreateOptions"));
     const auto* type = api::FindType("io.k8s.api.policy.v1.Eviction");
-    FLYBALL_CO_ASSIGN(
-        const json::Value eviction,
-        DecodeBody(scope, *type, "policy/v1", "Eviction", request.headers.Get("content-type"), request.body));
+    const AcceptsVersion older = [](std::string_view version) { return version == "policy/v1beta1"; };
+    FLYBALL_CO_ASSIGN(const json::Value eviction,
+                      DecodeBody(scope, *type, "policy/v1", "Eviction", request.headers.Get("content-type"),
+                                 request.body, older));
     const auto pods = Pods(state);
     const auto pod = pods->cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
     if (!pod) co_return Unexpected(NotFound(*pods->kind, scope.info.name));

@@ -55,6 +55,16 @@ Result<std::string> LogQuery(const RequestScope& scope) {
   return out;
 }
 
+// What the client is told of a node's refusal (upstream: GenericHttpResponseChecker).
+Error NodeRefused(int status, const std::string& text, const std::string& pod) {
+  if (status == 400) return BadRequest(text);
+  if (status == 404)
+    return Error(Reason::kNotFound, 404,
+                 "the server could not find the requested resource ( pods " + pod + ")",
+                 {.name = pod, .kind = "pods"});
+  return Error(Reason::kInternalError, 500, "Internal error occurred: " + text, {.causes = {{"", text, ""}}});
+}
+
 class PodLogEndpoint final : public Endpoint {
  public:
   explicit PodLogEndpoint(std::shared_ptr<TransportCache> nodes) : nodes_(std::move(nodes)) {}
@@ -75,6 +85,9 @@ class PodLogEndpoint final : public Endpoint {
     ask.target =
         "/containerLogs/" + scope.info.namespace_name + "/" + scope.info.name + "/" + container + query;
     RelayRules rules;
+    rules.refused = [pod_name = scope.info.name](int status, const std::string& text) {
+      return NodeRefused(status, text, pod_name);
+    };
     rules.unreachable = [](const Error& error) {
       return Error(Reason::kUnknown, 500, "the node does not answer: " + error.message());
     };

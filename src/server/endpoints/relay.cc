@@ -1,5 +1,6 @@
 #include "server/endpoints/relay.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/bytes.h"
@@ -27,6 +28,10 @@ class Relay final : public net::ResponseSink, public std::enable_shared_from_thi
   }
 
   void OnHead(int status, const net::Headers& headers) override {
+    if (rules_.refused && (status < 200 || status > 206)) {
+      refusal_ = status;
+      return;
+    }
     net::Headers out;
     if (rules_.headers)
       out = rules_.headers(headers);
@@ -36,6 +41,10 @@ class Relay final : public net::ResponseSink, public std::enable_shared_from_thi
     stream_->Begin(status, std::move(out));
   }
   void OnData(std::string_view data) override {
+    if (refusal_) {
+      refusal_text_ += data.substr(0, kMaxRefusal - refusal_text_.size());
+      return;
+    }
     stream_->Write(MakeBytes(std::string(data)));
     if (stream_->pending_bytes() <= kRelayHigh) return;
     std::shared_ptr<net::Call> call;
@@ -48,7 +57,10 @@ class Relay final : public net::ResponseSink, public std::enable_shared_from_thi
     stream_->OnDrained(kRelayLow, [call] { call->Resume(); });
   }
   void OnEnd() override {
-    stream_->End();
+    if (refusal_)
+      SendAnswer(*stream_, ErrorAnswer(rules_.refused(*refusal_, refusal_text_)), {});
+    else
+      stream_->End();
     Over();
   }
   void OnError(const Error& error) override {
@@ -70,6 +82,8 @@ class Relay final : public net::ResponseSink, public std::enable_shared_from_thi
   const std::shared_ptr<net::ResponseStream> stream_;
   const RelayRules rules_;
   bool begun_ = false;
+  std::optional<int> refusal_;  // the status of an answer that is not passed on
+  std::string refusal_text_;
   Mutex mu_;
   std::shared_ptr<net::Call> call_ FLYBALL_GUARDED_BY(mu_);
   bool over_ FLYBALL_GUARDED_BY(mu_) = false;

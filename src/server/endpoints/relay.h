@@ -9,10 +9,16 @@
 
 namespace flyball::server {
 
+// Upstream: GenericHttpResponseChecker reads as much.
+inline constexpr std::size_t kMaxRefusal = 50'000;
+
 // How an answer is changed on its way. Members left empty change nothing.
 struct RelayRules {
   // The headers that go to the client; without it only the content type does.
   std::function<net::Headers(const net::Headers& from)> headers;
+  // What the client is told instead of an answer other than 200 to 206, from its status and its text (of
+  // which kMaxRefusal bytes are read). Without it such an answer is passed on.
+  std::function<Error(int status, const std::string& text)> refused;
   // What the client is told if there is no answer.
   std::function<Error(const Error& error)> unreachable;
 };

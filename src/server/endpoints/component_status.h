@@ -1,0 +1,38 @@
+// ComponentStatuses: how the parts of the control plane are, asked at the time (upstream: registry/core/
+// componentstatus). Nothing of it is stored.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "server/endpoint.h"
+
+namespace flyball::server {
+
+// The parts that run in this process say themselves how they are. Thread-safe.
+class LocalComponents {
+ public:
+  using Check = std::function<Status()>;
+  // "scheduler", "controller-manager". The check is called from any thread, without blocking it, until
+  // Remove.
+  void Add(std::string name, Check check);
+  // No call of the check is under way when this returns.
+  void Remove(const std::string& name);
+  // How the part is; nullopt: it does not run here.
+  std::optional<Status> Ask(const std::string& name) const;
+
+ private:
+  mutable Mutex mu_;
+  std::map<std::string, Check> checks_ FLYBALL_GUARDED_BY(mu_);
+};
+
+// Parts that are not of this process are asked at the ports where kube-scheduler and
+// kube-controller-manager answer on this machine.
+void AddComponentStatusEndpoint(EndpointTable& table, std::shared_ptr<const LocalComponents> local);
+
+}  // namespace flyball::server
