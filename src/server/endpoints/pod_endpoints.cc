@@ -5,6 +5,7 @@
 #include "api/time.h"
 #include "json/json.h"
 #include "server/api_errors.h"
+#include "server/endpoints/pod_ready.h"
 #include "server/object_codec.h"
 #include "server/patch.h"
 #include "server/read_handlers.h"
@@ -106,13 +107,24 @@ class BindingEndpoint final : public Endpoint {
   }
 };
 
-Error DisruptionRefused(std::string_view message) {
-  ErrorDetails details{.causes = {{"DisruptionBudget", std::string(message), ""}}, .retry_after_seconds = 10};
-  return Error(Reason::kTooManyRequests, 429,
-               "Cannot evict pod as it would violate the pod's disruption budget.", std::move(details));
+constexpr char kEvictionRefused[] = "Cannot evict pod as it would violate the pod's disruption budget.";
+
+// Soon it may be known better: clients are told when to ask again.
+Error BudgetNotReady(const std::string& budget) {
+  const std::string why = "The disruption budget " + budget + " is still being processed by the server.";
+  return Error(Reason::kTooManyRequests, 429, kEvictionRefused,
+               {.causes = {{"DisruptionBudget", why, ""}}, .retry_after_seconds = 10});
 }
 
-// Evicting asks the pod's disruption budget first, and tells it.
+// Nobody knows when it will be otherwise: clients ask again when they like (kubectl drain every 5 s).
+Error BudgetSpent(const std::string& name, const json::Value& status) {
+  const std::string why = "The disruption budget " + name + " needs " +
+                          std::to_string(status["desiredHealthy"].int_or(0)) + " healthy pods and has " +
+                          std::to_string(status["currentHealthy"].int_or(0)) + " currently";
+  return Error(Reason::kTooManyRequests, 429, kEvictionRefused, {.causes = {{"DisruptionBudget", why, ""}}});
+}
+
+// Evicting asks the pod's disruption budget first and tells it, and tells the pod.
 class EvictionEndpoint final : public Endpoint {
  public:
   Task<MaybeAnswer> Handle(ServerState& state, RequestScope& scope, const net::Request& request,
@@ -123,11 +135,22 @@ class EvictionEndpoint final : public Endpoint {
     FLYBALL_CO_ASSIGN(const json::Value eviction,
                       DecodeBody(scope, *type, "policy/v1", "Eviction", request.headers.Get("content-type"),
                                  request.body, older));
+    if (eviction["metadata"]["name"].string_or("") != scope.info.name)
+      co_return Unexpected(BadRequest("name in URL does not match name in Eviction object"));
     const auto pods = Pods(state);
     const auto pod = pods->cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
     if (!pod) co_return Unexpected(NotFound(*pods->kind, scope.info.name));
+    const DeleteOptions options = OptionsOf(eviction, scope);
     const json::Value value = pod->ToValue();
-    if (NeedsBudget(value)) FLYBALL_CO_TRY(co_await SpendBudget(state, scope, value));
+    if (NeedsBudget(value)) FLYBALL_CO_TRY(co_await SpendBudget(state, scope, value, options.dry_run));
+    if (!options.dry_run) FLYBALL_CO_TRY(co_await Announce(state, scope, *pods, options));
+    FLYBALL_CO_TRY(
+        co_await state.registry.Delete(scope, *pods, scope.info.namespace_name, scope.info.name, options));
+    co_return std::optional(Succeeded());
+  }
+
+ private:
+  static DeleteOptions OptionsOf(const json::Value& eviction, const RequestScope& scope) {
     DeleteOptions options;
     const auto& given = eviction["deleteOptions"];
     if (const auto* grace = given.Find("gracePeriodSeconds"); grace && grace->is_int())
@@ -135,19 +158,43 @@ class EvictionEndpoint final : public Endpoint {
     if (const auto uid = given["preconditions"]["uid"].string_or(""); !uid.empty())
       options.uid = std::string(uid);
     options.dry_run = scope.dry_run || !given["dryRun"].empty();
-    FLYBALL_CO_TRY(co_await state.registry.Delete(scope, *pods, scope.info.namespace_name, scope.info.name,
-                                                  std::move(options)));
-    co_return std::optional(Succeeded());
+    return options;
   }
 
- private:
   static bool NeedsBudget(const json::Value& pod) {
     const auto phase = pod["status"]["phase"].string_or("");
     return phase != "Succeeded" && phase != "Failed" && phase != "Pending" &&
            pod["metadata"]["deletionTimestamp"].is_null();
   }
 
-  static Task<Status> SpendBudget(ServerState& state, RequestScope& scope, const json::Value& pod) {
+  // The condition that says why the pod goes. Not a client's write: nobody comes to own it.
+  static Task<Status> Announce(ServerState& state, RequestScope& scope, const ServedResource& pods,
+                               const DeleteOptions& wanted) {
+    Registry::Transform transform = [&](const json::Value& pod) -> Result<json::Value> {
+      // Another of the same name: whoever deletes it says so.
+      if (wanted.uid && *wanted.uid != pod["metadata"]["uid"].string_or("")) return pod;
+      json::Value next = pod;
+      SetCondition(next["status"], json::Object{{"type", "DisruptionTarget"},
+                                                {"observedGeneration", pod["metadata"]["generation"]},
+                                                {"status", "True"},
+                                                {"lastProbeTime", nullptr},
+                                                {"lastTransitionTime", api::FormatTime(scope.now)},
+                                                {"reason", "EvictionByEvictionAPI"},
+                                                {"message", "Eviction API: evicting"}});
+      return next;
+    };
+    UpdateOptions options;
+    options.subresource = "status";
+    options.conflict_retries = true;
+    options.track_fields = false;
+    options.skip_admission = true;
+    FLYBALL_CO_TRY(co_await state.registry.Update(scope, pods, scope.info.namespace_name, scope.info.name,
+                                                  std::move(transform), std::move(options)));
+    co_return Status();
+  }
+
+  static Task<Status> SpendBudget(ServerState& state, RequestScope& scope, const json::Value& pod,
+                                  bool dry_run) {
     const auto budgets = state.catalog.Find("policy", "v1", "poddisruptionbudgets");
     std::vector<ObjectPtr> matching;
     for (const auto& object : budgets->cache->List({.namespace_name = scope.info.namespace_name}).objects) {
@@ -161,33 +208,48 @@ class EvictionEndpoint final : public Endpoint {
           Error(Reason::kUnknown, 500,
                 "This pod has more than one PodDisruptionBudget, which the eviction subresource does "
                 "not support."));
+    const json::Value budget = matching[0]->ToValue();
+    if (CostsNothing(pod, budget)) co_return Status();
+    if (dry_run) {
+      FLYBALL_CO_TRY(Spend(scope, "", budget));
+      co_return Status();
+    }
     const std::string pod_name(pod["metadata"]["name"].string_or(""));
-    Registry::Transform transform = [&](const json::Value& budget) { return Spend(scope, pod_name, budget); };
+    Registry::Transform transform = [&](const json::Value& now) { return Spend(scope, pod_name, now); };
     UpdateOptions options;
     options.subresource = "status";
     options.conflict_retries = true;
-    auto spent =
-        co_await state.registry.Update(scope, *budgets, scope.info.namespace_name, matching[0]->name(),
-                                       std::move(transform), std::move(options));
-    if (!spent) co_return Unexpected(spent.error());
+    FLYBALL_CO_TRY(co_await state.registry.Update(scope, *budgets, scope.info.namespace_name,
+                                                  matching[0]->name(), std::move(transform),
+                                                  std::move(options)));
     co_return Status();
   }
 
+  // A pod that is not ready is none of those the budget counts on.
+  static bool CostsNothing(const json::Value& pod, const json::Value& budget) {
+    if (IsPodReady(pod)) return false;
+    if (budget["spec"]["unhealthyPodEvictionPolicy"].string_or("") == "AlwaysAllow") return true;
+    const auto desired = budget["status"]["desiredHealthy"].int_or(0);
+    return desired > 0 && budget["status"]["currentHealthy"].int_or(0) >= desired;
+  }
   static Result<json::Value> Spend(const RequestScope& scope, const std::string& pod,
                                    const json::Value& budget) {
     const std::string name(budget["metadata"]["name"].string_or(""));
-    if (budget["status"]["observedGeneration"].int_or(0) < budget["metadata"]["generation"].int_or(0))
-      return Unexpected(
-          DisruptionRefused("The disruption budget " + name + " is still being processed by the server."));
-    const auto allowed = budget["status"]["disruptionsAllowed"].int_or(0);
-    if (allowed <= 0)
-      return Unexpected(DisruptionRefused(
-          "The disruption budget " + name + " needs " +
-          std::to_string(budget["status"]["desiredHealthy"].int_or(0)) + " healthy pods and has " +
-          std::to_string(budget["status"]["currentHealthy"].int_or(0)) + " currently"));
+    const json::Value& status = budget["status"];
+    if (status["observedGeneration"].int_or(0) < budget["metadata"]["generation"].int_or(0))
+      return Unexpected(BudgetNotReady(name));
+    const auto allowed = status["disruptionsAllowed"].int_or(0);
+    if (allowed <= 0) return Unexpected(BudgetSpent(name, status));
     json::Value next = budget;
     next["status"]["disruptionsAllowed"] = allowed - 1;
     next["status"]["disruptedPods"][pod] = api::FormatTime(scope.now);
+    if (allowed == 1)
+      SetCondition(next["status"], json::Object{{"type", "DisruptionAllowed"},
+                                                {"status", "False"},
+                                                {"observedGeneration", status["observedGeneration"]},
+                                                {"lastTransitionTime", api::FormatTime(scope.now)},
+                                                {"reason", "InsufficientPods"},
+                                                {"message", ""}});
     return next;
   }
 };

@@ -5,6 +5,7 @@
 
 #include "server/api_errors.h"
 #include "server/endpoints/node_location.h"
+#include "server/endpoints/pod_ready.h"
 #include "server/endpoints/relay.h"
 
 namespace flyball::server {
@@ -87,13 +88,6 @@ bool Selects(const json::Value& service, const json::Value& pod) {
   return true;
 }
 
-bool IsReady(const json::Value& pod) {
-  if (!pod["status"]["conditions"].is_array()) return false;
-  for (const auto& condition : pod["status"]["conditions"].as_array())
-    if (condition["type"].string_or("") == "Ready") return condition["status"].string_or("") == "True";
-  return false;
-}
-
 // The number that a service's port has in a pod; 0 if the pod names none so.
 std::int64_t PortIn(const json::Value& pod, const json::Value& service_port) {
   const auto& target = service_port["targetPort"];
@@ -116,7 +110,7 @@ void AddLoopbackPods(ServerState& state, const json::Value& service, const std::
     const json::Value pod = object->ToValue();
     const std::string ip(pod["status"]["podIP"].string_or(""));
     if (!ip.starts_with("127.") && ip != "::1") continue;
-    if (!Selects(service, pod) || !IsReady(pod)) continue;
+    if (!Selects(service, pod) || !IsPodReady(pod)) continue;
     for (const auto& port : service["spec"]["ports"].as_array())
       if (const auto number = PortIn(pod, port); port["name"].string_or("") == port_name && number > 0)
         out.push_back({UrlOf(wanted.scheme, ip, std::to_string(number)), pods});
