@@ -419,5 +419,78 @@ TEST_F(EndpointsTest, ANewEndpointGoesToTheFullestSliceWithRoom) {
   EXPECT_EQ(sizes(), (std::vector<std::size_t>{30, 100}));
 }
 
+// Two zones, the second with as many CPUs as `cpus` says, two ready pods in the first.
+class TopologyHintsTest : public EndpointsTest {
+ protected:
+  void MakeZones(const std::string& cpus) {
+    SetNode("n1", "4");
+    plane_.Create(
+        "{apiVersion: v1, kind: Node, metadata: {name: n2, labels: {topology.kubernetes.io/zone: z2}}}");
+    SetNode("n2", cpus);
+    plane_.Create(kService);
+    plane_.MergePatch<Service>("default", "web",
+                               "metadata: {annotations: {service.kubernetes.io/topology-mode: Auto}}");
+  }
+  void SetNode(const std::string& name, const std::string& cpus) {
+    plane_.MergePatch<Node>(
+        "", name, "status: {allocatable: {cpu: '" + cpus + "'}, conditions: [{type: Ready, status: 'True'}]}",
+        "status");
+  }
+  // How many endpoints are for each zone, e.g. "z1=3 z2=1".
+  std::string Hinted() {
+    std::map<std::string, int> counts;
+    const EndpointSlice slice = Slices().at(0);
+    for (const Endpoint& endpoint : slice.endpoints)
+      ++counts[endpoint.hints ? endpoint.hints->for_zones.at(0).name : "-"];
+    std::string out;
+    for (const auto& [zone, count] : counts)
+      out += (out.empty() ? "" : " ") + zone + "=" + std::to_string(count);
+    return out;
+  }
+};
+
+TEST_F(TopologyHintsTest, ZonesAreGivenEndpointsByTheirShare) {
+  MakeZones("4");
+  for (int i = 1; i <= 4; ++i) MakePod("p" + std::to_string(i), "10.1.0." + std::to_string(i), true);
+  plane_.Run(1s);
+  EXPECT_EQ(Hinted(), "z1=2 z2=2") << "all of them are in z1";
+  SetNode("n2", "12");
+  plane_.Run(1s);
+  EXPECT_EQ(Hinted(), "z1=1 z2=3");
+  plane_.MergePatch<Service>("default", "web",
+                             "metadata: {annotations: {service.kubernetes.io/topology-mode: null}}");
+  plane_.Run(1s);
+  EXPECT_EQ(Hinted(), "-=4");
+  const auto events = plane_.EventsOf("default", "web");
+  const auto told = [&](const std::string& event) {
+    return std::count(events.begin(), events.end(), event + ", addressType: IPv4");
+  };
+  EXPECT_EQ(told("Normal TopologyAwareHintsEnabled Topology Aware Hints has been enabled"), 1);
+  EXPECT_EQ(told("Warning TopologyAwareHintsDisabled Topology Aware Hints has been disabled"), 1);
+}
+
+TEST_F(TopologyHintsTest, NoneWhereSomebodyWouldBeOverloaded) {
+  MakeZones("4");
+  MakePod("p1", "10.1.0.1", true);
+  plane_.Run(1s);
+  EXPECT_EQ(Hinted(), "-=1");
+  for (int i = 2; i <= 3; ++i) MakePod("p" + std::to_string(i), "10.1.0." + std::to_string(i), true);
+  plane_.Run(1s);
+  EXPECT_EQ(Hinted(), "-=3");
+  SetNode("n2", "0");
+  plane_.Run(1s);
+  const auto events = plane_.EventsOf("default", "web");
+  const auto told = [&](const std::string& why) {
+    return std::count(events.begin(), events.end(),
+                      "Warning TopologyAwareHintsDisabled " + why + ", addressType: IPv4");
+  };
+  EXPECT_EQ(told("Insufficient number of endpoints (1 endpoints, 2 zones)"), 1);
+  EXPECT_EQ(told("Unable to allocate minimum required endpoints to each zone without exceeding overload "
+                 "threshold (3 endpoints, 2 zones)"),
+            1);
+  EXPECT_EQ(told("Insufficient Node information: allocatable CPU or zone not specified on one or more nodes"),
+            1);
+}
+
 }  // namespace
 }  // namespace flyball::controllers

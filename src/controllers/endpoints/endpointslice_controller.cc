@@ -11,6 +11,7 @@
 #include "controllers/endpoints/slice_labels.h"
 #include "controllers/endpoints/slice_plan.h"
 #include "controllers/endpoints/subsets.h"
+#include "controllers/endpoints/topology_hints.h"
 #include "controllers/endpoints/trigger_times.h"
 #include "controllers/objects/pod_node_index.h"
 
@@ -19,7 +20,6 @@ namespace {
 
 constexpr char kSliceManager[] = "endpointslice-controller.k8s.io";
 constexpr char kServiceIndex[] = "service";
-constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
 
 using SlicePtr = std::shared_ptr<const EndpointSlice>;
 using Ports = std::vector<EndpointSlicePort>;
@@ -42,7 +42,8 @@ EndpointSlice PatternFor(const Service& service, const std::string& family) {
 api::Optional<EndpointHints> HintsFor(const Service& service, const Endpoint& endpoint) {
   const std::string wish = service.spec.traffic_distribution.value_or("");
   const bool same_node = wish == "PreferSameNode";
-  const bool wanted = same_node || wish == "PreferClose" || wish == "PreferSameZone";
+  const bool wanted =
+      !WantsTopologyHints(service) && (same_node || wish == "PreferClose" || wish == "PreferSameZone");
   if (!wanted || !endpoint.conditions.ready.value_or(false)) return std::nullopt;
   EndpointHints hints;
   if (endpoint.zone) hints.for_zones.push_back({*endpoint.zone});
@@ -80,13 +81,24 @@ PortGroup& GroupOf(std::vector<PortGroup>& groups, const Ports& ports) {
   return groups.emplace_back(PortGroup{ports, {}, {}});
 }
 
+void AllotByTopology(const Service& service, const std::string& family, std::vector<PortGroup>& groups,
+                     TopologyHints& hints, Context& ctx) {
+  if (!WantsTopologyHints(service)) return hints.Forget(service, family, ctx.recorder());
+  std::vector<Endpoint*> endpoints;
+  for (PortGroup& group : groups)
+    for (Endpoint& endpoint : group.endpoints) endpoints.push_back(&endpoint);
+  hints.Allot(service, family, ctx.lister<Node>().List(), std::move(endpoints), ctx.recorder());
+}
+
 // The slices of one address family.
 void PlanFamily(const Service& service, const std::string& family, const std::vector<Backend>& backends,
-                const std::vector<SlicePtr>& existing, const Lister<Node>& nodes, SlicePlan& plan) {
+                const std::vector<SlicePtr>& existing, TopologyHints& hints, Context& ctx, SlicePlan& plan) {
   const EndpointSlice pattern = PatternFor(service, family);
   std::vector<PortGroup> groups;
   for (const Backend& backend : backends)
-    GroupOf(groups, SlicePortsOf(backend.ports)).endpoints.push_back(EndpointOf(service, backend, nodes));
+    GroupOf(groups, SlicePortsOf(backend.ports))
+        .endpoints.push_back(EndpointOf(service, backend, ctx.lister<Node>()));
+  AllotByTopology(service, family, groups, hints, ctx);
   // A Service without pods has one empty slice: whoever waits for it sees that it was looked at.
   if (groups.empty()) groups.emplace_back();
   SlicePlan own;
@@ -135,7 +147,7 @@ void ReportDropped(const Service& service, const std::set<std::string>& dropped,
 
 // What to do about the slices of all families; those of a family the Service does not have go.
 SlicePlan Plan(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods,
-               std::vector<SlicePtr> existing, Context& ctx) {
+               std::vector<SlicePtr> existing, TopologyHints& hints, Context& ctx) {
   SlicePlan plan;
   std::set<std::string> dropped;
   // Those of an earlier Service of this name are not ours to use again.
@@ -153,41 +165,49 @@ SlicePlan Plan(const Service& service, const std::vector<std::shared_ptr<const P
       own.push_back(slice);
       return true;
     });
-    PlanFamily(service, family, backends, own, ctx.lister<Node>(), plan);
+    PlanFamily(service, family, backends, own, hints, ctx, plan);
   }
   for (SlicePtr& slice : others) plan.remove.push_back(std::move(slice));
   ReportDropped(service, dropped, ctx);
   return plan;
 }
 
-Result<Action> ReconcileEndpointslice(const ObjectKey& key, TriggerTimes& triggers, Context& ctx) {
+// What is remembered of Services between reconciles.
+struct SliceMemory {
+  TriggerTimes triggers;
+  TopologyHints hints;
+};
+
+Result<Action> ReconcileEndpointslice(const ObjectKey& key, SliceMemory& memory, Context& ctx) {
   const auto service = ctx.lister<Service>().Get(key);
   // The slices of a Service that is gone are garbage, and collected as such.
-  if (!service) triggers.Forget(key);
+  if (!service) {
+    memory.triggers.Forget(key);
+    memory.hints.Forget(key);
+  }
   // Without a selector the slices are the user's business; those an ExternalName had before are left as well.
   if (!service || IsDeleting(service->metadata) || !HasBackends(*service)) return Done();
   std::vector<SlicePtr> existing = ctx.lister<EndpointSlice>().ByIndex(kServiceIndex, key.ToString());
   std::erase_if(existing, [](const SlicePtr& slice) { return IsDeleting(slice->metadata); });
   const auto pods = PodsBehind(*service, ctx.lister<Pod>());
-  const auto triggered = triggers.Update(*service, pods);
-  SlicePlan plan = Plan(*service, pods, std::move(existing), ctx);
+  const auto triggered = memory.triggers.Update(*service, pods);
+  SlicePlan plan = Plan(*service, pods, std::move(existing), memory.hints, ctx);
   for (EndpointSlice& slice : plan.create) NoteTriggerTime(slice.metadata, triggered);
   for (EndpointSlice& slice : plan.update) NoteTriggerTime(slice.metadata, triggered);
   FLYBALL_TRY(Execute(plan, ctx.client()));
   return Done();
 }
 
-// A node that comes, goes or moves to another zone changes what is said of its pods.
-Predicates<Node> PlaceChanged() {
-  Predicates<Node> predicates;
-  predicates.update = [](const Node& before, const Node& now) {
-    const auto zone = [](const Node& node) {
-      const auto found = node.metadata.labels.find(kZoneLabel);
-      return found == node.metadata.labels.end() ? std::string() : found->second;
-    };
-    return zone(before) != zone(now);
-  };
-  return predicates;
+// A node that comes, goes or moves to another zone changes what is said of its pods, and every change of its
+// part in the zone what Services are allotted that ask for it.
+std::vector<ObjectKey> ServicesConcerned(const Lister<Service>& services, const Lister<Pod>& pods,
+                                         const Node& node) {
+  std::vector<ObjectKey> keys;
+  for (const auto& pod : PodsOnNode(pods, node.metadata.name))
+    for (ObjectKey& key : ServicesOf(services, *pod)) keys.push_back(std::move(key));
+  for (const auto& service : services.List())
+    if (WantsTopologyHints(*service)) keys.push_back({service->metadata.namespace_, service->metadata.name});
+  return keys;
 }
 
 }  // namespace
@@ -196,7 +216,9 @@ Status AddEndpointSliceController(Manager& manager, int workers) {
   FLYBALL_TRY(AddPodNodeIndex(manager.informers()));
   const auto services = manager.informers().For<Service>().lister();
   const auto pods = manager.informers().For<Pod>().lister();
-  const auto triggers = std::make_shared<TriggerTimes>();
+  const auto memory = std::make_shared<SliceMemory>();
+  Predicates<Node> place_changed;
+  place_changed.update = &TopologyChanged;
   return manager.For<Service>()
       .Named("endpointslice-controller")
       .EventSource("endpoint-slice-controller")
@@ -204,18 +226,10 @@ Status AddEndpointSliceController(Manager& manager, int workers) {
                             [](const EndpointSlice& slice) { return ServiceIndexOf(slice, kSliceManager); })
       .Watches<Pod>([services](const Pod& pod) { return ServicesOf(services, pod); }, EndpointChanged())
       .Watches<EndpointSlice>([](const EndpointSlice& slice) { return ServiceOf(slice, kSliceManager); })
-      .Watches<Node>(
-          [services, pods](const Node& node) {
-            std::vector<ObjectKey> keys;
-            for (const auto& pod : PodsOnNode(pods, node.metadata.name))
-              for (ObjectKey& key : ServicesOf(services, *pod)) keys.push_back(std::move(key));
-            return keys;
-          },
-          PlaceChanged())
+      .Watches<Node>([=](const Node& node) { return ServicesConcerned(services, pods, node); }, place_changed)
       .Workers(workers)
-      .Reconcile([triggers](const ObjectKey& key, Context& ctx) {
-        return ReconcileEndpointslice(key, *triggers, ctx);
-      });
+      .Reconcile(
+          [memory](const ObjectKey& key, Context& ctx) { return ReconcileEndpointslice(key, *memory, ctx); });
 }
 
 }  // namespace flyball::controllers
