@@ -38,7 +38,7 @@ TEST(FieldErrorsTest, MessagesAreUpstreams) {
       "Invalid value: \"a\\\"b\": bad",
       "Invalid value: -1: must be positive",
       "Invalid value: {\"app\":\"a\"}: no match",
-      "Invalid value: \"null\": no",
+      "Invalid value: null: no",
       "Unsupported value: \"x\": supported values: \"A\", \"B\"",
       "Duplicate value: \"x\"",
       "Not found: \"x\"",

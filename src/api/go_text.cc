@@ -172,8 +172,6 @@ std::string GoQuote(std::string_view s) {
 
 std::string GoValueText(const json::Value& value) {
   switch (value.kind()) {
-    case json::Value::Kind::kNull:
-      return "\"null\"";
     case json::Value::Kind::kString:
       return GoQuote(value.as_string());
     case json::Value::Kind::kDouble:

@@ -46,6 +46,11 @@ Answer DeletedStatus(const RequestScope& scope, const StoredObject& object) {
   return {200, "application/json", json::Write(json::Value(std::move(status)))};
 }
 
+// ReplicationControllers leave their pods too; only Jobs say so.
+bool WarnsOfOrphans(const ServedResource& resource) {
+  return resource.hooks->orphan_dependents && resource.kind->group == "batch";
+}
+
 // Deletions of one deletecollection under way at a time: as many commits share an fsync.
 constexpr std::size_t kDeletionsAtATime = 64;
 
@@ -124,7 +129,7 @@ Task<Result<Answer>> HandlePatch(ServerState& state, RequestScope& scope, const 
 Task<Result<Answer>> HandleDelete(ServerState& state, RequestScope& scope, const net::Request& request) {
   FLYBALL_CO_TRY(NegotiateObject(request.headers.Get("accept"), true));
   FLYBALL_CO_ASSIGN(DeleteOptions options, ReadDeleteOptions(scope, request));
-  if (scope.resource->hooks->orphan_dependents && !options.propagation_policy && !options.orphan_dependents)
+  if (WarnsOfOrphans(*scope.resource) && !options.propagation_policy && !options.orphan_dependents)
     scope.warnings.push_back(
         "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to "
         "remove them or "

@@ -67,14 +67,27 @@ std::string InUse(std::string_view name) {
   return '"' + std::string(name) + "\" is already in use";
 }
 
+// Which of the short names are taken; several in brackets, "" for none.
+std::string ShortNamesProblem(const Value& short_names, const TakenNames& taken) {
+  std::vector<std::string> problems;
+  if (short_names.is_array())
+    for (const auto& name : short_names.as_array())
+      if (taken.HasResource(name.string_or(""))) problems.push_back(InUse(name.string_or("")));
+  if (problems.size() < 2) return problems.empty() ? "" : problems.front();
+  std::string all;
+  for (const auto& problem : problems) all += (all.empty() ? "[" : ", ") + problem;
+  return all + "]";
+}
+
 // Accepts each requested name that is free; says which was not.
 Condition AcceptNames(Value& definition, const TakenNames& taken) {
   const Value names = definition["spec"]["names"];
   Value accepted = definition["status"]["acceptedNames"];
   if (!accepted.is_object()) accepted = json::Object();
   Condition result{"NamesAccepted", "True", "NoConflicts", "no conflicts found"};
+  // Of several conflicts, the last is told.
   const auto refuse = [&](std::string_view reason, std::string message) {
-    if (result.status == "True") result = {"NamesAccepted", "False", reason, std::move(message)};
+    result = {"NamesAccepted", "False", reason, std::move(message)};
   };
   const auto take = [&](const char* member, bool free, std::string_view reason) {
     const auto name = names[member].string_or("");
@@ -83,24 +96,21 @@ Condition AcceptNames(Value& definition, const TakenNames& taken) {
     else
       refuse(reason, InUse(name));
   };
+  const auto take_list = [&](const char* member) {
+    if (names[member].empty())
+      accepted.as_object().Erase(member);
+    else
+      accepted[member] = names[member];
+  };
   take("plural", !taken.HasResource(names["plural"].string_or("")), "PluralConflict");
   take("singular", !taken.HasResource(names["singular"].string_or("")), "SingularConflict");
+  if (const auto problem = ShortNamesProblem(names["shortNames"], taken); problem.empty())
+    take_list("shortNames");
+  else
+    refuse("ShortNamesConflict", problem);
   take("kind", !taken.HasKind(names["kind"].string_or("")), "KindConflict");
   take("listKind", !taken.HasKind(names["listKind"].string_or("")), "ListKindConflict");
-  bool short_free = true;
-  if (names["shortNames"].is_array())
-    for (const auto& name : names["shortNames"].as_array())
-      if (taken.HasResource(name.string_or(""))) {
-        refuse("ShortNamesConflict", InUse(name.string_or("")));
-        short_free = false;
-      }
-  for (const char* list : {"shortNames", "categories"}) {
-    if (std::string_view(list) == "shortNames" && !short_free) continue;
-    if (names[list].empty())
-      accepted.as_object().Erase(list);
-    else
-      accepted[list] = names[list];
-  }
+  take_list("categories");
   definition["status"]["acceptedNames"] = std::move(accepted);
   return result;
 }

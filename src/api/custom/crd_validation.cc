@@ -8,8 +8,9 @@
 
 #include "api/custom/crd_status.h"
 #include "api/format.h"
-#include "api/json_path.h"
+#include "api/kinds/admission_rules.h"
 #include "base/ascii.h"
+#include "base/result.h"
 
 namespace flyball::api {
 
@@ -18,8 +19,8 @@ namespace {
 using json::Value;
 
 constexpr std::array<std::string_view, 5> kColumnTypes = {"boolean", "date", "integer", "number", "string"};
-constexpr std::array<std::string_view, 11> kColumnFormats = {
-    "byte", "date", "date-time", "double", "float", "int32", "int64", "name", "password", "uri", "uuid"};
+constexpr std::array<std::string_view, 8> kColumnFormats = {"byte",  "date",  "date-time", "double",
+                                                            "float", "int32", "int64",     "password"};
 
 std::string Join(const std::vector<std::string>& parts) {
   std::string out;
@@ -82,6 +83,11 @@ void CheckLabel(std::string_view text, const FieldPath& path, FieldErrors& error
     errors.Invalid(path, text, Join(problems));
 }
 
+void CheckLabels(const Value& list, const FieldPath& path, FieldErrors& errors) {
+  for (std::size_t i = 0; i < Elements(list).size(); ++i)
+    CheckLabel(list.as_array()[i].string_or(""), path.Index(i), errors);
+}
+
 void CheckMixedCase(std::string_view text, const FieldPath& path, FieldErrors& errors) {
   if (const auto problems = Dns1035LabelProblems(LowerCase(text)); !problems.empty())
     errors.Invalid(path, text, "may have mixed case, but should otherwise match: " + Join(problems));
@@ -96,11 +102,10 @@ void CheckNames(const Value& names, const FieldPath& path, FieldErrors& errors) 
   if (!singular.empty()) CheckLabel(singular, path.Child("singular"), errors);
   if (!kind.empty()) CheckMixedCase(kind, path.Child("kind"), errors);
   if (!list_kind.empty()) CheckMixedCase(list_kind, path.Child("listKind"), errors);
-  for (const char* list : {"shortNames", "categories"})
-    for (std::size_t i = 0; i < Elements(names[list]).size(); ++i)
-      CheckLabel(names[list].as_array()[i].string_or(""), path.Child(list).Index(i), errors);
+  CheckLabels(names["shortNames"], path.Child("shortNames"), errors);
   if (!kind.empty() && kind == list_kind)
     errors.Invalid(path.Child("listKind"), list_kind, "kind and listKind may not be the same");
+  CheckLabels(names["categories"], path.Child("categories"), errors);
 }
 
 void CheckGroup(const Value& spec, const FieldPath& path, FieldErrors& errors) {
@@ -120,6 +125,23 @@ void CheckEnum(const Value& value, const FieldPath& path, std::vector<std::strin
     errors.NotSupported(path, text, std::move(allowed));
 }
 
+void CheckDeprecation(const Value& version, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::size_t kMaxWarning = 256;
+  const auto& warning = version["deprecationWarning"];
+  if (warning.is_null()) return;
+  const auto text = warning.string_or("");
+  if (!version["deprecated"].bool_or(false))
+    return errors.Invalid(path, warning, "can only be set for deprecated versions");
+  if (text.size() > kMaxWarning) errors.Invalid(path, warning, "must be <= 256 characters long");
+  if (text.empty()) errors.Invalid(path, warning, "must not be an empty string");
+  const auto odd =
+      std::find_if(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
+  if (odd != text.end())
+    errors.Invalid(path, warning,
+                   "must only contain printable UTF-8 characters; non-printable character found at index " +
+                       std::to_string(odd - text.begin()));
+}
+
 void CheckVersionNames(const Value& spec, const Hoist& hoist, const FieldPath& path, FieldErrors& errors) {
   std::set<std::string_view> names;
   std::size_t storage = 0;
@@ -130,10 +152,7 @@ void CheckVersionNames(const Value& spec, const Hoist& hoist, const FieldPath& p
     storage += versions[i]["storage"].bool_or(false);
     unique = names.insert(name).second && unique;
     CheckLabel(name, path.Index(i).Child("name"), errors);
-    const auto& warning = versions[i]["deprecationWarning"];
-    if (!warning.string_or("").empty() && !versions[i]["deprecated"].bool_or(false))
-      errors.Invalid(path.Index(i).Child("deprecationWarning"), warning,
-                     "can only be set for deprecated versions");
+    CheckDeprecation(versions[i], path.Index(i).Child("deprecationWarning"), errors);
   }
   if (!unique) errors.Invalid(path, hoist.Shown(), "must contain unique version names");
   if (storage != 1)
@@ -142,8 +161,7 @@ void CheckVersionNames(const Value& spec, const Hoist& hoist, const FieldPath& p
 
 void CheckSimplePath(std::string_view text, const FieldPath& path, FieldErrors& errors) {
   if (text.empty()) return errors.Required(path);
-  if (!text.starts_with('.')) return errors.Invalid(path, text, "must be a simple json path starting with .");
-  if (auto parsed = JsonPath::Parse(text); !parsed) errors.Invalid(path, text, parsed.error().message());
+  if (!text.starts_with('.')) errors.Invalid(path, text, "must be a simple json path starting with .");
 }
 
 void CheckColumns(const Value& columns, const FieldPath& path, FieldErrors& errors) {
@@ -160,7 +178,7 @@ void CheckColumns(const Value& columns, const FieldPath& path, FieldErrors& erro
     if (!format.empty() &&
         std::find(kColumnFormats.begin(), kColumnFormats.end(), format) == kColumnFormats.end())
       errors.Invalid(here.Child("format"), format, "must be one of " + JoinNames(kColumnFormats));
-    CheckSimplePath(column["jsonPath"].string_or(""), here.Child("jsonPath"), errors);
+    CheckSimplePath(column["jsonPath"].string_or(""), here.Child("JSONPath"), errors);
   }
 }
 
@@ -169,8 +187,8 @@ void CheckScalePath(const Value& text, const FieldPath& path, std::vector<std::s
   const auto given = text.string_or("");
   const bool below =
       std::any_of(roots.begin(), roots.end(), [&](auto root) { return given.starts_with(root); });
-  if (!below) return errors.Invalid(path, given, problem);
-  CheckSimplePath(given, path, errors);
+  if (!given.starts_with('.')) return CheckSimplePath(given, path, errors);
+  if (!below) errors.Invalid(path, given, problem);
 }
 
 void CheckSubresources(const Value& subresources, const FieldPath& path, FieldErrors& errors) {
@@ -192,42 +210,48 @@ void CheckSubresources(const Value& subresources, const FieldPath& path, FieldEr
                    "should be a json path under either .spec or .status", errors);
 }
 
-// The schema of the field a simple path names; null if the schema does not specify it.
-const Value* SchemaAt(const Value& schema, std::string_view path) {
+// The schema of the field a path without indexes names; else why there is none.
+Result<const Value*> SchemaAt(const Value& schema, std::string_view path) {
   const Value* at = &schema;
-  if (path.starts_with('.')) path.remove_prefix(1);
-  while (at != nullptr && !path.empty()) {
-    const auto dot = path.find('.');
-    at = (*at)["properties"].Find(path.substr(0, dot));
-    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  while (!path.empty()) {
+    const auto end = std::min(path.find_first_of(".[]", 1), path.size());
+    const auto token = path.substr(0, path.front() == '.' || path.front() == '[' ? 1 : end);
+    if (token == "[") return Unexpected(BadRequest("array notation is not allowed"));
+    if (token != ".") return Unexpected(BadRequest("expected [ or . but got: " + std::string(token)));
+    const auto name = path.substr(1, end - 1);
+    if (path.size() == 1) return Unexpected(BadRequest("unexpected end of JSON path"));
+    const Value& additional = (*at)["additionalProperties"];
+    at = (*at)["properties"].size() != 0 ? (*at)["properties"].Find(name)
+                                         : (additional.is_object() ? &additional : nullptr);
+    if (at == nullptr) return Unexpected(BadRequest("does not refer to a valid field"));
+    path.remove_prefix(end);
   }
   return at;
+}
+
+void CheckSelectableField(const Value& version, std::string_view text, const FieldPath& path,
+                          std::set<std::string_view>& seen, FieldErrors& errors) {
+  if (text.empty()) return errors.Required(path);
+  const auto node = SchemaAt(version["schema"]["openAPIV3Schema"], text);
+  if (!node) return errors.Invalid(path, text, "is an invalid path: " + node.error().message());
+  if (text == ".metadata" || text.starts_with(".metadata."))
+    errors.Invalid(path, text, "must not point to fields in metadata");
+  const auto type = (**node)["type"].string_or("");
+  if (type != "string" && type != "integer" && type != "boolean")
+    errors.Invalid(path, text,
+                   "must point to a field of type string, boolean or integer. Enum string fields and "
+                   "strings with formats are allowed.");
+  if (!seen.insert(text).second) errors.Duplicate(path, text);
 }
 
 void CheckSelectableFields(const Value& version, const FieldPath& path, FieldErrors& errors) {
   constexpr std::size_t kMaxFields = 8;
   const auto& fields = Elements(version["selectableFields"]);
-  if (fields.size() > kMaxFields) errors.TooMany(path, fields.size(), kMaxFields);
   std::set<std::string_view> seen;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const auto text = fields[i]["jsonPath"].string_or("");
-    const auto here = path.Index(i).Child("jsonPath");
-    if (text.empty()) {
-      errors.Required(here);
-      continue;
-    }
-    const Value* node = SchemaAt(version["schema"]["openAPIV3Schema"], text);
-    const auto type = node != nullptr ? (*node)["type"].string_or("") : std::string_view();
-    if (text.starts_with(".metadata.") || text == ".metadata")
-      errors.Invalid(here, text, "must not point to fields in metadata");
-    else if (node == nullptr)
-      errors.Invalid(here, text, "is an invalid path: does not exist in the schema");
-    else if (type != "string" && type != "integer" && type != "boolean")
-      errors.Invalid(here, text,
-                     "must point to a field of type string, boolean or integer. Enum string fields and "
-                     "strings with formats are allowed.");
-    if (!seen.insert(text).second) errors.Duplicate(here, text);
-  }
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    CheckSelectableField(version, fields[i]["jsonPath"].string_or(""), path.Index(i).Child("jsonPath"), seen,
+                         errors);
+  if (seen.size() > kMaxFields) errors.TooMany(path, seen.size(), kMaxFields);
 }
 
 // One check of every version, or one at the top for what all have in common.
@@ -262,34 +286,58 @@ void CheckVersions(const Value& spec, const FieldPath& path, FieldErrors& errors
       [&](const Value& version, const FieldPath& here) { CheckSelectableFields(version, here, errors); });
 }
 
+void CheckReviewVersions(const Value& versions, const FieldPath& path, FieldErrors& errors) {
+  if (Elements(versions).empty()) return errors.Required(path);
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < Elements(versions).size(); ++i) {
+    const auto version = versions.as_array()[i].string_or("");
+    if (!seen.insert(version).second) {
+      errors.Invalid(path.Index(i), version, "duplicate version");
+      continue;
+    }
+    for (const auto& problem : Dns1035LabelProblems(version)) errors.Invalid(path.Index(i), version, problem);
+  }
+  if (!seen.contains("v1") && !seen.contains("v1beta1"))
+    errors.Invalid(path, versions, "must include at least one of v1, v1beta1");
+}
+
+// The paths are those of upstream's internal type.
 void CheckConversion(const Value& conversion, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::string_view kNotSet = "should not be set when strategy is not set to Webhook";
   if (!conversion.is_object()) return;
-  const auto strategy = conversion["strategy"].string_or("");
   CheckEnum(conversion["strategy"], path.Child("strategy"), {"None", "Webhook"}, errors);
-  const auto& webhook = conversion["webhook"];
-  if (strategy != "Webhook") {
-    if (webhook.is_object())
-      errors.Forbidden(path.Child("webhook"), "should not be set when strategy is not set to Webhook");
+  const auto& client = conversion["webhook"]["clientConfig"];
+  const auto& versions = conversion["webhook"]["conversionReviewVersions"];
+  const auto client_path = path.Child("webhookClientConfig");
+  const auto versions_path = path.Child("conversionReviewVersions");
+  if (conversion["strategy"].string_or("") != "Webhook") {
+    if (client.is_object()) errors.Forbidden(client_path, kNotSet);
+    if (!versions.empty()) errors.Forbidden(versions_path, kNotSet);
     return;
   }
-  if (!webhook["clientConfig"].is_object())
-    errors.Required(path.Child("webhook").Child("clientConfig"), "required when strategy is set to Webhook");
-  if (webhook["conversionReviewVersions"].empty())
-    errors.Required(path.Child("webhook").Child("conversionReviewVersions"), "must specify one or more");
+  if (client.is_object())
+    ValidateWebhookClient(client, client_path, errors);
+  else
+    errors.Required(client_path, "required when strategy is set to Webhook");
+  CheckReviewVersions(versions, versions_path, errors);
+}
+
+std::string MissingStoredVersion(const std::string& version) {
+  return "missing from spec.versions; " + version +
+         " was previously a storage version, and must remain in spec.versions until a storage migration "
+         "ensures no data remains persisted in " +
+         version + " and removes " + version + " from status.storedVersions";
 }
 
 void CheckStoredVersions(const Value& definition, FieldErrors& errors) {
   const FieldPath path("status.storedVersions");
   const auto stored = StoredVersions(definition);
-  // Upstream shows the absent list as it is.
-  if (stored.empty())
-    return errors.Add(
-        {"FieldValueInvalid", "Invalid value: null: must have at least one stored version", path.text()});
+  if (stored.empty()) return errors.Invalid(path, Value(), "must have at least one stored version");
   for (std::size_t i = 0; i < stored.size(); ++i) {
     const auto& versions = Elements(definition["spec"]["versions"]);
     const bool known = std::any_of(versions.begin(), versions.end(),
                                    [&](const Value& v) { return v["name"].string_or("") == stored[i]; });
-    if (!known) errors.Invalid(path.Index(i), stored[i], "must appear in spec.versions");
+    if (!known) errors.Invalid(path.Index(i), stored[i], MissingStoredVersion(stored[i]));
   }
 }
 

@@ -19,28 +19,6 @@ std::string_view WithoutDot(std::string_view path) {
   return path;
 }
 
-const Value* FindAtPath(const Value& object, std::string_view path) {
-  const Value* at = &object;
-  while (at != nullptr && !path.empty()) {
-    const auto dot = path.find('.');
-    at = at->Find(path.substr(0, dot));
-    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
-  }
-  return at;
-}
-
-// The place a dotted path names, made if it is not there. Null if something on the way is no object.
-Value* MakeDotted(Value& object, std::string_view path) {
-  Value* at = &object;
-  while (!path.empty()) {
-    if (!at->is_object() && !at->is_null()) return nullptr;
-    const auto dot = path.find('.');
-    at = &(*at)[path.substr(0, dot)];
-    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
-  }
-  return at;
-}
-
 const Value* FindVersion(const Value& spec, std::string_view name) {
   if (!spec["versions"].is_array()) return nullptr;
   for (const auto& version : spec["versions"].as_array())
@@ -153,40 +131,6 @@ void CustomKind::SetSubresources(const Value& version) {
     subresources_.push_back({"scale", "autoscaling", "v1", "Scale", kSubresourceVerbs});
   }
   info_.subresources = subresources_;
-}
-
-Result<Value> CustomKind::ReadScale(const Value& object) const {
-  const Value* replicas = FindAtPath(object, scale_->spec_replicas);
-  if (replicas == nullptr || !replicas->is_int())
-    return Unexpected(
-        InternalError("the spec replicas field \"." + scale_->spec_replicas + "\" does not exist"));
-  json::Object metadata, spec, status, out;
-  for (const char* name : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"})
-    if (const auto* value = object["metadata"].Find(name)) metadata.Append(name, *value);
-  spec.Append("replicas", *replicas);
-  const Value* current = FindAtPath(object, scale_->status_replicas);
-  status.Append("replicas", current != nullptr && current->is_int() ? *current : Value(0));
-  if (!scale_->label_selector.empty())
-    if (const auto* selector = FindAtPath(object, scale_->label_selector);
-        selector != nullptr && !selector->string_or("").empty())
-      status.Append("selector", *selector);
-  out.Append("kind", "Scale");
-  out.Append("apiVersion", "autoscaling/v1");
-  out.Append("metadata", std::move(metadata));
-  out.Append("spec", std::move(spec));
-  out.Append("status", std::move(status));
-  return Value(std::move(out));
-}
-
-Status CustomKind::WriteScale(Value& object, const Value& scale) const {
-  const auto& replicas = scale["spec"]["replicas"];
-  if (!replicas.is_int() && !replicas.is_null())
-    return Unexpected(BadRequest("spec.replicas must be an integer"));
-  Value* place = MakeDotted(object, scale_->spec_replicas);
-  if (place == nullptr)
-    return Unexpected(BadRequest("." + scale_->spec_replicas + " is not below an object"));
-  *place = Value(replicas.int_or(0));
-  return {};
 }
 
 }  // namespace flyball::api

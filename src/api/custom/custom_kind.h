@@ -45,12 +45,6 @@ class CustomKind {
   // What goes into a Warning header with every answer about this version; empty if it is not deprecated.
   const std::string& deprecation_warning() const { return deprecation_warning_; }
 
-  // The autoscaling/v1 Scale of an object. Requires scale(). Internal error with upstream's text if the spec
-  // path holds no count.
-  Result<json::Value> ReadScale(const json::Value& object) const;
-  // Sets the object's replicas to those of a Scale. Requires scale(). BadRequest if the Scale is malformed.
-  Status WriteScale(json::Value& object, const json::Value& scale) const;
-
  private:
   CustomKind() = default;
   void SetNames(const json::Value& spec);

@@ -314,22 +314,6 @@ TEST(CustomKind, KnowsWhatADefinitionSays) {
   EXPECT_FALSE(CustomKind::Build(Definition(), "v9"));
 }
 
-TEST(CustomKind, Scale) {
-  const auto kind = *CustomKind::Build(Definition(), "v1");
-  auto object = CustomJson(
-      R"({"metadata":{"name":"n","namespace":"d","uid":"u"},"spec":{"size":6},"status":{"size":2,"sel":"a=b"}})");
-  auto scale = kind->ReadScale(object);
-  ASSERT_TRUE(scale);
-  EXPECT_EQ(
-      json::Write(*scale),
-      R"({"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"n","namespace":"d","uid":"u"},)"
-      R"("spec":{"replicas":6},"status":{"replicas":2,"selector":"a=b"}})");
-  (*scale)["spec"]["replicas"] = 7;
-  ASSERT_TRUE(kind->WriteScale(object, *scale));
-  EXPECT_EQ(object["spec"]["size"], Value(7));
-  EXPECT_FALSE(kind->ReadScale(CustomJson(R"({"spec":{}})")));
-}
-
 TEST(CrdStatus, NamesAreAcceptedAndEstablished) {
   auto definition = Definition();
   definition["status"] = InitialDefinitionStatus(definition);
@@ -369,15 +353,17 @@ std::string DefinitionProblems(const Value& definition) {
   return out;
 }
 
-std::string SchemaProblems(std::string_view property) {
+std::string RootProblems(const std::string& schema) {
   FieldErrors errors;
-  ValidateStructuralSchema(
-      CustomJson(R"({"type":"object","properties":{"a":)" + std::string(property) + "}}"), FieldPath("s"),
-      errors);
+  ValidateStructuralSchema(CustomJson(schema), FieldPath("s"), errors);
   std::string out;
   for (const auto& cause : errors.causes())
     out += (out.empty() ? "" : "\n") + cause.field + ": " + cause.message;
   return out;
+}
+
+std::string SchemaProblems(std::string_view property) {
+  return RootProblems(R"({"type":"object","properties":{"a":)" + std::string(property) + "}}");
 }
 
 TEST(CrdValidation, AGoodOneIsGood) {
@@ -416,22 +402,100 @@ TEST(StructuralSchema, Rules) {
             "s.properties[a].type: Unsupported value: \"thing\": supported values: \"array\", \"boolean\", "
             "\"integer\", "
             "\"number\", \"object\", \"string\"");
+  EXPECT_EQ(SchemaProblems(R"({"type":"object","anyOf":[{"type":"object"}]})"),
+            "s.properties[a].anyOf[0].type: Forbidden: must be empty to be structural");
+  EXPECT_EQ(SchemaProblems(R"({"type":"string","oneOf":[{"default":"x"}]})"),
+            "s.properties[a].oneOf[0].default: Forbidden: must be undefined to be structural");
+  EXPECT_EQ(
+      SchemaProblems(R"({"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]})"),
+      "");
+  EXPECT_EQ(SchemaProblems(R"({"x-kubernetes-int-or-string":true,
+                "allOf":[{"anyOf":[{"type":"integer"},{"type":"string"}]},{"pattern":"x"}]})"),
+            "");
+  EXPECT_EQ(SchemaProblems(R"({"x-kubernetes-embedded-resource":true})"),
+            "s.properties[a].properties: Required value: must not be empty if "
+            "x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields\n"
+            "s.properties[a].type: Required value: must be object if x-kubernetes-embedded-resource is true");
+}
+
+TEST(StructuralSchema, TheRoot) {
+  EXPECT_EQ(RootProblems(R"({"type":"object","nullable":true})"),
+            "s.nullable: Forbidden: nullable cannot be true at the root");
+  EXPECT_EQ(RootProblems(R"({"type":"object","additionalProperties":{"type":"string"}})"),
+            "s.additionalProperties: Forbidden: must not be used at the root");
+  EXPECT_EQ(RootProblems(R"({"type":"object","anyOf":[{"properties":{"b":{"pattern":"x"}}}]})"),
+            "s.properties[b]: Required value: because it is defined in s.anyOf[0].properties[b]");
+  EXPECT_EQ(RootProblems(R"({"type":"object","properties":{"metadata":{"type":"object","default":{}}}})"),
+            "s.properties[metadata].default: Forbidden: must not be set in top-level metadata");
+  EXPECT_EQ(
+      RootProblems(
+          R"({"type":"object","properties":{"metadata":{"type":"object","properties":{"labels":{"type":"object"}}}}})"),
+      "s.properties[metadata]: Forbidden: must not specify anything other than name and generateName, but "
+      "metadata is implicitly specified");
+}
+
+TEST(StructuralSchema, Lists) {
+  constexpr const char* kWhere = "s.properties[a]";
+  const auto list = [](std::string_view type, std::string_view items) {
+    return SchemaProblems(R"({"type":"array","x-kubernetes-list-type":")" + std::string(type) +
+                          R"(","items":)" + std::string(items) + "}");
+  };
+  EXPECT_EQ(list("map", R"({"type":"object"})"),
+            kWhere + std::string(".x-kubernetes-list-map-keys: Required value: must not be empty if "
+                                 "x-kubernetes-list-type is map"));
+  EXPECT_EQ(list("bag", R"({"type":"string"})"),
+            kWhere + std::string(".x-kubernetes-list-type: Unsupported value: \"bag\": supported values: "
+                                 "\"atomic\", \"set\", \"map\""));
+  EXPECT_EQ(list("set", R"({"type":"object"})"),
+            kWhere + std::string(".items.x-kubernetes-map-type: Invalid value: null: must be atomic as item "
+                                 "of a list with x-kubernetes-list-type=set"));
+  EXPECT_EQ(list("set", R"({"type":"string","nullable":true})"),
+            kWhere + std::string(".items.nullable: Forbidden: cannot be nullable when x-kubernetes-list-type "
+                                 "is set"));
+  const auto map = [](std::string_view keys, std::string_view items) {
+    return SchemaProblems(R"({"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":)" +
+                          std::string(keys) + R"(,"items":)" + std::string(items) + "}");
+  };
+  EXPECT_EQ(map(R"(["k"])", R"({"type":"object"})"),
+            kWhere + std::string(".x-kubernetes-list-map-keys: Invalid value: [\"k\"]: entries must all be "
+                                 "names of item properties"));
+  EXPECT_EQ(
+      map(R"(["k","k"])", R"({"type":"object","required":["k"],"properties":{"k":{"type":"string"}}})"),
+      kWhere + std::string(".x-kubernetes-list-map-keys: Invalid value: [\"k\",\"k\"]: must not contain "
+                           "duplicate entries"));
+}
+
+TEST(StructuralSchema, Maps) {
   EXPECT_EQ(
       SchemaProblems(
           R"({"type":"object","properties":{"b":{"type":"string"}},"additionalProperties":{"type":"string"}})"),
       "s.properties[a].additionalProperties: Forbidden: additionalProperties and properties are mutual "
       "exclusive");
-  EXPECT_EQ(SchemaProblems(R"({"type":"object","anyOf":[{"type":"object"}]})"),
-            "s.properties[a].anyOf[0].type: Forbidden: must be empty to be structural");
-  EXPECT_EQ(SchemaProblems(R"({"type":"object","anyOf":[{"properties":{"b":{"pattern":"x"}}}]})"),
-            "s.properties[a].properties[b]: Required value: because it is defined in "
-            "s.properties[a].anyOf[0].properties[b]");
+  EXPECT_EQ(SchemaProblems(R"({"type":"object","additionalProperties":false})"), "");
+  EXPECT_EQ(SchemaProblems(R"({"type":"array","items":{"type":"string"},"x-kubernetes-map-type":"atomic"})"),
+            "s.properties[a].type: Invalid value: \"array\": must be object if x-kubernetes-map-type is "
+            "specified");
+}
+
+TEST(StructuralSchema, DefaultsAreStoredAsTheyAre) {
+  EXPECT_EQ(SchemaProblems(R"({"type":"object","properties":{"x":{"type":"string"}},"default":{"y":1}})"),
+            "s.properties[a].default: Invalid value: {\"y\":1}: must not have unknown fields");
+}
+
+TEST(CrdValidation, Conversion) {
+  auto definition = Definition();
+  definition["spec"]["conversion"] = CustomJson(
+      R"({"strategy":"Webhook","webhook":{"clientConfig":{"url":"https://x"},"conversionReviewVersions":["v9","v9"]}})");
+  EXPECT_EQ(DefinitionProblems(definition),
+            "spec.conversion.conversionReviewVersions[1]: Invalid value: \"v9\": duplicate version\n"
+            "spec.conversion.conversionReviewVersions: Invalid value: [\"v9\",\"v9\"]: must include at least "
+            "one of v1, v1beta1");
+  definition["spec"]["conversion"]["strategy"] = "None";
   EXPECT_EQ(
-      SchemaProblems(R"({"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]})"),
-      "");
-  EXPECT_EQ(SchemaProblems(R"({"type":"array","x-kubernetes-list-type":"map","items":{"type":"object"}})"),
-            "s.properties[a].x-kubernetes-list-map-keys: Required value: must not be empty if "
-            "x-kubernetes-list-type is map");
+      DefinitionProblems(definition),
+      "spec.conversion.webhookClientConfig: Forbidden: should not be set when strategy is not set to "
+      "Webhook\nspec.conversion.conversionReviewVersions: Forbidden: should not be set when strategy is "
+      "not set to Webhook");
 }
 
 // Replays the recorded answers to definitions and objects.

@@ -305,11 +305,9 @@ bool BlocksRules(const Cause& cause) {
 void NoteUncheckedRules(FieldErrors& errors) {
   for (const auto& cause : errors.causes()) {
     if (!BlocksRules(cause)) continue;
-    Cause note{"FieldValueInvalid",
-               "Invalid value: null: some validation rules were not checked because the object was invalid; "
-               "correct the existing errors to complete validation",
-               "<nil>"};
-    return errors.Add(std::move(note));
+    return errors.Invalid(FieldPath("<nil>"), Value(),
+                          "some validation rules were not checked because the object was invalid; "
+                          "correct the existing errors to complete validation");
   }
 }
 

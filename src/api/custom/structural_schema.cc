@@ -1,13 +1,14 @@
-// The rules of structural schemas (upstream: apiserver/schema) and of the JSON Schema subset that custom
-// resources may use.
+// The rules of structural schemas (upstream: apiserver/schema and its defaulting).
 #include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
 #include "api/custom/crd_validation.h"
 #include "api/custom/custom_object.h"
 #include "api/custom/custom_schema.h"
+#include "api/custom/open_api_schema.h"
+#include "api/custom/schema_node.h"
+#include "api/zero_value.h"
 
 namespace flyball::api {
 
@@ -17,185 +18,134 @@ using json::Value;
 
 enum class Level { kRoot, kField, kItem };
 
-constexpr std::array<std::string_view, 6> kTypes = {"array",  "boolean", "integer",
-                                                    "number", "object",  "string"};
-
-// Keywords of JSON Schema that have no place here, in the order upstream looks at them.
-constexpr std::array<std::string_view, 6> kUnsupported = {"$ref",         "additionalItems",   "definitions",
-                                                          "dependencies", "patternProperties", "id"};
-
-bool IsTrue(const Value& node, std::string_view keyword) {
-  return node[keyword].bool_or(false);
+std::string_view MissingType(Level level) {
+  if (level == Level::kRoot) return "must not be empty at the root";
+  if (level == Level::kItem) return "must not be empty for specified array items";
+  return "must not be empty for specified object fields";
 }
 
-bool Preserves(const Value& node) {
-  return IsTrue(node, "x-kubernetes-preserve-unknown-fields");
-}
-
-bool IsIntOrString(const Value& node) {
-  return IsTrue(node, "x-kubernetes-int-or-string");
+// anyOf: [{type: integer}, {type: string}], which says again what x-kubernetes-int-or-string says.
+bool SaysIntOrString(const Value& branches) {
+  if (branches.size() != 2 || !branches.is_array()) return false;
+  const auto only_type = [](const Value& node, std::string_view type) {
+    return node.is_object() && node.size() == 1 && TypeOf(node) == type;
+  };
+  return only_type(branches.as_array()[0], "integer") && only_type(branches.as_array()[1], "string");
 }
 
 class StructuralValidator {
  public:
-  StructuralValidator(const CustomSchema& schema, FieldErrors& errors) : schema_(schema), errors_(errors) {}
+  explicit StructuralValidator(FieldErrors& errors) : errors_(errors) {}
 
   void Visit(const Value& node, const FieldPath& path, Level level) {
-    CheckKeywords(node, path);
-    CheckType(node, path, level);
-    CheckExtensions(node, path);
-    CheckResource(node, path, level);
-    CheckPattern(node, path);
-    CheckDefault(node, path);
+    if (TypeOf(node) == "array" && node["items"].is_null())
+      errors_.Required(path.Child("items"), "must be specified");
+    VisitChildren(node, path, level);
+    CheckIntOrString(node, path);
     CheckBranches(node, path);
-    VisitChildren(node, path);
+    CheckPattern(node, path);
+    CheckType(node, path, level);
+    CheckMeta(node, path, level);
+  }
+
+  // What is restricted below allOf and its like must be specified outside; `outside` is null if it is not.
+  void CheckComplete(const Value& node, const Value* outside, const FieldPath& path,
+                     const FieldPath& outside_path) {
+    if (outside == nullptr) return errors_.Required(outside_path, "because it is defined in " + path.text());
+    CheckBranchesComplete(node, outside, path, outside_path);
+    if (node["items"].is_object())
+      CheckComplete(node["items"], outside->Find("items"), path.Child("items"), outside_path.Child("items"));
+    if (!node["properties"].is_object()) return;
+    for (const auto& [name, child] : node["properties"].as_object())
+      CheckComplete(child, (*outside)["properties"].Find(name), path.Child("properties").Key(name),
+                    outside_path.Child("properties").Key(name));
+  }
+
+  void CheckBranchesComplete(const Value& node, const Value* outside, const FieldPath& path,
+                             const FieldPath& outside_path) {
+    ForEachBranch(node, path, [&](const Value& branch, const FieldPath& here, bool) {
+      CheckComplete(branch, outside, here, outside_path);
+    });
   }
 
  private:
-  void CheckKeywords(const Value& node, const FieldPath& path) {
-    for (const auto keyword : kUnsupported)
-      if (node.Find(keyword) != nullptr && !(keyword == "id" && node[keyword].string_or("").empty()))
-        errors_.Forbidden(path.Child(keyword), std::string(keyword) + " is not supported");
-    if (IsTrue(node, "uniqueItems"))
-      errors_.Forbidden(path.Child("uniqueItems"),
-                        "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
-    if (node["items"].is_array())
-      errors_.Forbidden(path.Child("items"), "items must be a schema object and not an array");
-    const bool open = node["additionalProperties"].is_object() || IsTrue(node, "additionalProperties");
-    if (open && !node["properties"].empty())
-      errors_.Forbidden(path.Child("additionalProperties"),
-                        "additionalProperties and properties are mutual exclusive");
-    const auto* additional = node.Find("additionalProperties");
-    if (additional != nullptr && additional->is_bool() && !additional->as_bool())
-      errors_.Forbidden(path.Child("additionalProperties"), "additionalProperties cannot be set to false");
+  // `told_again` is true for the one branch that may say int-or-string once more.
+  template <typename Do>
+  void ForEachBranch(const Value& node, const FieldPath& path, Do each) {
+    for (const char* keyword : {"anyOf", "allOf", "oneOf"}) {
+      const auto& branches = node[keyword];
+      if (!branches.is_array()) continue;
+      const bool all = std::string_view(keyword) == "allOf";
+      for (std::size_t i = 0; i < branches.size(); ++i)
+        each(branches.as_array()[i], path.Child(keyword).Index(i), all && i == 0);
+    }
+    if (node["not"].is_object()) each(node["not"], path.Child("not"), false);
+  }
+
+  void VisitChildren(const Value& node, const FieldPath& path, Level level) {
+    if (node["items"].is_object()) Visit(node["items"], path.Child("items"), Level::kItem);
+    if (node["properties"].is_object())
+      for (const auto& [name, child] : node["properties"].as_object())
+        Visit(child, path.Child("properties").Key(name), Level::kField);
+    const Value& additional = node["additionalProperties"];
+    if (additional.is_null()) return;
+    const auto here = path.Child("additionalProperties");
+    if (level == Level::kRoot) errors_.Forbidden(here, "must not be used at the root");
+    if (IsEmbeddedResource(node))
+      errors_.Forbidden(here, "must not be used if x-kubernetes-embedded-resource is set");
+    if (additional.is_object()) Visit(additional, here, Level::kField);
+  }
+
+  void CheckIntOrString(const Value& node, const FieldPath& path) {
+    if (!IsIntOrStringNode(node)) return;
+    for (const char* keyword : {"x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"})
+      if (SchemaSays(node, keyword))
+        errors_.Invalid(path.Child(keyword), true, "must be false if x-kubernetes-int-or-string is true");
   }
 
   void CheckType(const Value& node, const FieldPath& path, Level level) {
-    const auto type = node["type"].string_or("");
+    const auto type = TypeOf(node);
     const auto here = path.Child("type");
-    if (type == "null")
-      return errors_.Forbidden(here, "type cannot be set to null, use nullable as an alternative");
-    if (!type.empty() && std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end())
-      return errors_.NotSupported(here, type, {kTypes.begin(), kTypes.end()});
+    if (IsEmbeddedResource(node) && type != "object") {
+      constexpr std::string_view kObject = "must be object if x-kubernetes-embedded-resource is true";
+      type.empty() ? errors_.Required(here, kObject) : errors_.Invalid(here, type, kObject);
+    } else if (type.empty() && !IsIntOrStringNode(node) && !PreservesUnknownFields(node)) {
+      errors_.Required(here, MissingType(level));
+    }
     if (level == Level::kRoot && !type.empty() && type != "object")
-      return errors_.Invalid(here, type, "must be object at the root");
-    if (type == "array" && !node["items"].is_object() && !node["items"].is_array())
-      errors_.Required(path.Child("items"), "must be specified");
-    if (!type.empty() || IsIntOrString(node) || (Preserves(node) && level != Level::kRoot)) return;
-    errors_.Required(here, level == Level::kRoot   ? "must not be empty at the root"
-                           : level == Level::kItem ? "must not be empty for specified array items"
-                                                   : "must not be empty for specified object fields");
+      errors_.Invalid(here, type, "must be object at the root");
   }
 
-  void CheckExtensions(const Value& node, const FieldPath& path) {
-    const auto type = node["type"].string_or("");
-    if (IsIntOrString(node) && !type.empty())
-      errors_.Invalid(path.Child("type"), type, "must be empty if x-kubernetes-int-or-string is true");
-    if (IsIntOrString(node) && Preserves(node))
-      errors_.Forbidden(path.Child("x-kubernetes-preserve-unknown-fields"),
-                        "must be false if x-kubernetes-int-or-string is true");
-    if (const auto* preserve = node.Find("x-kubernetes-preserve-unknown-fields");
-        preserve != nullptr && preserve->is_bool() && !preserve->as_bool())
-      errors_.Invalid(path.Child("x-kubernetes-preserve-unknown-fields"), false, "must be true or undefined");
-    if (Preserves(node) && !type.empty() && type != "object")
-      errors_.Invalid(path.Child("type"), type,
-                      "must be object if x-kubernetes-preserve-unknown-fields is true");
-    if (const auto map_type = node["x-kubernetes-map-type"].string_or(""); !map_type.empty()) {
-      if (type != "object")
-        errors_.Invalid(path.Child("type"), type, "must be object if x-kubernetes-map-type is specified");
-      if (map_type != "atomic" && map_type != "granular")
-        errors_.NotSupported(path.Child("x-kubernetes-map-type"), map_type, {"atomic", "granular"});
+  void CheckMeta(const Value& node, const FieldPath& path, Level level) {
+    const auto properties = path.Child("properties");
+    const bool resource = level == Level::kRoot || IsEmbeddedResource(node);
+    for (const char* name : {"kind", "apiVersion"})
+      if (const auto* child = node["properties"].Find(name);
+          child != nullptr && resource && TypeOf(*child) != "string")
+        errors_.Invalid(properties.Key(name).Child("type"), TypeOf(*child), "must be string");
+    if (const auto* metadata = node["properties"].Find("metadata"); metadata != nullptr) {
+      const auto here = properties.Key("metadata");
+      if (resource && TypeOf(*metadata) != "object")
+        errors_.Invalid(here.Child("type"), TypeOf(*metadata), "must be object");
+      if (level == Level::kRoot && !OnlyRestrictsNames(*metadata))
+        errors_.Forbidden(here,
+                          "must not specify anything other than name and generateName, but metadata is "
+                          "implicitly specified");
     }
-    CheckListType(node, path);
-  }
-
-  void CheckListType(const Value& node, const FieldPath& path) {
-    const auto list_type = node["x-kubernetes-list-type"].string_or("");
-    const auto& keys = node["x-kubernetes-list-map-keys"];
-    const auto keys_path = path.Child("x-kubernetes-list-map-keys");
-    if (!list_type.empty() && node["type"].string_or("") != "array")
-      errors_.Invalid(path.Child("type"), node["type"].string_or(""),
-                      "must be array if x-kubernetes-list-type is specified");
-    if (!list_type.empty() && list_type != "atomic" && list_type != "set" && list_type != "map")
-      errors_.NotSupported(path.Child("x-kubernetes-list-type"), list_type, {"atomic", "map", "set"});
-    if (list_type != "map") {
-      if (!keys.empty() && list_type.empty())
-        errors_.Required(path.Child("x-kubernetes-list-type"),
-                         "must be map if x-kubernetes-list-map-keys is non-empty");
-      else if (!keys.empty())
-        errors_.Invalid(path.Child("x-kubernetes-list-type"), list_type,
-                        "must be map if x-kubernetes-list-map-keys is non-empty");
-      return;
-    }
-    if (keys.empty())
-      return errors_.Required(keys_path, "must not be empty if x-kubernetes-list-type is map");
-    CheckMapKeys(node, keys, path);
-  }
-
-  void CheckMapKeys(const Value& node, const Value& keys, const FieldPath& path) {
-    const auto& items = node["items"];
-    if (items["type"].string_or("") != "object" && items.is_object())
-      errors_.Invalid(path.Child("items").Child("type"), items["type"].string_or(""),
-                      "must be object if parent array's x-kubernetes-list-type is map");
-    if (!keys.is_array()) return;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      const auto key = keys.as_array()[i].string_or("");
-      const Value* property = items["properties"].Find(key);
-      const auto key_path = path.Child("x-kubernetes-list-map-keys").Index(i);
-      if (property == nullptr) {
-        errors_.Invalid(key_path, key, "must be a property of items");
-      } else if ((*property)["type"].string_or("") == "array" ||
-                 (*property)["type"].string_or("") == "object") {
-        errors_.Invalid(path.Child("items").Child("properties").Key(key).Child("type"),
-                        (*property)["type"].string_or(""),
-                        "must be a scalar type if parent array's x-kubernetes-list-type is map");
-      } else if (property->Find("default") == nullptr && !IsRequired(items, key)) {
-        errors_.Required(
-            path.Child("items").Child("properties").Key(key).Child("default"),
-            "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required "
-            "property");
-      }
-    }
-  }
-
-  static bool IsRequired(const Value& node, std::string_view name) {
-    const auto& required = node["required"];
-    if (!required.is_array()) return false;
-    return std::any_of(required.as_array().begin(), required.as_array().end(),
-                       [&](const Value& v) { return v.string_or("") == name; });
-  }
-
-  void CheckResource(const Value& node, const FieldPath& path, Level level) {
-    const bool embedded = IsTrue(node, "x-kubernetes-embedded-resource");
-    const auto type = node["type"].string_or("");
-    if (embedded && type != "object")
-      errors_.Invalid(path.Child("type"), type, "must be object if x-kubernetes-embedded-resource is true");
-    if (embedded && !Preserves(node) && node["properties"].empty())
-      errors_.Required(path.Child("properties"),
+    if (IsEmbeddedResource(node) && !PreservesUnknownFields(node) && node["properties"].size() == 0)
+      errors_.Required(properties,
                        "must not be empty if x-kubernetes-embedded-resource is true without "
                        "x-kubernetes-preserve-unknown-fields");
-    if (!embedded && level != Level::kRoot) return;
-    const auto properties = path.Child("properties");
-    for (const char* name : {"apiVersion", "kind"})
-      if (const auto* child = node["properties"].Find(name);
-          child != nullptr && (*child)["type"].string_or("") != "string")
-        errors_.Invalid(properties.Key(name).Child("type"), (*child)["type"].string_or(""), "must be string");
-    if (const auto* metadata = node["properties"].Find("metadata"))
-      CheckMetadata(*metadata, properties.Key("metadata"));
   }
 
-  void CheckMetadata(const Value& metadata, const FieldPath& path) {
-    if (metadata["type"].string_or("") != "object")
-      errors_.Invalid(path.Child("type"), metadata["type"].string_or(""), "must be object");
-    if (!metadata["properties"].is_object()) return;
-    for (const auto& member : metadata["properties"].as_object()) {
-      if (member.first == "name" || member.first == "generateName") continue;
-      errors_.Forbidden(
-          path,
-          "must not specify anything other than name and generateName, but metadata is implicitly "
-          "specified");
-      return;
+  static bool OnlyRestrictsNames(const Value& metadata) {
+    for (const auto& [keyword, value] : metadata.as_object()) {
+      if (keyword == "type" || keyword == "default" || IsZero(value)) continue;
+      if (keyword != "properties" || !value.is_object()) return false;
+      for (const auto& [name, child] : value.as_object())
+        if (name != "name" && name != "generateName") return false;
     }
+    return true;
   }
 
   void CheckPattern(const Value& node, const FieldPath& path) {
@@ -206,71 +156,113 @@ class StructuralValidator {
                       "must be a valid regular expression, but isn't: " + problem);
   }
 
-  void CheckDefault(const Value& node, const FieldPath& path) {
-    const Value* preset = node.Find("default");
-    if (preset == nullptr || preset->is_null()) return;
-    ValidateAgainstSchema(schema_, node, *preset, path.Child("default"), errors_);
-  }
-
   void CheckBranches(const Value& node, const FieldPath& path) {
-    for (const char* keyword : {"allOf", "anyOf", "oneOf"}) {
-      const auto& branches = node[keyword];
-      if (!branches.is_array()) continue;
-      for (std::size_t i = 0; i < branches.size(); ++i)
-        CheckNested(branches.as_array()[i], &node, path.Child(keyword).Index(i), path);
-    }
-    if (node["not"].is_object()) CheckNested(node["not"], &node, path.Child("not"), path);
+    const bool repeated = SaysIntOrString(node["anyOf"]);
+    ForEachBranch(node, path, [&](const Value& branch, const FieldPath& here, bool first_of_all) {
+      const bool of_any = here.text().starts_with(path.Child("anyOf").text());
+      if (!(repeated && of_any)) CheckNested(branch, here, first_of_all && SaysIntOrString(branch["anyOf"]));
+    });
   }
 
-  // A schema below allOf and its like only restricts values: it may not shape the object, and what it
-  // restricts must be specified outside.
-  void CheckNested(const Value& node, const Value* outside, const FieldPath& path,
-                   const FieldPath& outside_path) {
-    const bool int_or_string = outside != nullptr && IsIntOrString(*outside);
-    if (node.Find("type") != nullptr && !int_or_string)
-      errors_.Forbidden(path.Child("type"), "must be empty to be structural");
-    for (const char* keyword : {"title", "description", "default"})
-      if (node.Find(keyword) != nullptr)
-        errors_.Forbidden(path.Child(keyword), "must be empty to be structural");
-    if (node["additionalProperties"].is_object())
-      errors_.Forbidden(path.Child("additionalProperties"), "must be undefined to be structural");
-    for (const char* keyword : {"nullable", "x-kubernetes-preserve-unknown-fields",
-                                "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"})
-      if (IsTrue(node, keyword)) errors_.Forbidden(path.Child(keyword), "must be false to be structural");
+  // A schema below allOf and its like only restricts values: it may not shape the object.
+  void CheckNested(const Value& node, const FieldPath& path, bool repeats_int_or_string) {
+    if (repeats_int_or_string) {
+      Value rest = node;
+      rest.as_object().Erase("anyOf");
+      CheckBranches(rest, path);
+    } else {
+      CheckBranches(node, path);
+    }
     CheckPattern(node, path);
-    CheckBranches(node, path);
-    if (node["properties"].is_object())
-      for (const auto& [name, child] : node["properties"].as_object()) {
-        const Value* shape = outside != nullptr ? (*outside)["properties"].Find(name) : nullptr;
-        const auto shape_path = outside_path.Child("properties").Key(name);
-        const bool open =
-            outside != nullptr && (Preserves(*outside) || (*outside)["additionalProperties"].is_object());
-        if (shape == nullptr && !open)
-          errors_.Required(shape_path,
-                           "because it is defined in " + path.Child("properties").Key(name).text());
-        CheckNested(child, shape, path.Child("properties").Key(name), shape_path);
-      }
-    if (node["items"].is_object()) {
-      const Value* shape = outside != nullptr ? outside->Find("items") : nullptr;
-      if (shape == nullptr)
-        errors_.Required(outside_path.Child("items"),
-                         "because it is defined in " + path.Child("items").text());
-      CheckNested(node["items"], shape, path.Child("items"), outside_path.Child("items"));
-    }
-  }
-
-  void VisitChildren(const Value& node, const FieldPath& path) {
+    if (node["items"].is_object()) CheckNested(node["items"], path.Child("items"), false);
     if (node["properties"].is_object())
       for (const auto& [name, child] : node["properties"].as_object())
-        Visit(child, path.Child("properties").Key(name), Level::kField);
-    if (node["additionalProperties"].is_object())
-      Visit(node["additionalProperties"], path.Child("additionalProperties"), Level::kField);
-    if (node["items"].is_object()) Visit(node["items"], path.Child("items"), Level::kItem);
+        CheckNested(child, path.Child("properties").Key(name), false);
+    CheckShapeless(node, path);
+    if (node["properties"].Find("metadata") != nullptr)
+      errors_.Forbidden(path.Child("properties").Key("metadata"),
+                        "must not be specified in a nested context");
   }
 
+  void CheckShapeless(const Value& node, const FieldPath& path) {
+    const auto refuse = [&](const char* keyword, const char* detail) {
+      if (!IsZero(node[keyword])) errors_.Forbidden(path.Child(keyword), detail);
+    };
+    for (const char* keyword :
+         {"type", "title", "description", "x-kubernetes-list-map-keys", "x-kubernetes-validations"})
+      refuse(keyword, "must be empty to be structural");
+    for (const char* keyword : {"externalDocs", "x-kubernetes-list-type", "x-kubernetes-map-type"})
+      refuse(keyword, "must be undefined to be structural");
+    for (const char* keyword : {"additionalProperties", "default"})
+      if (!node[keyword].is_null())
+        errors_.Forbidden(path.Child(keyword), "must be undefined to be structural");
+    for (const char* keyword : {"nullable", "x-kubernetes-preserve-unknown-fields",
+                                "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"})
+      refuse(keyword, "must be false to be structural");
+  }
+
+  FieldErrors& errors_;
+};
+
+// True if pruning would take something away from the value.
+bool HasUnknownFields(const Value& node, const Value& value) {
+  if (value.is_array())
+    return std::any_of(value.as_array().begin(), value.as_array().end(),
+                       [&](const Value& item) { return HasUnknownFields(node["items"], item); });
+  if (!value.is_object()) return false;
+  const Value& additional = node["additionalProperties"];
+  for (const auto& [name, child] : value.as_object()) {
+    const bool meta =
+        IsEmbeddedResource(node) && (name == "apiVersion" || name == "kind" || name == "metadata");
+    if (meta) continue;
+    if (const Value* property = node["properties"].Find(name)) {
+      if (HasUnknownFields(*property, child)) return true;
+    } else if (additional.is_object()) {
+      if (HasUnknownFields(additional, child)) return true;
+    } else if (!additional.bool_or(false) && !PreservesUnknownFields(node)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Defaults must be values the schema allows, as they are stored.
+class DefaultsValidator {
+ public:
+  DefaultsValidator(const CustomSchema& schema, FieldErrors& errors) : schema_(schema), errors_(errors) {}
+
+  void Visit(const Value& node, const FieldPath& path) {
+    if (const Value& preset = node["default"]; !preset.is_null()) {
+      if (HasUnknownFields(node, preset))
+        errors_.Invalid(path.Child("default"), preset, "must not have unknown fields");
+      ValidateAgainstSchema(schema_, node, preset, path.Child("default"), errors_);
+    }
+    if (node["items"].is_object()) Visit(node["items"], path.Child("items"));
+    if (node["properties"].is_object())
+      for (const auto& [name, child] : node["properties"].as_object())
+        Visit(child, path.Child("properties").Key(name));
+    if (node["additionalProperties"].is_object())
+      Visit(node["additionalProperties"], path.Child("additionalProperties"));
+  }
+
+ private:
   const CustomSchema& schema_;
   FieldErrors& errors_;
 };
+
+FieldErrors StructuralErrors(const Value& schema, const FieldPath& path) {
+  FieldErrors found;
+  StructuralValidator validator(found);
+  validator.Visit(schema, path, Level::kRoot);
+  validator.CheckBranchesComplete(schema, &schema, path, path);
+  std::vector<Cause> causes = found.causes();
+  std::sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) {
+    return a.field + ": " + a.message < b.field + ": " + b.message;
+  });
+  FieldErrors sorted;
+  for (Cause& cause : causes) sorted.Add(std::move(cause));
+  return sorted;
+}
 
 }  // namespace
 
@@ -278,7 +270,12 @@ void ValidateStructuralSchema(const Value& schema, const FieldPath& path, FieldE
   // Also bounds the depth of every walk below.
   auto built = CustomSchema::Build(schema);
   if (!built) return errors.Invalid(path, "", built.error().message());
-  StructuralValidator(**built, errors).Visit(schema, path, Level::kRoot);
+  if (SchemaSays(schema, "nullable"))
+    errors.Forbidden(path.Child("nullable"), "nullable cannot be true at the root");
+  FieldErrors structural = StructuralErrors(schema, path);
+  if (structural.empty()) DefaultsValidator(**built, structural).Visit(schema, path);
+  errors.Append(std::move(structural));
+  ValidateOpenApiSchema(schema, path, errors);
 }
 
 }  // namespace flyball::api

@@ -53,6 +53,24 @@ void CheckResources(const Value& resources, const FieldPath& path, FieldErrors& 
   }
 }
 
+void CheckUrlSegments(std::string_view url_path, const FieldPath& path, FieldErrors& errors) {
+  std::string_view rest = url_path.substr(1);
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  for (std::size_t i = 0;; ++i) {
+    const std::size_t end = rest.find('/');
+    const std::string_view segment = rest.substr(0, end);
+    const std::string name = "segment[" + std::to_string(i) + "]";
+    if (segment.empty()) {
+      errors.Invalid(path, url_path, name + " may not be empty");
+    } else {
+      for (const std::string& problem : DnsSubdomainProblems(segment))
+        errors.Invalid(path, url_path, name + ": " + problem);
+    }
+    if (end == std::string_view::npos) return;
+    rest.remove_prefix(end + 1);
+  }
+}
+
 void ValidateAdmissionRulesService(const Value& service, const FieldPath& path, FieldErrors& errors) {
   RequireMembers(service, {"name", "namespace"}, path, errors);
   if (Has(service, "port")) {
@@ -66,6 +84,7 @@ void ValidateAdmissionRulesService(const Value& service, const FieldPath& path, 
   if (url_path == "/" || url_path.empty()) return;
   if (url_path == "//") return errors.Invalid(here, url_path, "segment[0] may not be empty");
   if (!url_path.starts_with('/')) errors.Invalid(here, url_path, "must start with a '/'");
+  CheckUrlSegments(url_path, here, errors);
 }
 
 void ValidateUrl(std::string_view url, const FieldPath& path, FieldErrors& errors) {

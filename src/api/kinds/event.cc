@@ -4,6 +4,7 @@
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/hooks.h"
+#include "api/object_meta.h"
 
 namespace flyball::api {
 namespace {
@@ -28,37 +29,66 @@ bool NamespacesAgree(std::string_view ns, std::string_view regarding, bool with_
   return ns.empty() || ns == "default" || (with_time && ns == "kube-system");
 }
 
-void ValidateReporter(const Value& object, const char* controller, const char* note, FieldErrors& errors) {
-  if (Text(object, controller).empty()) errors.Required(FieldPath(controller));
-  CheckFormat("qualified-name", Text(object, controller), FieldPath(controller), errors);
-  RequireShort(object, "reportingInstance", errors);
-  RequireShort(object, "action", errors);
-  RequireShort(object, "reason", errors);
-  CheckLength(Text(object, note), kMaxNote, FieldPath("message"), errors);
+void ValidateReporter(const Value& event, FieldErrors& errors) {
+  const FieldPath path("reportingController");
+  const std::string_view controller = Text(event, "reportingComponent");
+  if (controller.empty()) errors.Required(path);
+  CheckFormat("qualified-name", controller, path, errors);
+  RequireShort(event, "reportingInstance", errors);
+  RequireShort(event, "action", errors);
+  RequireShort(event, "reason", errors);
+  CheckLength(Text(event, "message"), kMaxNote, FieldPath("message"), errors);
 }
 
-void ValidateAs(const Value& object, const char* regarding, const char* controller, const char* note,
-                FieldErrors& errors) {
-  const std::string_view ns = Text(object["metadata"], "namespace");
-  const std::string_view about = Text(object[regarding], "namespace");
-  const bool with_time = Has(object, "eventTime");
+void ValidateEvent(const Value& event, FieldErrors& errors) {
+  const std::string_view ns = Text(event["metadata"], "namespace");
+  const std::string_view about = Text(event["involvedObject"], "namespace");
+  const bool with_time = Has(event, "eventTime");
   if (!NamespacesAgree(ns, about, with_time)) {
     errors.Invalid(FieldPath("involvedObject.namespace"), about, "does not match event.namespace");
   }
-  if (with_time) ValidateReporter(object, controller, note, errors);
+  if (with_time) ValidateReporter(event, errors);
   CheckFormat("dns-subdomain", ns, FieldPath("namespace"), errors);
 }
 
-void ValidateCore(const Value& object, FieldErrors& errors) {
-  ValidateAs(object, "involvedObject", "reportingComponent", "message", errors);
+void ValidateSeries(const Value& event, FieldErrors& errors) {
+  const Value& series = event["series"];
+  if (series.is_null()) return;
+  if (Number(series, "count") < 2) errors.Invalid(FieldPath("series.count"), "", "should be at least 2");
+  if (!Has(series, "lastObservedTime")) errors.Required(FieldPath("series.lastObservedTime"));
 }
 
-void ValidateEvents(const Value& object, FieldErrors& errors) {
-  ValidateAs(object, "regarding", "reportingController", "note", errors);
-  if (IsZero(object["metadata"]["resourceVersion"])) {
-    if (!Has(object, "eventTime")) errors.Required(FieldPath("eventTime"));
-    RequireOneOf(Text(object, "type"), {"Normal", "Warning"}, FieldPath("type"), errors);
+void RequireUnset(const Value& event, const char* field, FieldErrors& errors) {
+  const auto* value = event.Find(field);
+  if (value != nullptr && !IsZero(*value)) errors.Invalid(FieldPath(field), "", "needs to be unset");
+}
+
+// What events.k8s.io/v1 asks of a new event besides. The stored form, that of core/v1, is what is looked at.
+void ValidateNewEvent(const Value& event, FieldErrors& errors) {
+  ValidateSeries(event, errors);
+  if (!Has(event, "eventTime")) errors.Required(FieldPath("eventTime"));
+  const std::string_view type = Text(event, "type");
+  if (type != "Normal" && type != "Warning") {
+    errors.Invalid(FieldPath("type"), "", "has invalid value: " + std::string(type));
   }
+  for (const char* field : {"firstTimestamp", "lastTimestamp", "count", "source"})
+    RequireUnset(event, field, errors);
+}
+
+void ValidateEvents(const Value& event, FieldErrors& errors) {
+  ValidateEvent(event, errors);
+  if (IsZero(event["metadata"]["resourceVersion"])) ValidateNewEvent(event, errors);
+}
+
+void ValidateEventsUpdate(const Value& event, const Value& old, FieldErrors& errors) {
+  if (event["series"] != old["series"]) ValidateSeries(event, errors);
+  for (const char* field : {"involvedObject", "reason", "message", "source", "firstTimestamp",
+                            "lastTimestamp", "count", "reason", "type", "eventTime", "action", "related"})
+    ValidateUnchanged(event[field], old[field], FieldPath(field), errors);
+  ValidateUnchanged(event["reportingComponent"], old["reportingComponent"], FieldPath("reportingController"),
+                    errors);
+  ValidateUnchanged(event["reportingInstance"], old["reportingInstance"], FieldPath("reportingInstance"),
+                    errors);
 }
 
 }  // namespace
@@ -66,7 +96,7 @@ void ValidateEvents(const Value& object, FieldErrors& errors) {
 const KindHooks kEventHooks = {
     .group = "",
     .kind = "Event",
-    .validate = ValidateCore,
+    .validate = ValidateEvent,
     .allow_create_on_update = true,
 };
 
@@ -74,6 +104,7 @@ const KindHooks kEventsEventHooks = {
     .group = "events.k8s.io",
     .kind = "Event",
     .validate = ValidateEvents,
+    .validate_update = ValidateEventsUpdate,
     .allow_create_on_update = true,
 };
 

@@ -1,9 +1,9 @@
+#include <vector>
 
 #include "api/format.h"
 #include "api/kinds/access.h"
 #include "api/kinds/checks.h"
 #include "api/kinds/hooks.h"
-#include "api/object_meta.h"
 
 namespace flyball::api {
 namespace {
@@ -63,7 +63,7 @@ void ValidateReference(const Value& ref, const FieldPath& path, FieldErrors& err
 void ValidateTarget(const Value& target, const FieldPath& path, FieldErrors& errors) {
   if (Text(target, "type").empty()) errors.Required(path.Child("type"), "must specify a metric target type");
   const std::string_view type = Text(target, "type");
-  if (!type.empty() && type != "Utilization" && type != "Value" && type != "AverageValue") {
+  if (type != "Utilization" && type != "Value" && type != "AverageValue") {
     errors.Invalid(path.Child("type"), type, "must be either Utilization, Value, or AverageValue");
   }
   for (const char* field : {"value", "averageValue"}) {
@@ -78,16 +78,18 @@ void ValidateTarget(const Value& target, const FieldPath& path, FieldErrors& err
 
 void ValidateMetricName(const Value& metric, const FieldPath& path, FieldErrors& errors) {
   const std::string_view name = Text(metric, "name");
-  if (name.empty()) {
-    errors.Required(path.Child("name"));
-  } else {
-    CheckFormat("path-segment", name, path.Child("name"), errors);
-  }
-  ValidateLabelSelector(metric["selector"], path.Child("selector"), errors);
+  if (name.empty()) return errors.Required(path.Child("name"), "must specify a metric name");
+  CheckFormat("path-segment", name, path.Child("name"), errors);
 }
 
-void ValidateResource(const Value& source, const FieldPath& path, FieldErrors& errors) {
+void ValidateContainerName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
+  if (name.empty()) return errors.Required(path, "must specify a container");
+  CheckFormat("dns-label", name, path, errors);
+}
+
+void ValidateResource(const Value& source, bool of_container, const FieldPath& path, FieldErrors& errors) {
   if (Text(source, "name").empty()) errors.Required(path.Child("name"), "must specify a resource name");
+  if (of_container) ValidateContainerName(Text(source, "container"), path.Child("container"), errors);
   const Value& target = source["target"];
   ValidateTarget(target, path.Child("target"), errors);
   if (!Has(target, "averageUtilization") && !Has(target, "averageValue")) {
@@ -103,12 +105,8 @@ void ValidateResource(const Value& source, const FieldPath& path, FieldErrors& e
 void ValidateHorizontalPodAutoscalerSource(std::string_view name, const Value& source, const FieldPath& path,
                                            FieldErrors& errors) {
   const Value& target = source["target"];
-  if (name == "resource" || name == "containerResource") {
-    if (name == "containerResource" && Text(source, "container").empty()) {
-      errors.Required(path.Child("container"), "must specify a container");
-    }
-    return ValidateResource(source, path, errors);
-  }
+  if (name == "resource") return ValidateResource(source, false, path, errors);
+  if (name == "containerResource") return ValidateResource(source, true, path, errors);
   if (name == "object") ValidateReference(source["describedObject"], path.Child("describedObject"), errors);
   ValidateMetricName(source["metric"], path.Child("metric"), errors);
   ValidateTarget(target, path.Child("target"), errors);
@@ -118,7 +116,8 @@ void ValidateHorizontalPodAutoscalerSource(std::string_view name, const Value& s
                     "must specify a positive target averageValue");
   } else if (name != "pods" && !average && !value) {
     errors.Required(path.Child("target").Child("averageValue"),
-                    "must set either a target value for metric or a per-pod target");
+                    name == "object" ? "must set either a target value or averageValue"
+                                     : "must set either a target value for metric or a per-pod target");
   } else if (name == "external" && average && value) {
     errors.Forbidden(path.Child("target").Child("value"),
                      "may not set both a target value for metric and a per-pod target");
@@ -129,33 +128,54 @@ struct SourceType {
   std::string_view type, field;
 };
 constexpr SourceType kHorizontalPodAutoscalerSources[] = {{"Object", "object"},
+                                                          {"External", "external"},
                                                           {"Pods", "pods"},
                                                           {"Resource", "resource"},
-                                                          {"External", "external"},
                                                           {"ContainerResource", "containerResource"}};
 
+void MetricTypeNotSupported(std::string_view type, const FieldPath& path, FieldErrors& errors) {
+  errors.NotSupported(path.Child("type"), type,
+                      {"ContainerResource", "External", "Object", "Pods", "Resource"});
+}
+
+// The first source is looked at, whatever the type; of several, all but the type's are too many.
 void ValidateMetric(const Value& metric, const FieldPath& path, FieldErrors& errors) {
   const std::string_view type = Text(metric, "type");
-  if (type.empty()) errors.Required(path.Child("type"), "must specify a metric source type");
   const SourceType* wanted = nullptr;
-  for (const SourceType& source : kHorizontalPodAutoscalerSources)
-    wanted = source.type == type ? &source : wanted;
-  if (!type.empty() && wanted == nullptr) {
-    errors.NotSupported(path.Child("type"), type,
-                        {"ContainerResource", "External", "Object", "Pods", "Resource"});
-  }
-  int given = 0;
+  std::vector<const SourceType*> given;
   for (const SourceType& source : kHorizontalPodAutoscalerSources) {
-    if (!Has(metric, source.field)) continue;
-    if (++given == 1) {
-      ValidateHorizontalPodAutoscalerSource(source.field, metric[source.field], path.Child(source.field),
-                                            errors);
-    } else {
-      errors.Forbidden(path.Child(source.field), "must populate the given metric source only");
-    }
+    if (source.type == type) wanted = &source;
+    if (Has(metric, source.field)) given.push_back(&source);
   }
-  if (wanted != nullptr && !Has(metric, wanted->field)) {
+  if (type.empty()) errors.Required(path.Child("type"), "must specify a metric source type");
+  if (wanted == nullptr) MetricTypeNotSupported(type, path, errors);
+  if (!given.empty()) {
+    const std::string_view field = given.front()->field;
+    ValidateHorizontalPodAutoscalerSource(field, metric[field], path.Child(field), errors);
+  }
+  if (wanted == nullptr) {
+    MetricTypeNotSupported(type, path, errors);  // upstream says so twice
+  } else if (!Has(metric, wanted->field)) {
     errors.Required(path.Child(wanted->field), "must populate information for the given metric source");
+  }
+  if (given.size() < 2) return;
+  for (const SourceType* source : given) {
+    if (source != wanted)
+      errors.Forbidden(path.Child(source->field), "must populate the given metric source only");
+  }
+}
+
+void ValidateMetrics(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+  bool scales_from_zero = false;
+  const json::Array& metrics = Items(spec["metrics"]);
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    ValidateMetric(metrics[i], path.Index(i), errors);
+    const std::string_view type = Text(metrics[i], "type");
+    scales_from_zero |= type == "Object" || type == "External";
+  }
+  if (Has(spec, "minReplicas") && Number(spec, "minReplicas") == 0 && !scales_from_zero) {
+    errors.Forbidden(
+        path, "must specify at least one Object or External metric to support scaling to zero replicas");
   }
 }
 
@@ -163,7 +183,10 @@ void ValidateHorizontalPodAutoscalerRules(const Value& rules, const FieldPath& p
   if (rules.is_null()) return;
   const Value& window = rules["stabilizationWindowSeconds"];
   if (!window.is_null()) {
-    CheckNotNegative(window, path.Child("stabilizationWindowSeconds"), errors);
+    if (window.int_or(0) < 0) {
+      errors.Invalid(path.Child("stabilizationWindowSeconds"), window,
+                     "must be greater than or equal to zero");
+    }
     if (window.int_or(0) > kMaxStabilizationSeconds) {
       errors.Invalid(path.Child("stabilizationWindowSeconds"), window, "must be less than or equal to 3600");
     }
@@ -199,14 +222,27 @@ void ValidateHorizontalPodAutoscaler(const Value& object, FieldErrors& errors) {
     errors.Invalid(path.Child("maxReplicas"), max, "must be greater than or equal to `minReplicas`");
   }
   ValidateReference(spec["scaleTargetRef"], path.Child("scaleTargetRef"), errors);
-  const Value& metrics = spec["metrics"];
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    ValidateMetric(metrics.as_array()[i], path.Child("metrics").Index(i), errors);
-  }
+  ValidateMetrics(spec, path.Child("metrics"), errors);
   ValidateHorizontalPodAutoscalerRules(spec["behavior"]["scaleUp"], path.Child("behavior").Child("scaleUp"),
                                        errors);
   ValidateHorizontalPodAutoscalerRules(spec["behavior"]["scaleDown"],
                                        path.Child("behavior").Child("scaleDown"), errors);
+}
+
+// Tolerances are behind a gate that is off by default (HPAConfigurableTolerance).
+void DropTolerance(Value& object, const Value& old) {
+  const auto in_use = [](const Value& behavior) {
+    return Has(behavior["scaleUp"], "tolerance") || Has(behavior["scaleDown"], "tolerance");
+  };
+  Value* behavior = object.FindPath({"spec", "behavior"});
+  if (behavior == nullptr || in_use(old["spec"]["behavior"])) return;
+  for (const char* rules : {"scaleUp", "scaleDown"}) {
+    if (Value* found = behavior->Find(rules)) Remove(*found, "tolerance");
+  }
+}
+
+void PrepareHorizontalPodAutoscaler(Value& object) {
+  DropTolerance(object, Value());
 }
 
 void ValidateHorizontalPodAutoscalerStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
@@ -219,6 +255,8 @@ const KindHooks kHorizontalPodAutoscalerHooks = {
     .group = "autoscaling",
     .kind = "HorizontalPodAutoscaler",
     .set_defaults = SetHorizontalPodAutoscalerDefaults,
+    .prepare_for_create = PrepareHorizontalPodAutoscaler,
+    .prepare_for_update = DropTolerance,
     .validate = ValidateHorizontalPodAutoscaler,
     .validate_status_update = ValidateHorizontalPodAutoscalerStatusUpdate,
 };

@@ -36,13 +36,8 @@ void CheckTemplateLabels(const Value& selector, const Value& pod_template, const
   if (!selector.is_null() && IsEmptySelector(selector)) return;
   const Value& labels = pod_template["metadata"]["labels"];
   if (!selector.is_null() && SelectorMatches(selector, labels)) return;
-  constexpr std::string_view kMismatch = "`selector` does not match template `labels`";
-  const FieldPath here = path.Child("metadata").Child("labels");
-  if (labels.is_null()) {
-    errors.Add({"FieldValueInvalid", "Invalid value: null: " + std::string(kMismatch), here.text()});
-  } else {
-    errors.Invalid(here, labels, kMismatch);
-  }
+  errors.Invalid(path.Child("metadata").Child("labels"), labels,
+                 "`selector` does not match template `labels`");
 }
 
 void ValidateLongRunningTemplate(const Value& pod_template, std::string_view kind, const FieldPath& path,

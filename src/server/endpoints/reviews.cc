@@ -79,11 +79,8 @@ Status CheckSpec(const ServedResource& resource, const json::Value& spec, bool a
     errors.Invalid(path.Child("nonResourceAttributes"), spec["nonResourceAttributes"],
                    "cannot be specified in combination with resourceAttributes");
   if (!has_resource && !has_path)
-    // A nil pointer, which upstream shows as null without quotes.
-    errors.Add(
-        {"FieldValueInvalid",
-         "Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified",
-         path.Child("resourceAttributes").text()});
+    errors.Invalid(path.Child("resourceAttributes"), json::Value(),
+                   "exactly one of nonResourceAttributes or resourceAttributes must be specified");
   if (!about_self && spec["user"].string_or("").empty() && spec["groups"].empty())
     errors.Invalid(path.Child("user"), "", "at least one of user or group must be specified");
   if (errors.empty()) return {};

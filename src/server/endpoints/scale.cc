@@ -109,6 +109,15 @@ Status CheckScale(const json::Value& scale, std::string_view name) {
   return Unexpected(errors.ToError("autoscaling", "Scale", name));
 }
 
+// A custom object need not say how many it wants; then there is no scale to show.
+Status CheckReplicasField(const ServedResource& resource, const StoredObject& object) {
+  if (!resource.custom) return {};
+  const std::string path = ScalePathsOf(resource).spec_replicas;
+  if (At(object.ToValue(), path) != nullptr) return {};
+  return Unexpected(Error(Reason::kInternalError, "Internal error occurred: the spec replicas field \"" +
+                                                      path + "\" does not exist"));
+}
+
 class ScaleEndpoint final : public Endpoint {
  public:
   Task<Result<std::optional<Answer>>> Handle(ServerState& state, RequestScope& scope,
@@ -119,6 +128,7 @@ class ScaleEndpoint final : public Endpoint {
       const auto object =
           resource.cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
       if (!object) co_return Unexpected(NotFound(*resource.kind, scope.info.name));
+      FLYBALL_CO_TRY(CheckReplicasField(resource, *object));
       co_return Present(scope, request, *object);
     }
     FLYBALL_CO_ASSIGN(const Change change, ReadChange(scope, request));
