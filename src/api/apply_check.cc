@@ -11,28 +11,7 @@ namespace {
 
 using json::Value;
 
-// fmt's %T of the values JSON decodes to.
-std::string_view GoValueType(const Value& value) {
-  switch (value.kind()) {
-    case Value::Kind::kBool:
-      return "bool";
-    case Value::Kind::kInt:
-      return "int64";
-    case Value::Kind::kDouble:
-      return "float64";
-    case Value::Kind::kString:
-      return "string";
-    case Value::Kind::kArray:
-      return "[]interface {}";
-    case Value::Kind::kObject:
-      return "map[string]interface {}";
-    case Value::Kind::kNull:
-      break;
-  }
-  return "<nil>";
-}
-
-// fmt's %#v of the same.
+// fmt's %#v of what JSON decodes to.
 void AppendGoSyntax(const Value& value, std::string& out) {
   if (value.is_array()) {
     out += "[]interface {}{";
@@ -136,7 +115,7 @@ void Checker::CheckScalar(TypeKind kind, const Value& value) {
     case TypeKind::kInt64:
     case TypeKind::kFloat64:
       if (!value.is_number()) {
-        Report(std::string("expected numeric (int or float), got ").append(GoValueType(value)));
+        Report(std::string("expected numeric (int or float), got ").append(GoTypeOf(value)));
       }
       return;
     case TypeKind::kString:

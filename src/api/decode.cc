@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "api/base64.h"
+#include "api/decode_place.h"
 #include "api/duration.h"
 #include "api/go_text.h"
 #include "api/go_type_name.h"
@@ -26,18 +27,8 @@ constexpr std::size_t kMaxStrictErrors = 100;
 // may be nested as deeply (CustomSchema::kMaxDepth).
 constexpr int kMaxDepth = 500;
 
-// Where the walk is: links on the stack, made into text only for an error.
-struct Place {
-  const Place* up = nullptr;
-  const TypeInfo* owner = nullptr;   // of the field; null for elements
-  const FieldInfo* field = nullptr;  // null for elements
-  std::string_view key = {};         // of a map's element
-  std::size_t index = 0;             // of a list's element
-  bool is_index = false;
-};
-
 // "spec.containers": fields only, as Go's decoder names them.
-void AppendFieldStack(const Place* place, std::string& out) {
+void AppendFieldStack(const DecodePlace* place, std::string& out) {
   if (place == nullptr) return;
   AppendFieldStack(place->up, out);
   if (place->field == nullptr) return;
@@ -45,40 +36,9 @@ void AppendFieldStack(const Place* place, std::string& out) {
   out += place->field->name;
 }
 
-// "spec.containers[0].name": as strict decoding names it.
-void AppendPath(const Place* place, std::string& out) {
-  if (place == nullptr) return;
-  AppendPath(place->up, out);
-  if (place->is_index) {
-    out += '[' + std::to_string(place->index) + ']';
-    return;
-  }
-  if (!out.empty()) out += '.';
-  out += place->field != nullptr ? place->field->name : place->key;
-}
-
-const Place* NearestField(const Place* place) {
+const DecodePlace* NearestField(const DecodePlace* place) {
   while (place != nullptr && place->field == nullptr) place = place->up;
   return place;
-}
-
-std::string_view JsonKindName(const Value& value) {
-  switch (value.kind()) {
-    case Value::Kind::kBool:
-      return "bool";
-    case Value::Kind::kInt:
-    case Value::Kind::kDouble:
-      return "number";
-    case Value::Kind::kString:
-      return "string";
-    case Value::Kind::kArray:
-      return "array";
-    case Value::Kind::kObject:
-      return "object";
-    case Value::Kind::kNull:
-      break;
-  }
-  return "null";
 }
 
 // A number as the client most likely wrote it: the text itself is gone.
@@ -112,7 +72,7 @@ class Walker {
  public:
   explicit Walker(DecodeContext* context) : context_(context) {}
 
-  bool Visit(const TypeInfo& type, Value& value, const Place* place);
+  bool Visit(const TypeInfo& type, Value& value, const DecodePlace* place);
   Status Result() const {
     if (fatal_) return Unexpected(BadRequest(*fatal_));
     if (first_) return Unexpected(BadRequest(*first_));
@@ -120,25 +80,25 @@ class Walker {
   }
 
  private:
-  bool VisitObject(const TypeInfo& type, Value& value, const Place* place);
+  bool VisitObject(const TypeInfo& type, Value& value, const DecodePlace* place);
   bool VisitMember(const TypeInfo& type, json::Object::Member& member, std::size_t base, std::size_t& next,
-                   const Place* place);
-  bool VisitCustom(const TypeInfo& type, Value& value, const Place* place);
-  bool VisitMap(const TypeInfo& type, Value& value, const Place* place);
-  bool VisitList(const TypeInfo& type, Value& value, const Place* place);
-  bool VisitElement(const TypeInfo& type, Value& value, const Place* place);
-  bool VisitAny(const TypeInfo& type, Value& value, const Place* place);
-  bool VisitInteger(const TypeInfo& type, const Value& value, const Place* place);
-  bool VisitBytes(const TypeInfo& type, Value& value, const Place* place);
-  bool VisitTime(const TypeInfo& type, Value& value, const Place* place);
-  bool VisitDuration(Value& value, const Place* place);
-  bool VisitQuantity(Value& value, const Place* place);
-  bool VisitIntOrString(const Value& value, const Place* place);
+                   const DecodePlace* place);
+  bool VisitCustom(const TypeInfo& type, Value& value, const DecodePlace* place);
+  bool VisitMap(const TypeInfo& type, Value& value, const DecodePlace* place);
+  bool VisitList(const TypeInfo& type, Value& value, const DecodePlace* place);
+  bool VisitElement(const TypeInfo& type, Value& value, const DecodePlace* place);
+  bool VisitAny(const TypeInfo& type, Value& value, const DecodePlace* place);
+  bool VisitInteger(const TypeInfo& type, const Value& value, const DecodePlace* place);
+  bool VisitBytes(const TypeInfo& type, Value& value, const DecodePlace* place);
+  bool VisitTime(const TypeInfo& type, Value& value, const DecodePlace* place);
+  bool VisitDuration(Value& value, const DecodePlace* place);
+  bool VisitQuantity(Value& value, const DecodePlace* place);
+  bool VisitIntOrString(const Value& value, const DecodePlace* place);
   void Rebuild(const TypeInfo& type, Value& value, std::size_t base);
 
   void WrongType(const Value& value, std::string_view literal, const std::string& go_type,
-                 const Place* place);
-  bool WrongKind(const TypeInfo& type, const Value& value, const Place* place);
+                 const DecodePlace* place);
+  bool WrongKind(const TypeInfo& type, const Value& value, const DecodePlace* place);
   bool Stop(std::string message) {
     fatal_ = std::move(message);
     return !checking();
@@ -146,10 +106,10 @@ class Walker {
   // A wrong value in a type that decodes itself: the message is made like a wrong type's, but it stops the
   // walk.
   bool StopWrongType(const Value& value, std::string_view literal, const std::string& go_type,
-                     const Place* place);
+                     const DecodePlace* place);
   std::string WrongTypeText(const Value& value, std::string_view literal, const std::string& go_type,
-                            const Place* place) const;
-  void Unknown(std::string_view name, const Place* place);
+                            const DecodePlace* place) const;
+  void Unknown(std::string_view name, const DecodePlace* place);
   bool checking() const { return context_ != nullptr; }
 
   DecodeContext* context_;  // null: Canonicalize
@@ -159,7 +119,7 @@ class Walker {
   std::vector<json::Object::Member*> slots_;
 };
 
-bool Walker::Visit(const TypeInfo& type, Value& value, const Place* place) {
+bool Walker::Visit(const TypeInfo& type, Value& value, const DecodePlace* place) {
   if (type.schema != nullptr) return VisitCustom(type, value, place);
   switch (type.kind) {
     case TypeKind::kString:
@@ -196,7 +156,7 @@ bool Walker::Visit(const TypeInfo& type, Value& value, const Place* place) {
   return true;
 }
 
-bool Walker::VisitObject(const TypeInfo& type, Value& value, const Place* place) {
+bool Walker::VisitObject(const TypeInfo& type, Value& value, const DecodePlace* place) {
   if (!value.is_object()) return WrongKind(type, value, place);
   if (++depth_ > kMaxDepth) return Stop("exceeded max depth");
   const std::size_t base = slots_.size();
@@ -213,7 +173,7 @@ bool Walker::VisitObject(const TypeInfo& type, Value& value, const Place* place)
 }
 
 bool Walker::VisitMember(const TypeInfo& type, json::Object::Member& member, std::size_t base,
-                         std::size_t& next, const Place* place) {
+                         std::size_t& next, const DecodePlace* place) {
   const bool guessed = next < type.fields.size() && type.fields[next].name == member.first;
   const FieldInfo* field = guessed ? &type.fields[next] : type.FindField(member.first);
   if (field == nullptr) {
@@ -223,7 +183,7 @@ bool Walker::VisitMember(const TypeInfo& type, json::Object::Member& member, std
   const auto number = static_cast<std::size_t>(field - type.fields.data());
   next = number + 1;
   if (member.second.is_null()) return true;
-  const Place here{.up = place, .owner = &type, .field = field};
+  const DecodePlace here{.up = place, .owner = &type, .field = field};
   if (!Visit(*field->type, member.second, &here)) return false;
   if (!IsOmitted(*field, member.second)) slots_[base + number] = &member;
   return true;
@@ -260,45 +220,45 @@ void Walker::Rebuild(const TypeInfo& type, Value& value, std::size_t base) {
   object = std::move(ordered);
 }
 
-bool Walker::VisitCustom(const TypeInfo& type, Value& value, const Place* place) {
+bool Walker::VisitCustom(const TypeInfo& type, Value& value, const DecodePlace* place) {
   if (type.kind != TypeKind::kObject || !value.is_object()) return true;
   for (json::Object::Member& member : value.as_object()) {
     const FieldInfo* field = type.FindField(member.first);
     if (field == nullptr || field->type->schema != nullptr || field->type->name.empty()) continue;
-    const Place here{.up = place, .owner = &type, .field = field};
+    const DecodePlace here{.up = place, .owner = &type, .field = field};
     if (!Visit(*field->type, member.second, &here)) return false;
   }
   return true;
 }
 
-bool Walker::VisitElement(const TypeInfo& type, Value& value, const Place* place) {
+bool Walker::VisitElement(const TypeInfo& type, Value& value, const DecodePlace* place) {
   if (!value.is_null()) return Visit(type, value, place);
   value = ZeroValue(type);
   return true;
 }
 
-bool Walker::VisitMap(const TypeInfo& type, Value& value, const Place* place) {
+bool Walker::VisitMap(const TypeInfo& type, Value& value, const DecodePlace* place) {
   if (!value.is_object()) return WrongKind(type, value, place);
   for (auto& [key, element] : value.as_object()) {
-    const Place here{.up = place, .key = key};
+    const DecodePlace here{.up = place, .key = key};
     if (!VisitElement(*type.element, element, &here)) return false;
   }
   if (!IsSorted(value.as_object())) value.as_object().SortKeys();
   return true;
 }
 
-bool Walker::VisitList(const TypeInfo& type, Value& value, const Place* place) {
+bool Walker::VisitList(const TypeInfo& type, Value& value, const DecodePlace* place) {
   if (!value.is_array()) return WrongKind(type, value, place);
   json::Array& items = value.as_array();
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const Place here{.up = place, .index = i, .is_index = true};
+    const DecodePlace here{.up = place, .index = i, .is_index = true};
     if (!VisitElement(*type.element, items[i], &here)) return false;
   }
   return true;
 }
 
 // The apiextensions types that are a schema or something else: the schema inside is still a schema.
-bool Walker::VisitAny(const TypeInfo& type, Value& value, const Place* place) {
+bool Walker::VisitAny(const TypeInfo& type, Value& value, const DecodePlace* place) {
   const FieldInfo* schema = type.FindField("schema");
   if (schema == nullptr) return true;
   if (value.is_object()) return Visit(*schema->type, value, place);
@@ -306,7 +266,7 @@ bool Walker::VisitAny(const TypeInfo& type, Value& value, const Place* place) {
   return schemas == nullptr || !value.is_array() || Visit(*schemas->type, value, place);
 }
 
-bool Walker::VisitInteger(const TypeInfo& type, const Value& value, const Place* place) {
+bool Walker::VisitInteger(const TypeInfo& type, const Value& value, const DecodePlace* place) {
   if (!value.is_number()) return WrongKind(type, value, place);
   using Int32 = std::numeric_limits<std::int32_t>;
   const bool fits = value.is_int() && (type.kind == TypeKind::kInt64 ||
@@ -315,7 +275,7 @@ bool Walker::VisitInteger(const TypeInfo& type, const Value& value, const Place*
   return true;
 }
 
-bool Walker::VisitBytes(const TypeInfo& type, Value& value, const Place* place) {
+bool Walker::VisitBytes(const TypeInfo& type, Value& value, const DecodePlace* place) {
   if (!value.is_string()) return WrongKind(type, value, place);
   if (IsCanonicalBase64(value.as_string())) return true;
   std::string bytes;
@@ -328,7 +288,7 @@ bool Walker::VisitBytes(const TypeInfo& type, Value& value, const Place* place) 
   return true;
 }
 
-bool Walker::VisitTime(const TypeInfo& type, Value& value, const Place* place) {
+bool Walker::VisitTime(const TypeInfo& type, Value& value, const DecodePlace* place) {
   if (!value.is_string()) return StopWrongType(value, {}, "string", place);
   const bool micro = type.kind == TypeKind::kMicroTime;
   const flyball::Result<Time> time = micro ? ParseMicroTime(value.as_string()) : ParseTime(value.as_string());
@@ -342,7 +302,7 @@ bool Walker::VisitTime(const TypeInfo& type, Value& value, const Place* place) {
   return true;
 }
 
-bool Walker::VisitDuration(Value& value, const Place* place) {
+bool Walker::VisitDuration(Value& value, const DecodePlace* place) {
   if (!value.is_string()) return StopWrongType(value, {}, "string", place);
   const flyball::Result<Duration> duration = ParseDuration(value.as_string());
   if (!duration) return Stop(duration.error().message());
@@ -351,7 +311,7 @@ bool Walker::VisitDuration(Value& value, const Place* place) {
   return true;
 }
 
-bool Walker::VisitQuantity(Value& value, const Place* place) {
+bool Walker::VisitQuantity(Value& value, const DecodePlace* place) {
   if (value.is_string() && IsPlainCanonicalQuantity(value.as_string())) return true;
   std::string text;
   if (value.is_number()) {
@@ -369,7 +329,7 @@ bool Walker::VisitQuantity(Value& value, const Place* place) {
   return true;
 }
 
-bool Walker::VisitIntOrString(const Value& value, const Place* place) {
+bool Walker::VisitIntOrString(const Value& value, const DecodePlace* place) {
   if (value.is_string()) return true;
   if (!value.is_number()) return StopWrongType(value, {}, "int32", place);
   using Int32 = std::numeric_limits<std::int32_t>;
@@ -378,11 +338,11 @@ bool Walker::VisitIntOrString(const Value& value, const Place* place) {
 }
 
 std::string Walker::WrongTypeText(const Value& value, std::string_view literal, const std::string& go_type,
-                                  const Place* place) const {
+                                  const DecodePlace* place) const {
   std::string text = "json: cannot unmarshal ";
-  text += JsonKindName(value);
+  text += json::GoKindName(value);
   if (!literal.empty()) text.append(" ").append(literal);
-  const Place* field = NearestField(place);
+  const DecodePlace* field = NearestField(place);
   if (field == nullptr) return text + " into Go value of type " + go_type;
   std::string stack;
   AppendFieldStack(place, stack);
@@ -391,11 +351,11 @@ std::string Walker::WrongTypeText(const Value& value, std::string_view literal, 
 }
 
 void Walker::WrongType(const Value& value, std::string_view literal, const std::string& go_type,
-                       const Place* place) {
+                       const DecodePlace* place) {
   if (checking() && !first_) first_ = WrongTypeText(value, literal, go_type, place);
 }
 
-bool Walker::WrongKind(const TypeInfo& type, const Value& value, const Place* place) {
+bool Walker::WrongKind(const TypeInfo& type, const Value& value, const DecodePlace* place) {
   if (!checking() || first_) return true;
   const bool whole_field = place != nullptr && place->field != nullptr;
   WrongType(value, {}, whole_field ? GoFieldTypeName(*place->owner, *place->field) : GoTypeName(type), place);
@@ -403,11 +363,11 @@ bool Walker::WrongKind(const TypeInfo& type, const Value& value, const Place* pl
 }
 
 bool Walker::StopWrongType(const Value& value, std::string_view literal, const std::string& go_type,
-                           const Place* place) {
+                           const DecodePlace* place) {
   return !checking() || Stop(WrongTypeText(value, literal, go_type, place));
 }
 
-void Walker::Unknown(std::string_view name, const Place* place) {
+void Walker::Unknown(std::string_view name, const DecodePlace* place) {
   if (!checking() || context_->strict_errors.size() >= kMaxStrictErrors) return;
   std::string path;
   AppendPath(place, path);

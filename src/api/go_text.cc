@@ -181,6 +181,26 @@ std::string GoValueText(const json::Value& value) {
   }
 }
 
+std::string_view GoTypeOf(const json::Value& value) {
+  switch (value.kind()) {
+    case json::Value::Kind::kBool:
+      return "bool";
+    case json::Value::Kind::kInt:
+      return "int64";
+    case json::Value::Kind::kDouble:
+      return "float64";
+    case json::Value::Kind::kString:
+      return "string";
+    case json::Value::Kind::kArray:
+      return "[]interface {}";
+    case json::Value::Kind::kObject:
+      return "map[string]interface {}";
+    case json::Value::Kind::kNull:
+      break;
+  }
+  return "<nil>";
+}
+
 std::string GoList(const std::vector<std::string>& items) {
   std::string out = "[";
   for (const std::string& item : items) {

@@ -20,6 +20,9 @@ std::string GoValueText(const json::Value& value);
 // fmt's %v of what JSON decodes to: map[a:1 b:[x y]], <nil>; strings as they are.
 std::string GoPrint(const json::Value& value);
 
+// fmt's %T of the same: "int64", "[]interface {}", "<nil>".
+std::string_view GoTypeOf(const json::Value& value);
+
 // The list as fmt's %v shows a slice of strings: [a b c].
 std::string GoList(const std::vector<std::string>& items);
 

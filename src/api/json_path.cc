@@ -72,11 +72,9 @@ std::optional<double> Real(std::string_view s) {
   return d;
 }
 
-// Splits at `separator` outside quotes, brackets and parentheses.
-std::vector<std::string_view> SplitTopLevel(std::string_view s, char separator) {
-  std::vector<std::string_view> out;
-  std::size_t begin = 0;
-  int depth = 0;
+// Shows every character outside quotes to `found` until it says true; the position of that one, or npos.
+template <typename Found>
+std::size_t FindOutsideQuotes(std::string_view s, Found found) {
   char quote = 0;
   for (std::size_t i = 0; i < s.size(); ++i) {
     const char c = s[i];
@@ -85,15 +83,27 @@ std::vector<std::string_view> SplitTopLevel(std::string_view s, char separator) 
       if (c == quote) quote = 0;
     } else if (c == '\'' || c == '"') {
       quote = c;
-    } else if (c == '(' || c == '[') {
-      ++depth;
-    } else if (c == ')' || c == ']') {
-      --depth;
-    } else if (c == separator && depth == 0) {
+    } else if (found(c, i)) {
+      return i;
+    }
+  }
+  return std::string_view::npos;
+}
+
+// Splits at `separator` outside quotes, brackets and parentheses.
+std::vector<std::string_view> SplitTopLevel(std::string_view s, char separator) {
+  std::vector<std::string_view> out;
+  std::size_t begin = 0;
+  int depth = 0;
+  FindOutsideQuotes(s, [&](char c, std::size_t i) {
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (c == separator && depth == 0) {
       out.push_back(s.substr(begin, i - begin));
       begin = i + 1;
     }
-  }
+    return false;
+  });
   out.push_back(s.substr(begin));
   return out;
 }
@@ -167,21 +177,10 @@ class PathParser {
 
   std::size_t ClosingBracket() const {
     int depth = 0;
-    char quote = 0;
-    for (std::size_t i = 0; i < rest_.size(); ++i) {
-      const char c = rest_[i];
-      if (quote != 0) {
-        if (c == '\\') ++i;
-        if (c == quote) quote = 0;
-      } else if (c == '\'' || c == '"') {
-        quote = c;
-      } else if (c == '[') {
-        ++depth;
-      } else if (c == ']' && --depth == 0) {
-        return i;
-      }
-    }
-    return std::string_view::npos;
+    return FindOutsideQuotes(rest_, [&](char c, std::size_t) {
+      if (c == '[') ++depth;
+      return c == ']' && --depth == 0;
+    });
   }
 
   Result<Step> Subscript(std::string_view s) const {
@@ -236,23 +235,11 @@ class PathParser {
 
   static std::size_t OperatorPosition(std::string_view s) {
     int depth = 0;
-    char quote = 0;
-    for (std::size_t i = 0; i < s.size(); ++i) {
-      const char c = s[i];
-      if (quote != 0) {
-        if (c == '\\') ++i;
-        if (c == quote) quote = 0;
-      } else if (c == '\'' || c == '"') {
-        quote = c;
-      } else if (c == '[') {
-        ++depth;
-      } else if (c == ']') {
-        --depth;
-      } else if (depth == 0 && (c == '=' || c == '!' || c == '<' || c == '>')) {
-        return i;
-      }
-    }
-    return std::string_view::npos;
+    return FindOutsideQuotes(s, [&](char c, std::size_t) {
+      if (c == '[') ++depth;
+      if (c == ']') --depth;
+      return depth == 0 && (c == '=' || c == '!' || c == '<' || c == '>');
+    });
   }
 
   Result<Step::Operand> ParseOperand(std::string_view s) const {

@@ -29,28 +29,9 @@ Unexpected BadPatchType(const Value& directive, const Value& item) {
   return StrategicFailure("unknown patch type: " + GoPrint(directive) + " in map: " + GoPrint(item));
 }
 
-std::string_view GoTypeName(const Value& value) {
-  switch (value.kind()) {
-    case Value::Kind::kNull:
-      return "%!s(<nil>)";
-    case Value::Kind::kBool:
-      return "bool";
-    case Value::Kind::kInt:
-      return "int64";
-    case Value::Kind::kDouble:
-      return "float64";
-    case Value::Kind::kString:
-      return "string";
-    case Value::Kind::kArray:
-      return "[]interface {}";
-    case Value::Kind::kObject:
-      break;
-  }
-  return "map[string]interface {}";
-}
-
 Unexpected NotAList(const Value& value) {
-  return StrategicFailure("expected a []interface {}, but received a " + std::string(GoTypeName(value)));
+  return StrategicFailure("expected a []interface {}, but received a " +
+                          std::string(value.is_null() ? "%!s(<nil>)" : GoTypeOf(value)));
 }
 
 // What a field's declaration means to a patch.
@@ -333,9 +314,10 @@ Status Merger::MergeObject(const TypeInfo* type, Value& original, const Value& p
 }  // namespace
 
 Result<Value> StrategicMerge(const TypeInfo& type, Value original, const Value& patch) {
+  if (patch.is_null()) return original;
   if (!patch.is_object()) {
     return Unexpected(BadRequest("error decoding patch: json: cannot unmarshal " +
-                                 std::string(patch.is_array() ? "array" : GoTypeName(patch)) +
+                                 std::string(json::GoKindName(patch)) +
                                  " into Go value of type map[string]interface {}"));
   }
   if (!original.is_object()) original = Object();

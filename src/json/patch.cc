@@ -295,24 +295,8 @@ class Patcher {
   std::size_t copied_ = 0;
 };
 
-std::string_view GoKind(const Value& value) {
-  switch (value.kind()) {
-    case Value::Kind::kBool:
-      return "bool";
-    case Value::Kind::kInt:
-    case Value::Kind::kDouble:
-      return "number";
-    case Value::Kind::kString:
-      return "string";
-    case Value::Kind::kArray:
-      return "array";
-    default:
-      return "object";
-  }
-}
-
 Error CannotDecode(const Value& value, std::string_view into) {
-  return BadRequest("error decoding patch: json: cannot unmarshal " + std::string(GoKind(value)) +
+  return BadRequest("error decoding patch: json: cannot unmarshal " + std::string(GoKindName(value)) +
                     " into Go " + std::string(into));
 }
 

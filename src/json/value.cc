@@ -225,4 +225,23 @@ bool Value::operator==(const Value& other) const {
   return Walk::Equal(*this, other);
 }
 
+std::string_view GoKindName(const Value& value) {
+  switch (value.kind()) {
+    case Value::Kind::kBool:
+      return "bool";
+    case Value::Kind::kInt:
+    case Value::Kind::kDouble:
+      return "number";
+    case Value::Kind::kString:
+      return "string";
+    case Value::Kind::kArray:
+      return "array";
+    case Value::Kind::kObject:
+      return "object";
+    case Value::Kind::kNull:
+      break;
+  }
+  return "null";
+}
+
 }  // namespace flyball::json

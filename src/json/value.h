@@ -238,4 +238,8 @@ inline Object::const_iterator Object::end() const {
   return begin() + size();
 }
 
+// What Go's decoder calls the kind of a value in its errors: "bool", "number", "string", "array", "object",
+// "null".
+std::string_view GoKindName(const Value& value);
+
 }  // namespace flyball::json

@@ -40,6 +40,7 @@ Error Unrecognized(const Expected& expected, std::string_view cause, std::string
 struct Parsed {
   json::Value value;
   std::vector<std::string> duplicates;
+  std::vector<std::string> strict_errors;
 };
 
 Result<Parsed> ParseJson(const Expected& expected, std::string_view body) {
@@ -62,13 +63,6 @@ Result<Parsed> ParseYaml(const Expected& expected, std::string_view body) {
         expected, "couldn't get version/kind; json parse error: " + value.error().message(), body));
   parsed.value = std::move(*value);
   return parsed;
-}
-
-std::string_view GoKind(const json::Value& value) {
-  if (value.is_array()) return "array";
-  if (value.is_string()) return "string";
-  if (value.is_bool()) return "bool";
-  return "number";
 }
 
 // A body of another type: one this server does not know, or one that cannot become the expected one.
@@ -102,7 +96,7 @@ Status CheckType(const Expected& expected, json::Value& value, std::string_view 
   if (!value.is_object())
     return Unexpected(Unrecognized(expected,
                                    "couldn't get version/kind; json parse error: json: cannot unmarshal " +
-                                       std::string(GoKind(value)) +
+                                       std::string(json::GoKindName(value)) +
                                        " into Go value of type struct { APIVersion string "
                                        "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
                                        "\"json:\\\"kind,omitempty\\\"\" }",
@@ -126,6 +120,7 @@ Status CheckType(const Expected& expected, json::Value& value, std::string_view 
 Result<json::Value> DecodeAs(RequestScope& scope, const Expected& expected, Parsed parsed,
                              const api::CustomKind* custom = nullptr) {
   api::DecodeContext context;
+  context.strict_errors = std::move(parsed.strict_errors);
   context.AddDuplicates(parsed.duplicates);
   const auto version = std::string_view(expected.api_version).substr(expected.api_version.rfind('/') + 1);
   parsed.value["apiVersion"] = expected.api_version;
@@ -222,9 +217,9 @@ Result<json::Value> DecodeBody(RequestScope& scope, const api::TypeInfo& type, s
 }
 
 Result<json::Value> DecodeValue(RequestScope& scope, const ServedResource& resource, json::Value value,
-                                const std::vector<std::string>& duplicates) {
+                                const std::vector<std::string>& strict_errors) {
   FLYBALL_TRY(CheckType(ExpectedOf(resource), value, {}));
-  return Finish(scope, resource, {std::move(value), duplicates});
+  return Finish(scope, resource, {std::move(value), {}, strict_errors});
 }
 
 namespace {

@@ -26,9 +26,9 @@ using AcceptsVersion = bool (*)(std::string_view api_version);
 Result<json::Value> DecodeBody(RequestScope& scope, const api::TypeInfo& type, std::string_view api_version,
                                std::string_view kind, std::string_view content_type, std::string_view body,
                                AcceptsVersion also = nullptr);
-// The same for a value in hand (the result of a patch).
+// The same for a value in hand (the result of a patch); `strict_errors` were found in what it was made from.
 Result<json::Value> DecodeValue(RequestScope& scope, const ServedResource& resource, json::Value value,
-                                const std::vector<std::string>& duplicates = {});
+                                const std::vector<std::string>& strict_errors = {});
 
 // The form Go would write it in: what hooks and admission added in passing (nulls, empty maps) goes.
 void CanonicalizeObject(const ServedResource& resource, json::Value& object);

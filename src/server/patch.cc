@@ -1,5 +1,8 @@
 #include "server/patch.h"
 
+#include <algorithm>
+#include <array>
+
 #include "api/field_error.h"
 #include "api/go_text.h"
 #include "api/strategic_merge.h"
@@ -21,14 +24,6 @@ Error Rejected() {
                {.present = true});
 }
 
-std::string_view PatchGoKind(const json::Value& value) {
-  if (value.is_array()) return "array";
-  if (value.is_object()) return "object";
-  if (value.is_string()) return "string";
-  if (value.is_bool()) return "bool";
-  return "number";
-}
-
 Error Undecodable(std::string_view why) {
   return BadRequest("error decoding patch: " + std::string(why));
 }
@@ -41,14 +36,28 @@ bool NamesVersion(const json::Value& patch) {
   return false;
 }
 
+// What a JSON patch says besides what its operations have.
+void NoteUnknownMembers(Patch& patch) {
+  constexpr std::array<std::string_view, 4> kMembers = {"op", "from", "path", "value"};
+  for (std::size_t i = 0; patch.value.is_array() && i < patch.value.size(); ++i) {
+    const auto& operation = patch.value.as_array()[i];
+    if (!operation.is_object()) continue;
+    for (const auto& [name, value] : operation.as_object())
+      if (std::find(kMembers.begin(), kMembers.end(), name) == kMembers.end())
+        patch.strict_errors.push_back("json patch unknown field \"[" + std::to_string(i) + "]." +
+                                      std::string(name) + '"');
+  }
+}
+
 Result<Patch> ParseApply(std::string_view body) {
   Patch patch{PatchType::kApply};
   auto value = json::ParseYaml(body, &patch.duplicates);
   if (!value) return Unexpected(BadRequest("error decoding YAML: " + value.error().message()));
   patch.value = std::move(*value);
+  if (patch.value.is_null()) patch.value = json::Object{};
   if (!patch.value.is_object())
     return Unexpected(BadRequest("error decoding YAML: json: cannot unmarshal " +
-                                 std::string(PatchGoKind(patch.value)) +
+                                 std::string(json::GoKindName(patch.value)) +
                                  " into Go value of type map[string]interface {}"));
   return patch;
 }
@@ -70,10 +79,11 @@ Result<json::Value> Merge(const ServedResource& resource, const Patch& patch, js
   switch (patch.type) {
     case PatchType::kJson: {
       auto patched = json::ApplyJsonPatch(current, patch.value);
-      if (!patched) return Unexpected(patched.error().code() == 413 ? patched.error() : Rejected());
+      if (!patched) return Unexpected(patched.error().code() == 422 ? Rejected() : patched.error());
       return patched;
     }
     case PatchType::kMerge:
+      if (patch.value.is_null()) return Unexpected(BadRequest("Invalid JSON Patch"));
       return json::ApplyMergePatch(std::move(current), patch.value);
     case PatchType::kStrategicMerge:
       return api::StrategicMerge(*resource.kind->type, std::move(current), patch.value);
@@ -120,10 +130,13 @@ Result<Patch> ParsePatch(RequestScope&, PatchType type, std::string_view body) {
   if (!value) return Unexpected(Undecodable(value.error().message()));
   patch.value = std::move(*value);
   const bool list = type == PatchType::kJson;
-  if (list ? !patch.value.is_array() : !patch.value.is_object())
-    return Unexpected(Undecodable("json: cannot unmarshal " + std::string(PatchGoKind(patch.value)) +
-                                  " into Go value of type " +
-                                  (list ? "[]handlers.jsonPatchOp" : "map[string]interface {}")));
+  if (!list && !patch.value.is_object() && !patch.value.is_null())
+    return Unexpected(Undecodable("json: cannot unmarshal " + std::string(json::GoKindName(patch.value)) +
+                                  " into Go value of type map[string]interface {}"));
+  for (const auto& path : patch.duplicates)
+    patch.strict_errors.push_back((list ? "json patch duplicate field \"" : "duplicate field \"") + path +
+                                  '"');
+  if (list) NoteUnknownMembers(patch);
   if (list && patch.value.size() > kMaxJsonPatchOperations)
     return Unexpected(Error(Reason::kRequestEntityTooLarge,
                             "The allowed maximum operations in a JSON patch is 10000, got " +
@@ -139,7 +152,7 @@ Result<json::Value> ApplyPatch(RequestScope& scope, const Patch& patch, const js
                               scope.info.subresource);
   json::Value served = resource.conversion ? resource.conversion->from_stored(current) : current;
   FLYBALL_ASSIGN(json::Value merged, Merge(resource, patch, std::move(served)));
-  auto decoded = DecodeValue(scope, resource, merged, patch.duplicates);
+  auto decoded = DecodeValue(scope, resource, merged, patch.strict_errors);
   if (!decoded) return Unexpected(PatchInvalid(patch, merged, decoded.error()));
   return decoded;
 }

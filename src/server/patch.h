@@ -17,6 +17,7 @@ struct Patch {
   PatchType type = PatchType::kJson;
   json::Value value;
   std::vector<std::string> duplicates;
+  std::vector<std::string> strict_errors;  // what strict decoding of the patch itself finds
   bool names_version = false;  // it sets metadata.resourceVersion itself: no retry on conflict
 };
 

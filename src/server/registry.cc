@@ -185,6 +185,10 @@ Task<Result<UpdateOutcome>> Registry::Update(RequestScope& scope, const ServedRe
       FLYBALL_CO_ASSIGN(json::Value object, transform(json::Value()));
       if (!object["metadata"]["resourceVersion"].string_or("").empty())
         co_return Unexpected(NotFound(*resource.kind, object_name));
+      if (const auto uid = object["metadata"]["uid"].string_or(""); !uid.empty() && !options.track_fields)
+        co_return Unexpected(Conflict(*resource.kind, object_name,
+                                      "uid mismatch: the provided object specified uid " + std::string(uid) +
+                                          ", and no existing object was found"));
       auto created = co_await Create(scope, resource, std::move(object), options.track_fields);
       if (created) co_return UpdateOutcome{std::move(*created), true};
       if (!created.error().Is(Reason::kAlreadyExists) || attempt >= kMaxPatchTries)

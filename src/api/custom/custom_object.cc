@@ -1,5 +1,6 @@
 #include "api/custom/custom_object.h"
 
+#include "api/decode_place.h"
 #include "json/json.h"
 
 namespace flyball::api {
@@ -10,30 +11,11 @@ using json::Value;
 
 constexpr std::size_t kMaxReported = 100;
 
-// Where pruning is, as links on the stack: made into text only when something is reported.
-struct CustomPlace {
-  const CustomPlace* up = nullptr;
-  std::string_view name = {};
-  std::size_t index = 0;
-  bool is_index = false;
-};
-
-void AppendPath(const CustomPlace* place, std::string& out) {
-  if (place == nullptr) return;
-  AppendPath(place->up, out);
-  if (place->is_index) {
-    out += '[' + std::to_string(place->index) + ']';
-    return;
-  }
-  if (!out.empty()) out += '.';
-  out += place->name;
-}
-
 class Pruner {
  public:
   explicit Pruner(std::vector<std::string>* unknown) : unknown_(unknown) {}
 
-  void Visit(const TypeInfo& type, Value& value, const CustomPlace* place) {
+  void Visit(const TypeInfo& type, Value& value, const DecodePlace* place) {
     switch (type.kind) {
       case TypeKind::kObject:
         if (value.is_object()) VisitObject(type, value.as_object(), place);
@@ -41,14 +23,14 @@ class Pruner {
       case TypeKind::kMap:
         if (!value.is_object()) return;
         for (auto& [key, element] : value.as_object()) {
-          const CustomPlace here{.up = place, .name = key};
+          const DecodePlace here{.up = place, .key = key};
           Visit(*type.element, element, &here);
         }
         return;
       case TypeKind::kList:
         if (!value.is_array()) return;
         for (std::size_t i = 0; i < value.as_array().size(); ++i) {
-          const CustomPlace here{.up = place, .index = i, .is_index = true};
+          const DecodePlace here{.up = place, .index = i, .is_index = true};
           Visit(*type.element, value.as_array()[i], &here);
         }
         return;
@@ -58,12 +40,12 @@ class Pruner {
   }
 
  private:
-  void VisitObject(const TypeInfo& type, json::Object& object, const CustomPlace* place) {
+  void VisitObject(const TypeInfo& type, json::Object& object, const DecodePlace* place) {
     std::vector<std::string> remove;
     for (auto& [name, member] : object) {
       const FieldInfo* field = type.FindField(name);
       const TypeInfo* child = field != nullptr ? field->type : type.additional;
-      const CustomPlace here{.up = place, .name = name};
+      const DecodePlace here{.up = place, .key = name};
       if (child == nullptr && !type.preserve_unknown) {
         remove.push_back(name);
         Report(&here);
@@ -74,7 +56,7 @@ class Pruner {
     for (const auto& name : remove) object.Erase(name);
   }
 
-  void Report(const CustomPlace* place) {
+  void Report(const DecodePlace* place) {
     if (unknown_ == nullptr || unknown_->size() >= kMaxReported) return;
     std::string path;
     AppendPath(place, path);
