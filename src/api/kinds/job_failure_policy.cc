@@ -99,28 +99,4 @@ void ValidatePodFailurePolicy(const Value& spec, const FieldPath& path, FieldErr
                  "only \"Never\" restartPolicy is supported when podFailurePolicy is specified");
 }
 
-void ValidateSuccessPolicy(const Value& spec, const FieldPath& path, FieldErrors& errors) {
-  const Value& rules = spec["successPolicy"]["rules"];
-  const FieldPath list = path.Child("rules");
-  if (rules.size() == 0)
-    errors.Required(list, "at least one rules must be specified when the successPolicy is specified");
-  if (rules.size() > kMaxRules) errors.TooMany(list, rules.size(), kMaxRules);
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    const Value& rule = rules.as_array()[i];
-    const FieldPath here = list.Index(i);
-    if (!Has(rule, "succeededIndexes") && !Has(rule, "succeededCount")) {
-      errors.Required(here, "at least one of succeededCount or succeededIndexes must be specified");
-    }
-    const Value& count = rule["succeededCount"];
-    if (count.is_null()) continue;
-    CheckNotNegative(count, here.Child("succeededCount"), errors);
-    const std::int64_t completions = Number(spec, "completions");
-    if (count.int_or(0) > completions) {
-      errors.Invalid(here.Child("succeededCount"), count,
-                     "must be less than or equal to " + std::to_string(completions) +
-                         " (the number of specified completions)");
-    }
-  }
-}
-
 }  // namespace flyball::api

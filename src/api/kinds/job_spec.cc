@@ -38,6 +38,10 @@ void ValidateIndexed(const Value& spec, const FieldPath& path, FieldErrors& erro
     errors.Invalid(path.Child("parallelism"), spec["parallelism"],
                    "must be less than or equal to 100000 when completion mode is Indexed");
   }
+  if (Has(spec, "completions") && Number(spec, "maxFailedIndexes") > Number(spec, "completions")) {
+    errors.Invalid(path.Child("maxFailedIndexes"), spec["maxFailedIndexes"],
+                   "must be less than or equal to completions");
+  }
   if (Number(spec, "maxFailedIndexes") > kMaxIndexed) {
     errors.Invalid(path.Child("maxFailedIndexes"), spec["maxFailedIndexes"],
                    "must be less than or equal to 100000");

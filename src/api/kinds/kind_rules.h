@@ -20,7 +20,8 @@ using Lines = std::vector<std::string>;
 inline json::Value Prepared(std::string_view group, std::string_view kind, std::string_view text) {
   const KindInfo* info = nullptr;
   for (const KindInfo& candidate : BuiltinKinds()) {
-    if (candidate.group == group && candidate.kind == kind) info = &candidate;
+    // The preferred version is the first.
+    if (info == nullptr && candidate.group == group && candidate.kind == kind) info = &candidate;
   }
   EXPECT_NE(info, nullptr) << kind;
   json::Value object = *json::Parse(text);

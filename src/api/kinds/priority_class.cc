@@ -14,21 +14,26 @@ constexpr std::int64_t kHighestUserPriority = 1'000'000'000;
 constexpr std::int64_t kClusterCritical = 2'000'000'000;
 constexpr std::int64_t kNodeCritical = 2'000'001'000;
 
-bool IsSystemClass(std::string_view name, std::int64_t value) {
-  return (name == "system-cluster-critical" && value == kClusterCritical) ||
-         (name == "system-node-critical" && value == kNodeCritical);
+// Why the server's own classes are not like this one; "" if one is.
+std::string SystemClassProblem(std::string_view name, std::int64_t value, bool global_default) {
+  const bool cluster = name == "system-cluster-critical";
+  if (!cluster && name != "system-node-critical")
+    return std::string(name) + " is not a known system priority class";
+  const std::int64_t must = cluster ? kClusterCritical : kNodeCritical;
+  if (value != must)
+    return "value of " + std::string(name) + " PriorityClass must be " + std::to_string(must);
+  return global_default ? "globalDefault of " + std::string(name) + " PriorityClass must be false" : "";
 }
 
 void ValidatePriorityClass(const Value& object, FieldErrors& errors) {
   const std::string_view name = Text(object["metadata"], "name");
   const std::int64_t value = Number(object, "value");
   if (name.starts_with("system-")) {
-    if (!IsSystemClass(name, value)) {
+    const std::string problem = SystemClassProblem(name, value, object["globalDefault"].bool_or(false));
+    if (!problem.empty())
       errors.Forbidden(
           FieldPath("metadata.name"),
-          "priority class names with 'system-' prefix are reserved for system use only. error: " +
-              std::string(name) + " is not a known system priority class");
-    }
+          "priority class names with 'system-' prefix are reserved for system use only. error: " + problem);
   } else if (value > kHighestUserPriority) {
     errors.Forbidden(FieldPath("value"), "maximum allowed value of a user defined priority is 1000000000");
   }

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "api/format.h"
 #include "api/kinds/access.h"
@@ -38,24 +40,36 @@ void ValidateProvisioner(std::string_view provisioner, const FieldPath& path, Fi
   AddProblems(QualifiedNameProblems(lowered), path, provisioner, errors);
 }
 
-void ValidateTopologies(const Value& terms, const FieldPath& list, FieldErrors& errors) {
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    const Value& expressions = terms.as_array()[i]["matchLabelExpressions"];
-    std::set<std::string_view> keys;
-    for (std::size_t j = 0; j < expressions.size(); ++j) {
-      const Value& expression = expressions.as_array()[j];
-      const FieldPath path = list.Index(i).Child("matchLabelExpressions").Index(j);
-      const Value& values = expression["values"];
-      if (values.size() == 0) errors.Required(path.Child("values"));
-      std::set<std::string_view> seen;
-      for (std::size_t k = 0; k < values.size(); ++k) {
-        const std::string_view value = values.as_array()[k].string_or({});
-        if (!seen.insert(value).second) errors.Duplicate(path.Child("values").Index(k), value);
-      }
-      CheckFormat("qualified-name", Text(expression, "key"), path.Child("key"), errors);
-      if (!keys.insert(Text(expression, "key")).second)
-        errors.Duplicate(path.Child("key"), Text(expression, "key"));
+using TopologyTerm = std::map<std::string_view, std::set<std::string_view>>;  // the values of each key
+
+TopologyTerm ValidateTopologyTerm(const Value& expressions, const FieldPath& list, FieldErrors& errors) {
+  TopologyTerm term;
+  for (std::size_t i = 0; i < expressions.size(); ++i) {
+    const Value& expression = expressions.as_array()[i];
+    const FieldPath path = list.Index(i);
+    const Value& values = expression["values"];
+    if (values.size() == 0) errors.Required(path.Child("values"));
+    std::set<std::string_view> seen;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const std::string_view value = values.as_array()[k].string_or({});
+      if (!seen.insert(value).second) errors.Duplicate(path.Child("values").Index(k), value);
     }
+    const std::string_view key = Text(expression, "key");
+    CheckFormat("qualified-name", key, path.Child("key"), errors);
+    if (term.contains(key)) errors.Duplicate(path.Child("key"), key);
+    term[key] = std::move(seen);
+  }
+  return term;
+}
+
+void ValidateTopologies(const Value& terms, const FieldPath& list, FieldErrors& errors) {
+  std::vector<TopologyTerm> before;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const FieldPath path = list.Index(i).Child("matchLabelExpressions");
+    TopologyTerm term = ValidateTopologyTerm(terms.as_array()[i]["matchLabelExpressions"], path, errors);
+    for (const TopologyTerm& other : before)
+      if (other == term) errors.Duplicate(path, "");
+    before.push_back(std::move(term));
   }
 }
 

@@ -16,6 +16,23 @@ using json::Value;
 
 constexpr std::string_view kStorageKindsGroup = "storage.k8s.io";
 
+void ValidateTokenRequests(const Value& requests, const FieldPath& list, FieldErrors& errors) {
+  constexpr std::int64_t kShortest = 600, kLongest = std::int64_t{1} << 32;
+  std::set<std::string_view> audiences;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::string_view audience = Text(requests.as_array()[i], "audience");
+    const Value& seconds = requests.as_array()[i]["expirationSeconds"];
+    const FieldPath here = list.Index(i).Child("expirationSeconds");
+    if (!audiences.insert(audience).second) {
+      errors.Duplicate(list.Index(i).Child("audience"), audience);
+    } else if (!seconds.is_null() && seconds.int_or(0) < kShortest) {
+      errors.Invalid(here, seconds, "may not specify a duration less than 10 minutes");
+    } else if (seconds.int_or(0) > kLongest) {
+      errors.Invalid(here, seconds, "may not specify a duration larger than 2^32 seconds");
+    }
+  }
+}
+
 void ValidateDriver(const Value& object, FieldErrors& errors) {
   ValidateCsiDriverName(Text(object["metadata"], "name"), FieldPath("name"), errors);
   const FieldPath path("spec");
@@ -27,18 +44,7 @@ void ValidateDriver(const Value& object, FieldErrors& errors) {
     CheckOneOf(Text(spec, "fsGroupPolicy"), {"File", "None", "ReadWriteOnceWithFSType"},
                path.Child("fsGroupPolicy"), errors);
   }
-  const Value& requests = spec["tokenRequests"];
-  std::set<std::string_view> audiences;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const std::string_view audience = Text(requests.as_array()[i], "audience");
-    if (!audiences.insert(audience).second)
-      errors.Duplicate(path.Child("tokenRequests").Index(i).Child("audience"), audience);
-    const Value& seconds = requests.as_array()[i]["expirationSeconds"];
-    if (!seconds.is_null() && seconds.int_or(0) < 600) {
-      errors.Invalid(path.Child("tokenRequests").Index(i).Child("expirationSeconds"), seconds,
-                     "may not specify a duration less than 10 minutes");
-    }
-  }
+  ValidateTokenRequests(spec["tokenRequests"], path.Child("tokenRequests"), errors);
   const Value& modes = spec["volumeLifecycleModes"];
   for (std::size_t i = 0; i < modes.size(); ++i) {
     CheckOneOf(modes.as_array()[i].string_or({}), {"Ephemeral", "Persistent"},

@@ -1,0 +1,96 @@
+// Rules of kinds that have no test file of their own.
+#include "api/kinds/kind_rules.h"
+
+namespace flyball::api {
+namespace {
+
+// It is the stored form that is looked at, core's.
+TEST(EventRules, TheNewGroupIsStrict) {
+  const auto event = [](std::string_view more) {
+    FieldErrors errors;
+    HooksFor("events.k8s.io", "Event")
+        .validate(*json::Parse(R"({"metadata":{"namespace":"n"},"involvedObject":{"namespace":"n"})" +
+                               std::string(more) + "}"),
+                  errors);
+    return LinesOf(errors);
+  };
+  EXPECT_EQ(event(""),
+            (Lines{"eventTime: Required value", "type: Invalid value: \"\": has invalid value: "}));
+  EXPECT_EQ(
+      event(R"(,"type":"Normal","eventTime":"2024-01-01T00:00:00.000000Z","reportingComponent":"c",
+                "reportingInstance":"i","action":"a","reason":"r","count":1,"series":{"count":1})"),
+      (Lines{"series.count: Invalid value: \"\": should be at least 2",
+             "series.lastObservedTime: Required value", "count: Invalid value: \"\": needs to be unset"}));
+}
+
+TEST(AutoscalerRules, Metrics) {
+  const auto metric = [](std::string_view text) {
+    return Wrong("autoscaling", "HorizontalPodAutoscaler",
+                 R"({"spec":{"maxReplicas":1,"scaleTargetRef":{"kind":"D","name":"d"},"metrics":[)" +
+                     std::string(text) + "]}}");
+  };
+  const std::string unsupported =
+      ": supported values: \"ContainerResource\", \"External\", \"Object\", \"Pods\", \"Resource\"";
+  EXPECT_EQ(metric("{}"), (Lines{"spec.metrics[0].type: Required value: must specify a metric source type",
+                                 "spec.metrics[0].type: Unsupported value: \"\"" + unsupported,
+                                 "spec.metrics[0].type: Unsupported value: \"\"" + unsupported}));
+  EXPECT_EQ(metric(R"({"type":"External","pods":{"metric":{"name":"m"},"target":{"type":"AverageValue",
+                "averageValue":"1"}},"external":{"metric":{"name":"m"},"target":{"type":"Value","value":"1"}}})"),
+            Lines{"spec.metrics[0].pods: Forbidden: must populate the given metric source only"});
+  EXPECT_EQ(
+      metric(R"({"type":"Object","object":{"metric":{"name":"m"},"describedObject":{"kind":"K","name":"n"},
+                "target":{"type":"Value"}}})"),
+      Lines{"spec.metrics[0].object.target.averageValue: Required value: must set either a target value "
+            "or averageValue"});
+}
+
+TEST(AutoscalerRules, TolerancesAreDropped) {
+  json::Value object = Prepared("autoscaling", "HorizontalPodAutoscaler",
+                                R"({"spec":{"maxReplicas":1,"behavior":{"scaleUp":{"tolerance":"0.1"}}}})");
+  HooksFor("autoscaling", "HorizontalPodAutoscaler").prepare_for_create(object);
+  EXPECT_TRUE(object["spec"]["behavior"]["scaleUp"]["tolerance"].is_null());
+  EXPECT_EQ(object["spec"]["behavior"]["scaleUp"]["selectPolicy"].string_or(""), "Max");
+}
+
+TEST(JobRules, SuccessPolicies) {
+  const auto rule = [](std::string_view text) {
+    return Wrong("batch", "Job",
+                 R"({"metadata":{"name":"j"},"spec":{"completionMode":"Indexed","completions":4,
+        "manualSelector":true,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},
+        "spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}},"successPolicy":{"rules":[)" +
+                     std::string(text) + "]}}}");
+  };
+  const std::string where = "spec.successPolicy.rules[0].";
+  const std::string parsing = "error parsing succeededIndexes: ";
+  EXPECT_EQ(rule(R"({"succeededIndexes":"0,2-3","succeededCount":3})"), Lines{});
+  EXPECT_EQ(rule(R"({"succeededIndexes":"0,2-3","succeededCount":4})"),
+            Lines{where + "succeededCount: Invalid value: 4: must be less than or equal to 3 (the number of "
+                          "indexes in the specified succeededIndexes field)"});
+  EXPECT_EQ(rule(R"({"succeededIndexes":"4"})"),
+            Lines{where + "succeededIndexes: Invalid value: \"4\": " + parsing + "too large index: \"4\""});
+  EXPECT_EQ(rule(R"({"succeededIndexes":"2,1"})"),
+            Lines{where + "succeededIndexes: Invalid value: \"2,1\": " + parsing +
+                  "non-increasing order, previous: 2, current: 1"});
+  EXPECT_EQ(rule(R"({"succeededIndexes":"x"})"),
+            Lines{where + "succeededIndexes: Invalid value: \"x\": " + parsing +
+                  "cannot convert string to integer for index: \"x\""});
+}
+
+TEST(StorageClassRules, ATopologyComesOnce) {
+  const std::string term = R"({"matchLabelExpressions":[{"key":"a","values":["x"]}]})";
+  EXPECT_EQ(Wrong("storage.k8s.io", "StorageClass",
+                  R"({"provisioner":"p","allowedTopologies":[)" + term + "," + term + "]}"),
+            Lines{"allowedTopologies[1].matchLabelExpressions: Duplicate value: \"\""});
+}
+
+TEST(PriorityClassRules, SystemClasses) {
+  EXPECT_EQ(
+      Wrong("scheduling.k8s.io", "PriorityClass",
+            R"({"metadata":{"name":"system-node-critical"},"value":5})"),
+      Lines{
+          "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use "
+          "only. error: value of system-node-critical PriorityClass must be 2000001000"});
+}
+
+}  // namespace
+}  // namespace flyball::api
