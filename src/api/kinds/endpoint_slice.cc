@@ -104,6 +104,21 @@ void ValidateEndpointSlice(const Value& object, FieldErrors& errors) {
   ValidateEndpointSlicePorts(object["ports"], FieldPath("ports"), errors);
 }
 
+// A field of the beta version.
+void DropTopology(Value& object) {
+  Value* endpoints = object.Find("endpoints");
+  if (endpoints == nullptr || !endpoints->is_array()) return;
+  for (Value& endpoint : endpoints->as_array()) Remove(endpoint, "deprecatedTopology");
+}
+
+// A change of its labels is one of what it says: they tell whose it is.
+void PrepareEndpointSliceUpdate(Value& object, const Value& old) {
+  if (Get(object, "endpoints") != old["endpoints"]) DropTopology(object);
+  const Value& before = old["metadata"];
+  if (Get(Get(object, "metadata"), "labels") == before["labels"]) return;
+  object["metadata"]["generation"] = Number(before, "generation") + 1;
+}
+
 void ValidateEndpointSliceUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   ValidateUnchanged(object["addressType"], old["addressType"], FieldPath("addressType"), errors);
 }
@@ -113,6 +128,8 @@ void ValidateEndpointSliceUpdate(const Value& object, const Value& old, FieldErr
 const KindHooks kEndpointSliceHooks = {
     .group = "discovery.k8s.io",
     .kind = "EndpointSlice",
+    .prepare_for_create = DropTopology,
+    .prepare_for_update = PrepareEndpointSliceUpdate,
     .validate = ValidateEndpointSlice,
     .validate_update = ValidateEndpointSliceUpdate,
     .generation = true,

@@ -188,11 +188,6 @@ void ValidateJobUpdate(const Value& object, const Value& old_object, FieldErrors
   }
 }
 
-void ValidateJobStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
-  CheckNotNegative(object["status"], {"active", "succeeded", "failed", "ready", "terminating"},
-                   FieldPath("status"), errors);
-}
-
 }  // namespace
 
 const KindHooks kJobHooks = {

@@ -10,6 +10,9 @@ namespace flyball::api {
 void ValidateJobSpec(const json::Value& spec, const FieldPath& path, FieldErrors& errors);
 // job_failure_policy.cc
 void ValidatePodFailurePolicy(const json::Value& spec, const FieldPath& path, FieldErrors& errors);
+// job_success_policy.cc
 void ValidateSuccessPolicy(const json::Value& spec, const FieldPath& path, FieldErrors& errors);
+// job_status.cc. Of the Job as a whole.
+void ValidateJobStatusUpdate(const json::Value& object, const json::Value& old, FieldErrors& errors);
 
 }  // namespace flyball::api

@@ -76,6 +76,47 @@ TEST(JobRules, SuccessPolicies) {
                   "cannot convert string to integer for index: \"x\""});
 }
 
+TEST(JobRules, HowAJobEnds) {
+  const auto becomes = [](std::string_view status) {
+    FieldErrors errors;
+    HooksFor("batch", "Job")
+        .validate_status_update(*json::Parse(R"({"spec":{},"status":)" + std::string(status) + "}"),
+                                *json::Parse(R"({"spec":{},"status":{"startTime":"2024-01-01T00:00:00Z"}})"),
+                                errors);
+    return LinesOf(errors);
+  };
+  EXPECT_EQ(becomes(R"({"conditions":[{"type":"Complete","status":"True"}]})"),
+            (Lines{"status.completionTime: Required value: completionTime is required for Complete jobs",
+                   "status.conditions: Invalid value: cannot set Complete=True condition without the "
+                   "SuccessCriteriaMet=true condition",
+                   "status.startTime: Required value: startTime is required for finished job"}));
+  EXPECT_EQ(
+      becomes(R"({"startTime":"2024-01-01T00:00:00Z","completionTime":"2024-01-01T00:00:01Z","conditions":[
+                {"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]})"),
+      Lines{});
+  EXPECT_EQ(becomes(R"({"startTime":"2024-01-01T00:00:00Z","active":1,"ready":2,"conditions":[
+                {"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]})"),
+            (Lines{"status.active: Invalid value: 1: active>0 is invalid for finished job",
+                   "status.ready: Invalid value: 2: cannot set more ready pods than active"}));
+}
+
+// Its labels tell whose addresses they are.
+TEST(GenerationRules, ChangedLabelsOfAnEndpointSliceCount) {
+  const auto prepare = HooksFor("discovery.k8s.io", "EndpointSlice").prepare_for_update;
+  const json::Value old = *json::Parse(R"({"metadata":{"generation":3,"labels":{"a":"b"}}})");
+  json::Value same = old, other = *json::Parse(R"({"metadata":{"generation":3,"labels":{"a":"c"}}})");
+  prepare(same, old);
+  prepare(other, old);
+  EXPECT_EQ(same["metadata"]["generation"].int_or(0), 3);
+  EXPECT_EQ(other["metadata"]["generation"].int_or(0), 4);
+}
+
+TEST(NodeRules, OfTwoRangesTheSingleOneCounts) {
+  const json::Value node =
+      Prepared("", "Node", R"({"spec":{"podCIDR":"10.1.0.0/24","podCIDRs":["10.0.0.0/24"]}})");
+  EXPECT_EQ(json::Write(node["spec"]), R"({"podCIDR":"10.1.0.0/24","podCIDRs":["10.1.0.0/24"]})");
+}
+
 TEST(StorageClassRules, ATopologyComesOnce) {
   const std::string term = R"({"matchLabelExpressions":[{"key":"a","values":["x"]}]})";
   EXPECT_EQ(Wrong("storage.k8s.io", "StorageClass",

@@ -18,10 +18,12 @@ using json::Value;
 void SetNodeDefaults(Value& object) {
   Value* spec = object.Find("spec");
   if (spec != nullptr && spec->is_object()) {
-    if (Get(*spec, "podCIDRs").size() > 0) {
-      (*spec)["podCIDR"] = Value((*spec)["podCIDRs"].as_array()[0]);
-    } else if (!Text(*spec, "podCIDR").empty()) {
-      (*spec)["podCIDRs"] = json::Array{Text(*spec, "podCIDR")};
+    // Where both are given and differ, the single one counts.
+    const Value first = Get(*spec, "podCIDRs").size() > 0 ? (*spec)["podCIDRs"].as_array()[0] : Value();
+    if (Text(*spec, "podCIDR").empty()) {
+      if (!first.is_null()) (*spec)["podCIDR"] = first;
+    } else if (first.string_or({}) != Text(*spec, "podCIDR")) {
+      (*spec)["podCIDRs"] = json::Array{Value((*spec)["podCIDR"])};
     }
   }
   Value* status = object.Find("status");

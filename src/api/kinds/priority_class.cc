@@ -43,6 +43,11 @@ void ValidatePriorityClass(const Value& object, FieldErrors& errors) {
   }
 }
 
+// Changes are not counted: it stays the first generation.
+void CountPriorityClass(Value& object) {
+  object["metadata"]["generation"] = 1;
+}
+
 void ValidatePriorityClassUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   if (object["value"] != old["value"])
     errors.Forbidden(FieldPath("Value"), "may not be changed in an update.");
@@ -55,9 +60,9 @@ void ValidatePriorityClassUpdate(const Value& object, const Value& old, FieldErr
 const KindHooks kPriorityClassHooks = {
     .group = "scheduling.k8s.io",
     .kind = "PriorityClass",
+    .prepare_for_create = CountPriorityClass,
     .validate = ValidatePriorityClass,
     .validate_update = ValidatePriorityClassUpdate,
-    .generation = true,
 };
 
 }  // namespace flyball::api

@@ -16,6 +16,15 @@ using json::Value;
 
 constexpr std::string_view kStorageKindsGroup = "storage.k8s.io";
 
+// Only changes of what may change are counted.
+void CountDriverChanges(Value& object, const Value& old) {
+  bool changed = false;
+  for (const char* field :
+       {"tokenRequests", "requiresRepublish", "seLinuxMount", "nodeAllocatableUpdatePeriodSeconds"})
+    changed |= Get(Get(object, "spec"), field) != old["spec"][field];
+  if (changed) object["metadata"]["generation"] = Number(old["metadata"], "generation") + 1;
+}
+
 void ValidateTokenRequests(const Value& requests, const FieldPath& list, FieldErrors& errors) {
   constexpr std::int64_t kShortest = 600, kLongest = std::int64_t{1} << 32;
   std::set<std::string_view> audiences;
@@ -126,7 +135,8 @@ void ValidateAttachment(const Value& object, FieldErrors& errors) {
 
 void ValidateAttachmentUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   if (object["spec"] != old["spec"]) {
-    errors.Invalid(FieldPath("spec"), object["spec"], kImmutableText);
+    errors.Invalid(FieldPath("spec"),
+                   GoInternal("io.k8s.api.storage.v1.VolumeAttachmentSpec", object["spec"]), kImmutableText);
   }
 }
 
@@ -166,6 +176,7 @@ void ValidateCapacityUpdate(const Value& object, const Value& old, FieldErrors& 
 const KindHooks kCsiDriverHooks = {
     .group = kStorageKindsGroup,
     .kind = "CSIDriver",
+    .prepare_for_update = CountDriverChanges,
     .validate = ValidateDriver,
     .validate_update = ValidateDriverUpdate,
     .allow_unconditional_update = false,
