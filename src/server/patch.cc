@@ -75,24 +75,6 @@ Error PatchInvalid(const Patch& patch, const json::Value& merged, const Error& c
   return errors.ToError("", "", "");
 }
 
-Result<json::Value> Merge(const ServedResource& resource, const Patch& patch, json::Value current) {
-  switch (patch.type) {
-    case PatchType::kJson: {
-      auto patched = json::ApplyJsonPatch(current, patch.value);
-      if (!patched) return Unexpected(patched.error().code() == 422 ? Rejected() : patched.error());
-      return patched;
-    }
-    case PatchType::kMerge:
-      if (patch.value.is_null()) return Unexpected(BadRequest("Invalid JSON Patch"));
-      return json::ApplyMergePatch(std::move(current), patch.value);
-    case PatchType::kStrategicMerge:
-      return api::StrategicMerge(*resource.kind->type, std::move(current), patch.value);
-    case PatchType::kApply:
-      break;
-  }
-  return Unexpected(InternalError("not a merge"));
-}
-
 }  // namespace
 
 Result<PatchType> PatchTypeOf(std::string_view content_type, const ServedResource& resource) {
@@ -145,13 +127,31 @@ Result<Patch> ParsePatch(RequestScope&, PatchType type, std::string_view body) {
   return patch;
 }
 
+Result<json::Value> MergePatch(const api::TypeInfo& type, const Patch& patch, json::Value current) {
+  switch (patch.type) {
+    case PatchType::kJson: {
+      auto patched = json::ApplyJsonPatch(current, patch.value);
+      if (!patched) return Unexpected(patched.error().code() == 422 ? Rejected() : patched.error());
+      return patched;
+    }
+    case PatchType::kMerge:
+      if (patch.value.is_null()) return Unexpected(BadRequest("Invalid JSON Patch"));
+      return json::ApplyMergePatch(std::move(current), patch.value);
+    case PatchType::kStrategicMerge:
+      return api::StrategicMerge(type, std::move(current), patch.value);
+    case PatchType::kApply:
+      break;
+  }
+  return Unexpected(InternalError("not a merge"));
+}
+
 Result<json::Value> ApplyPatch(RequestScope& scope, const Patch& patch, const json::Value& current) {
   const auto& resource = *scope.resource;
   if (patch.type == PatchType::kApply)
     return ApplyConfiguration(scope, resource, current.is_null() ? nullptr : &current, patch.value,
                               scope.info.subresource);
   json::Value served = resource.conversion ? resource.conversion->from_stored(current) : current;
-  FLYBALL_ASSIGN(json::Value merged, Merge(resource, patch, std::move(served)));
+  FLYBALL_ASSIGN(json::Value merged, MergePatch(*resource.kind->type, patch, std::move(served)));
   auto decoded = DecodeValue(scope, resource, merged, patch.strict_errors);
   if (!decoded) return Unexpected(PatchInvalid(patch, merged, decoded.error()));
   return decoded;

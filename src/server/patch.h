@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/schema.h"
 #include "base/result.h"
 #include "json/value.h"
 #include "server/request_scope.h"
@@ -18,7 +19,7 @@ struct Patch {
   json::Value value;
   std::vector<std::string> duplicates;
   std::vector<std::string> strict_errors;  // what strict decoding of the patch itself finds
-  bool names_version = false;  // it sets metadata.resourceVersion itself: no retry on conflict
+  bool names_version = false;              // it sets metadata.resourceVersion itself: no retry on conflict
 };
 
 // UnsupportedMediaType (415) if the type is none of those the resource takes.
@@ -26,6 +27,10 @@ Result<PatchType> PatchTypeOf(std::string_view content_type, const ServedResourc
 // fieldManager is required for apply; force is for apply only.
 Status CheckPatchOptions(const RequestScope& scope, PatchType type);
 Result<Patch> ParsePatch(RequestScope& scope, PatchType type, std::string_view body);
+
+// `current` as a patch other than an apply changes it; `type` is what it is. Upstream's answer to a patch
+// that does not apply.
+Result<json::Value> MergePatch(const api::TypeInfo& type, const Patch& patch, json::Value current);
 
 // The object after the patch, decoded and defaulted, in the stored version. `current` is in the stored
 // version; null when an apply creates. Managed fields are set for kApply only.

@@ -14,23 +14,6 @@
 namespace flyball::server {
 namespace {
 
-// The body's name and namespace must be the URL's.
-Status CheckName(const RequestScope& scope, const json::Value& object) {
-  const auto name = object["metadata"]["name"].string_or("");
-  if (name.empty())
-    return Unexpected(BadRequest("the name of the object (" + scope.info.name +
-                                 " based on URL) was undeterminable: name must be provided"));
-  if (name != scope.info.name)
-    return Unexpected(BadRequest("the name of the object (" + std::string(name) +
-                                 ") does not match the name on the URL (" + scope.info.name + ")"));
-  const auto space = object["metadata"]["namespace"].string_or("");
-  if (!space.empty() && space != scope.info.namespace_name && scope.resource->kind->namespaced)
-    return Unexpected(BadRequest("the namespace of the object (" + std::string(space) +
-                                 ") does not match the namespace on the URL (" + scope.info.namespace_name +
-                                 ")"));
-  return {};
-}
-
 // {"kind":"Status","status":"Success","details":{...}}: what DELETE of most kinds answers.
 Answer DeletedStatus(const RequestScope& scope, const StoredObject& object) {
   const auto& kind = *scope.resource->kind;

@@ -18,4 +18,7 @@ Status ReadWriteOptions(RequestScope& scope, std::string_view kind);
 // DeleteOptions of the body, else of the query.
 Result<DeleteOptions> ReadDeleteOptions(RequestScope& scope, const net::Request& request);
 
+// The name and namespace an object says it has must be the URL's. BadRequest otherwise.
+Status CheckName(const RequestScope& scope, const json::Value& object);
+
 }  // namespace flyball::server

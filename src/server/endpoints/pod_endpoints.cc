@@ -43,6 +43,11 @@ void SetCondition(json::Value& status, json::Value condition) {
   list.as_array().push_back(std::move(condition));
 }
 
+Status CheckPodName(const json::Value& body, std::string_view pod, const char* kind) {
+  if (body["metadata"]["name"].string_or("") == pod) return {};
+  return Unexpected(BadRequest(std::string("name in URL does not match name in ") + kind + " object"));
+}
+
 class BindingEndpoint final : public Endpoint {
  public:
   Task<MaybeAnswer> Handle(ServerState& state, RequestScope& scope, const net::Request& request,
@@ -54,6 +59,7 @@ class BindingEndpoint final : public Endpoint {
         DecodeBody(scope, *type, "v1", "Binding", request.headers.Get("content-type"), request.body));
     const std::string pod =
         scope.info.name.empty() ? std::string(binding["metadata"]["name"].string_or("")) : scope.info.name;
+    FLYBALL_CO_TRY(CheckPodName(binding, pod, "Binding"));
     FLYBALL_CO_TRY(Check(binding, pod));
     const auto pods = Pods(state);
     Registry::Transform transform = [&](const json::Value& current) {
@@ -135,8 +141,7 @@ class EvictionEndpoint final : public Endpoint {
     FLYBALL_CO_ASSIGN(const json::Value eviction,
                       DecodeBody(scope, *type, "policy/v1", "Eviction", request.headers.Get("content-type"),
                                  request.body, older));
-    if (eviction["metadata"]["name"].string_or("") != scope.info.name)
-      co_return Unexpected(BadRequest("name in URL does not match name in Eviction object"));
+    FLYBALL_CO_TRY(CheckPodName(eviction, scope.info.name, "Eviction"));
     const auto pods = Pods(state);
     const auto pod = pods->cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
     if (!pod) co_return Unexpected(NotFound(*pods->kind, scope.info.name));

@@ -2,6 +2,7 @@
 
 #include "api/decode.h"
 #include "api/field_error.h"
+#include "api/go_dump.h"
 #include "api/time.h"
 #include "json/json.h"
 #include "server/object_codec.h"
@@ -69,22 +70,39 @@ AuthorizationAttributes ReviewedAttributes(const json::Value& spec, const User& 
   return attributes;
 }
 
+json::Value ShownPath(const json::Value& spec) {
+  return api::GoInternal("io.k8s.api.authorization.v1.NonResourceAttributes", spec["nonResourceAttributes"]);
+}
+
 // Exactly one of the two kinds of attributes, and (unless it is about oneself) somebody.
-Status CheckSpec(const ServedResource& resource, const json::Value& spec, bool about_self) {
-  api::FieldErrors errors;
+void CheckSpec(const json::Value& spec, bool about_self, api::FieldErrors& errors) {
   const bool has_resource = spec["resourceAttributes"].is_object();
   const bool has_path = spec["nonResourceAttributes"].is_object();
   const api::FieldPath path("spec");
   if (has_resource && has_path)
-    errors.Invalid(path.Child("nonResourceAttributes"), spec["nonResourceAttributes"],
+    errors.Invalid(path.Child("nonResourceAttributes"), ShownPath(spec),
                    "cannot be specified in combination with resourceAttributes");
   if (!has_resource && !has_path)
     errors.Invalid(path.Child("resourceAttributes"), json::Value(),
                    "exactly one of nonResourceAttributes or resourceAttributes must be specified");
   if (!about_self && spec["user"].string_or("").empty() && spec["groups"].empty())
     errors.Invalid(path.Child("user"), "", "at least one of user or group must be specified");
+}
+
+// A review has no metadata, but for the namespace of a local one.
+void CheckMetadata(const json::Value& review, bool local, api::FieldErrors& errors) {
+  json::Value metadata = review["metadata"];
+  if (!metadata.is_object()) return;
+  for (const char* member : {"managedFields", local ? "namespace" : ""}) metadata.as_object().Erase(member);
+  if (metadata.empty()) return;
+  errors.Invalid(api::FieldPath("metadata"), review["metadata"],
+                 local ? "must be empty except for namespace" : "must be empty");
+}
+
+// Upstream names no kind in these.
+Status Reviewable(const RequestScope& scope, const api::FieldErrors& errors) {
   if (errors.empty()) return {};
-  return Unexpected(errors.ToError(resource.kind->group, "", ""));
+  return Unexpected(errors.ToError(scope.resource->kind->group, "", ""));
 }
 
 json::Value VerdictValue(const Verdict& verdict) {
@@ -94,27 +112,41 @@ json::Value VerdictValue(const Verdict& verdict) {
   return status;
 }
 
-Result<json::Value> SubjectAccess(ServerState& state, const RequestScope& scope, const json::Value& review) {
-  const auto& spec = review["spec"];
-  FLYBALL_TRY(CheckSpec(*scope.resource, spec, false));
+json::Value VerdictOn(ServerState& state, const json::Value& spec) {
   const User user = UserOf(spec);
   return VerdictValue(state.authorizer.Authorize(ReviewedAttributes(spec, user)));
 }
 
+Result<json::Value> SubjectAccess(ServerState& state, const RequestScope& scope, const json::Value& review) {
+  api::FieldErrors errors;
+  CheckSpec(review["spec"], false, errors);
+  CheckMetadata(review, false, errors);
+  FLYBALL_TRY(Reviewable(scope, errors));
+  return VerdictOn(state, review["spec"]);
+}
+
 Result<json::Value> LocalSubjectAccess(ServerState& state, const RequestScope& scope,
                                        const json::Value& review) {
-  const auto space = review["spec"]["resourceAttributes"]["namespace"].string_or("");
-  if (space != scope.info.namespace_name) {
-    api::FieldErrors errors;
+  const auto& spec = review["spec"];
+  api::FieldErrors errors;
+  CheckSpec(spec, false, errors);
+  CheckMetadata(review, true, errors);
+  const auto space = spec["resourceAttributes"]["namespace"].string_or("");
+  if (spec["resourceAttributes"].is_object() && space != scope.info.namespace_name)
     errors.Invalid(api::FieldPath("spec.resourceAttributes.namespace"), space,
                    "must match metadata.namespace");
-    return Unexpected(errors.ToError(scope.resource->kind->group, scope.resource->kind->kind, ""));
-  }
-  return SubjectAccess(state, scope, review);
+  if (spec["nonResourceAttributes"].is_object())
+    errors.Invalid(api::FieldPath("spec.nonResourceAttributes"), ShownPath(spec),
+                   "disallowed on this kind of request");
+  FLYBALL_TRY(Reviewable(scope, errors));
+  return VerdictOn(state, spec);
 }
 
 Result<json::Value> SelfAccess(ServerState& state, const RequestScope& scope, const json::Value& review) {
-  FLYBALL_TRY(CheckSpec(*scope.resource, review["spec"], true));
+  api::FieldErrors errors;
+  CheckSpec(review["spec"], true, errors);
+  CheckMetadata(review, false, errors);
+  FLYBALL_TRY(Reviewable(scope, errors));
   return VerdictValue(state.authorizer.Authorize(ReviewedAttributes(review["spec"], scope.user)));
 }
 

@@ -7,7 +7,6 @@
 #include "api/selector.h"
 #include "api/table.h"
 #include "json/json.h"
-#include "json/patch.h"
 #include "server/api_errors.h"
 #include "server/negotiation.h"
 #include "server/object_codec.h"
@@ -109,6 +108,18 @@ Status CheckScale(const json::Value& scale, std::string_view name) {
   return Unexpected(errors.ToError("autoscaling", "Scale", name));
 }
 
+// Some kinds name the endpoint in what they answer.
+Error NoScale(const api::KindInfo& kind, std::string_view name) {
+  const bool names_it = kind.kind == "Deployment" || kind.kind == "ReplicaSet";
+  if (kind.group == "apps" && names_it) {
+    const std::string plural = std::string(kind.plural) + "/scale";
+    return NotFound({.group = kind.group, .plural = plural}, name);
+  }
+  if (kind.group.empty() && kind.kind == "ReplicationController")
+    return NotFound({.group = "autoscaling", .plural = "replicationcontrollers/scale"}, name);
+  return NotFound(kind, name);
+}
+
 // A custom object need not say how many it wants; then there is no scale to show.
 Status CheckReplicasField(const ServedResource& resource, const StoredObject& object) {
   if (!resource.custom) return {};
@@ -127,7 +138,7 @@ class ScaleEndpoint final : public Endpoint {
     if (scope.info.verb == "get") {
       const auto object =
           resource.cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
-      if (!object) co_return Unexpected(NotFound(*resource.kind, scope.info.name));
+      if (!object) co_return Unexpected(NoScale(*resource.kind, scope.info.name));
       FLYBALL_CO_TRY(CheckReplicasField(resource, *object));
       co_return Present(scope, request, *object);
     }
@@ -195,10 +206,8 @@ class ScaleEndpoint final : public Endpoint {
     json::Value scale = before;
     if (!change.patch) {
       scale = change.scale;
-    } else if (change.patch->type == PatchType::kJson) {
-      FLYBALL_ASSIGN(scale, json::ApplyJsonPatch(scale, change.patch->value));
     } else {
-      scale = json::ApplyMergePatch(std::move(scale), change.patch->value);
+      FLYBALL_ASSIGN(scale, MergePatch(ScaleType(), *change.patch, std::move(scale)));
     }
     api::UpdateManagedFields(ScaleType(), &before, scale, writer);
     return scale;
@@ -210,6 +219,7 @@ class ScaleEndpoint final : public Endpoint {
     const auto& owners = current["metadata"]["managedFields"];
     FLYBALL_ASSIGN(before["metadata"]["managedFields"], api::ScaleManagedFields(owners, replicas));
     FLYBALL_ASSIGN(const json::Value scale, NextScale(scope, change, before));
+    FLYBALL_TRY(CheckName(scope, scale));
     FLYBALL_TRY(CheckScale(scale, scope.info.name));
     json::Value next = current;
     Set(next, ScalePathsOf(*scope.resource).spec_replicas, scale["spec"]["replicas"].int_or(0));

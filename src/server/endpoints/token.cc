@@ -26,6 +26,7 @@ class TokenEndpoint final : public Endpoint {
     const auto* type = api::FindType("io.k8s.api.authentication.v1.TokenRequest");
     FLYBALL_CO_ASSIGN(json::Value body, DecodeBody(scope, *type, "authentication.k8s.io/v1", "TokenRequest",
                                                    request.headers.Get("content-type"), request.body));
+    FLYBALL_CO_TRY(CheckMetadata(scope, body["metadata"]));
     const auto account =
         scope.resource->cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
     if (!account) co_return Unexpected(NotFound(*scope.resource->kind, scope.info.name));
@@ -52,6 +53,20 @@ class TokenEndpoint final : public Endpoint {
   }
 
  private:
+  static Status CheckMetadata(const RequestScope& scope, const json::Value& metadata) {
+    api::FieldErrors errors;
+    const auto check = [&](const char* member, const std::string& must) {
+      const auto given = metadata[member].string_or("");
+      if (!given.empty() && given != must)
+        errors.Invalid(api::FieldPath("metadata").Child(member), given,
+                       "must match the service account " + std::string(member) + " if specified");
+    };
+    check("name", scope.info.name);
+    check("namespace", scope.info.namespace_name);
+    if (errors.empty()) return {};
+    return Unexpected(errors.ToError("authentication.k8s.io", "TokenRequest", scope.info.name));
+  }
+
   static Status CheckSeconds(std::int64_t seconds) {
     api::FieldErrors errors;
     const api::FieldPath path("spec.expirationSeconds");
