@@ -70,7 +70,9 @@ Status CheckForeignType(const Expected& expected, std::string_view version, std:
   const auto slash = version.find('/');
   const auto group = slash == std::string_view::npos ? std::string_view{} : version.substr(0, slash);
   const auto short_version = version.substr(slash + 1);
-  const bool known = api::FindKindType(group, short_version, kind) != nullptr;
+  const auto item = kind.ends_with("List") ? kind.substr(0, kind.size() - 4) : kind;
+  const bool known = api::FindKindType(group, short_version, kind) != nullptr ||
+                     api::FindKindType(group, short_version, item) != nullptr;
   if (expected.type.schema) return {};
   std::string why;
   if (!known) {

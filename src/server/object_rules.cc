@@ -331,4 +331,20 @@ Status CheckPreconditions(const ServedResource& resource, const StoredObject& cu
   return {};
 }
 
+std::string DropRepeatedOwners(json::Value& metadata) {
+  std::string repeated;
+  auto* owners = metadata.is_object() ? metadata.Find("ownerReferences") : nullptr;
+  if (owners == nullptr || !owners->is_array() || owners->size() < 2) return repeated;
+  json::Array kept;
+  for (auto& owner : owners->as_array()) {
+    if (std::find(kept.begin(), kept.end(), owner) == kept.end()) {
+      kept.push_back(std::move(owner));
+    } else {
+      repeated += (repeated.empty() ? "" : ", ") + std::string(owner["uid"].string_or(""));
+    }
+  }
+  *owners = std::move(kept);
+  return repeated;
+}
+
 }  // namespace flyball::server

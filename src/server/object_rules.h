@@ -43,4 +43,7 @@ Result<DeletionPlan> PlanDeletion(const RequestScope& scope, const ServedResourc
 Status CheckPreconditions(const ServedResource& resource, const StoredObject& current,
                           const DeleteOptions& options);
 
+// Owners that are named twice are named once; the uids of those that were ("u1, u2").
+std::string DropRepeatedOwners(json::Value& metadata);
+
 }  // namespace flyball::server

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/go_text.h"
 #include "api/status.h"
 #include "json/json.h"
 #include "server/api_errors.h"
@@ -15,9 +16,18 @@ namespace {
 constexpr Duration kFutureVersionWait = std::chrono::seconds(3);
 constexpr int kRetryFutureVersion = 1;
 
+// What a table's rows hold beside their cells.
+Status CheckIncludeObject(std::string_view include) {
+  if (include.empty() || include == "Metadata" || include == "Object" || include == "None") return {};
+  return Unexpected(BadRequest("Unable to convert to Table as requested: includeObject: Invalid value: " +
+                               api::GoQuote(include) + ": must be 'Metadata', 'Object', 'None', or empty"));
+}
+
 Result<Presenter> PresenterFor(const RequestScope& scope, const net::Request& request) {
   FLYBALL_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
-  return Presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
+  const auto include = scope.info.query.Get("includeObject");
+  if (format.form == AnswerForm::kTable) FLYBALL_TRY(CheckIncludeObject(include));
+  return Presenter(scope.resource, format, scope.now, include);
 }
 
 Task<Status> WaitForVersion(ServerState& state, RequestScope& scope, store::Revision wanted) {

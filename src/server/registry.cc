@@ -63,6 +63,14 @@ void AddWarnings(RequestScope& scope, std::vector<std::string> warnings) {
       scope.warnings.push_back(std::move(warning));
 }
 
+void AddOwnerWarning(RequestScope& scope, const std::string& repeated_uids) {
+  if (repeated_uids.empty()) return;
+  AddWarnings(scope, {".metadata.ownerReferences contains duplicate entries; API server dedups owner "
+                      "references in 1.20+, and may reject such requests as early as 1.24; please fix your "
+                      "requests; duplicate UID(s) observed: " +
+                      repeated_uids});
+}
+
 // Of a valid object, whatever becomes of it: a client whose write then conflicts is warned too.
 void AddKindWarnings(RequestScope& scope, const ServedResource& resource, const json::Value& object) {
   if (resource.custom || !resource.hooks->warnings) return;
@@ -136,6 +144,7 @@ Task<Result<Registry::Committed>> Registry::CommitObject(RequestScope& scope, co
 
 Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResource& resource,
                                          json::Value object, bool track_fields) {
+  AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]));
   const bool generated = object["metadata"]["name"].string_or("").empty();
   if (track_fields) TrackFields(scope, resource, nullptr, object, {});
   FLYBALL_CO_TRY(PrepareForCreate(scope, resource, random_, object));
@@ -227,6 +236,7 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
   // A patch carries the version of what it was made from: that one may be made again.
   const bool insists = wanted != 0 && !options.conflict_retries;
 
+  AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]));
   if (options.track_fields) TrackFields(scope, resource, &old, object, options.subresource);
   AdmissionRequest request{AdmissionRequest::Operation::kUpdate,
                            scope,

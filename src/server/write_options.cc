@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "api/field_error.h"
+#include "json/json.h"
 #include "server/object_codec.h"
 
 namespace flyball::server {
@@ -61,6 +62,13 @@ Result<DeleteOptions> OptionsFromBody(RequestScope& scope, const net::Request& r
                                       std::vector<std::string_view>& dry_run, json::Value& body) {
   // Clients name the group of what they delete; upstream has the type in every version there is.
   const AcceptsVersion any = [](std::string_view) { return true; };
+  // Upstream decodes options with another codec than objects: it is not strict, and its errors are its own.
+  scope.field_validation = FieldValidation::kIgnore;
+  FLYBALL_ASSIGN(const MediaType media, BodyMediaType(request.headers.Get("content-type")));
+  if (media == MediaType::kJson)
+    if (const auto parsed = json::Parse(request.body); !parsed)
+      return Unexpected(Error(Reason::kUnknown, 500,
+                              "couldn't get version/kind; json parse error: " + parsed.error().message()));
   FLYBALL_ASSIGN(body, DecodeBody(scope, api::DeleteOptionsType(), "v1", "DeleteOptions",
                                   request.headers.Get("content-type"), request.body, any));
   DeleteOptions options;

@@ -22,7 +22,7 @@ void ValidateConfigMap(const Value& object, FieldErrors& errors) {
     CheckFormat("config-map-key", key, FieldPath("binaryData").Key(key), errors);
     bytes += DecodedSize(value.string_or({}));
   }
-  if (bytes > kMaxDataBytes) errors.TooLong(FieldPath(), kMaxDataBytes);
+  if (bytes > kMaxDataBytes) errors.TooLong(FieldPath("[]"), kMaxDataBytes);
 }
 
 void ValidateConfigMapUpdate(const Value& object, const Value& old, FieldErrors& errors) {

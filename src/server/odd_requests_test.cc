@@ -1,0 +1,105 @@
+// Requests that are not quite right, and what they are told.
+#include "server/testing/server_fixture.h"
+
+namespace flyball::server {
+namespace {
+
+constexpr const char* kOddMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kOddMerge = "application/merge-patch+json";
+constexpr const char* kOddJson = "application/json-patch+json";
+constexpr const char* kOddStrategic = "application/strategic-merge-patch+json";
+
+class OddRequests : public ServerFixture {
+ protected:
+  OddRequests() { Do("POST", kOddMaps, R"({"metadata":{"name":"c"},"data":{"a":"1"}})"); }
+  std::string Said(std::string_view patch, const char* type) {
+    const auto reply = Do("PATCH", std::string(kOddMaps) + "/c", std::string(patch), type);
+    return reply->status < 300 ? "ok" : reply->message();
+  }
+};
+
+TEST_F(OddRequests, PatchesThatAreNull) {
+  EXPECT_EQ(Said("null", kOddStrategic), "ok");
+  EXPECT_EQ(Said("null", kOddJson), "ok");
+  EXPECT_EQ(Said("null", kOddMerge), "Invalid JSON Patch");
+}
+
+TEST_F(OddRequests, OperationsOfTheWrongType) {
+  EXPECT_EQ(Said(R"([{"op":1}])", kOddJson),
+            "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type "
+            "string");
+  EXPECT_EQ(Said("[1]", kOddJson),
+            "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp");
+}
+
+TEST_F(OddRequests, OwnersAreNamedOnce) {
+  constexpr const char* kOwner = R"({"apiVersion":"v1","kind":"K","name":"n","uid":"u"})";
+  const auto made =
+      Do("POST", kOddMaps,
+         std::string(R"({"metadata":{"name":"o","ownerReferences":[)") + kOwner + "," + kOwner + "]}}");
+  EXPECT_EQ(made->status, 201);
+  EXPECT_EQ(made->value()["metadata"]["ownerReferences"].size(), 1u);
+}
+
+TEST_F(OddRequests, AnApplyThatNamesTheUidOfNothing) {
+  const auto reply = Do("PATCH", std::string(kOddMaps) + "/new?fieldManager=m",
+                        R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new","uid":"zz"}})",
+                        "application/apply-patch+yaml");
+  EXPECT_EQ(reply->status, 409);
+  EXPECT_EQ(reply->message(),
+            "Operation cannot be fulfilled on configmaps \"new\": uid mismatch: the provided object "
+            "specified uid zz, and no existing object was found");
+}
+
+TEST_F(OddRequests, DeletionOptionsThatAreNoJson) {
+  const auto reply = Do("DELETE", std::string(kOddMaps) + "/c", "{bad");
+  EXPECT_EQ(reply->status, 500);
+  EXPECT_EQ(reply->message(),
+            "couldn't get version/kind; json parse error: invalid character 'b' looking for beginning of "
+            "object key string");
+}
+
+TEST_F(OddRequests, BodiesThatNameAnotherObject) {
+  Do("POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
+  Do("POST", "/api/v1/namespaces/default/pods",
+     R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  EXPECT_EQ(
+      Do("POST", "/api/v1/namespaces/default/pods/p/eviction", R"({"metadata":{"name":"q"}})")->message(),
+      "name in URL does not match name in Eviction object");
+  EXPECT_EQ(Do("POST", "/api/v1/namespaces/default/pods/p/binding",
+               R"({"metadata":{"name":"q"},"target":{"name":"n"}})")
+                ->message(),
+            "name in URL does not match name in Binding object");
+  EXPECT_EQ(
+      Do("POST", "/api/v1/namespaces/default/serviceaccounts/default/token", R"({"metadata":{"name":"q"}})")
+          ->message(),
+      "TokenRequest.authentication.k8s.io \"default\" is invalid: metadata.name: Invalid value: \"q\": "
+      "must match the service account name if specified");
+}
+
+TEST_F(OddRequests, ReviewsHaveNoMetadata) {
+  EXPECT_EQ(
+      Do("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+         R"({"metadata":{"name":"x"},"spec":{"user":"u","resourceAttributes":{}}})")
+          ->message(),
+      ".authorization.k8s.io \"\" is invalid: metadata: Invalid value: {\"name\":\"x\"}: must be empty");
+}
+
+TEST_F(OddRequests, AScaleThatIsNotThere) {
+  EXPECT_EQ(Do("GET", "/apis/apps/v1/namespaces/default/deployments/d/scale")->message(),
+            "deployments/scale.apps \"d\" not found");
+  EXPECT_EQ(Do("GET", "/apis/apps/v1/namespaces/default/statefulsets/s/scale")->message(),
+            "statefulsets.apps \"s\" not found");
+}
+
+TEST_F(OddRequests, OnlyJobsSayThatPodsAreKept) {
+  Do("POST", "/api/v1/namespaces/default/replicationcontrollers",
+     R"({"metadata":{"name":"r"},"spec":{"replicas":0,"template":{"metadata":{"labels":{"a":"b"}},
+         "spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+  const auto deleted = Do("DELETE", "/api/v1/namespaces/default/replicationcontrollers/r");
+  EXPECT_EQ(deleted->status, 200);
+  EXPECT_EQ(deleted->headers.Get("warning"), "");
+}
+
+}  // namespace
+}  // namespace flyball::server
