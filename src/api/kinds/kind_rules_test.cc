@@ -117,6 +117,44 @@ TEST(NodeRules, OfTwoRangesTheSingleOneCounts) {
   EXPECT_EQ(json::Write(node["spec"]), R"({"podCIDR":"10.1.0.0/24","podCIDRs":["10.1.0.0/24"]})");
 }
 
+TEST(FlowControlRules, Schemas) {
+  EXPECT_EQ(
+      Wrong("flowcontrol.apiserver.k8s.io", "FlowSchema",
+            R"({"metadata":{"name":"f"},"spec":{"matchingPrecedence":1,
+        "rules":[{"subjects":[{"kind":"User"}],"resourceRules":[{"verbs":["get","*"],"apiGroups":["*"],
+        "resources":["*"],"namespaces":["A_"]}]}]}})"),
+      (Lines{
+          "spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have "
+          "matchingPrecedence 1",
+          "spec.priorityLevelConfiguration.name: Required value: must reference a priority level",
+          "spec.rules[0].subjects[0].user: Required value: user is required when subject kind is 'User'",
+          "spec.rules[0].resourceRules[0].verbs: Invalid value: [\"get\",\"*\"]: if '*' is present, must not "
+          "specify other verbs",
+          "spec.rules[0].resourceRules[0].namespaces[0]: Invalid value: \"A_\": each member of this list "
+          "must "
+          "be '*' or a DNS-1123 label; a lowercase RFC 1123 label must consist of lower case alphanumeric "
+          "characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or "
+          "'123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"}));
+}
+
+TEST(FlowControlRules, Levels) {
+  const auto level = [](std::string_view spec) {
+    return Wrong("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration",
+                 R"({"metadata":{"name":"p"},"spec":)" + std::string(spec) + "}");
+  };
+  EXPECT_EQ(level(R"({"type":"Limited"})"),
+            Lines{"spec.limited: Required value: must not be empty when type is Limited"});
+  EXPECT_EQ(level(R"({"type":"Exempt"})"),
+            Lines{"spec.type: Invalid value: \"Exempt\": type must be 'Exempt' if and only if `name` is "
+                  "'exempt'"});
+  EXPECT_EQ(
+      level(R"({"type":"Limited","limited":{"limitResponse":{"type":"Queue","queuing":{"queues":2,
+                "handSize":3,"queueLengthLimit":-1}}}})"),
+      (Lines{"spec.limited.limitResponse.queuing.queueLengthLimit: Invalid value: -1: must be positive",
+             "spec.limited.limitResponse.queuing.handSize: Invalid value: 3: should not be greater than "
+             "queues (2)"}));
+}
+
 TEST(StorageClassRules, ATopologyComesOnce) {
   const std::string term = R"({"matchLabelExpressions":[{"key":"a","values":["x"]}]})";
   EXPECT_EQ(Wrong("storage.k8s.io", "StorageClass",
