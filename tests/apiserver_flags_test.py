@@ -136,12 +136,17 @@ def who_may(folder):
         assert get(server.url + '/version', 'wrong')[0] == 401
         assert get(server.url + '/api/v1/secrets', 'secret-token')[0] == 403
         kubectl_of(server)('create', 'secret', 'generic', 's', '--from-literal=word=unmentionable')
+        kubectl_of(server).run('get', 'pod', 'absent', check=False)
         server.stop()
         with open(folder.file('audit.log')) as f:
             text = f.read()
         events = [json.loads(line) for line in text.splitlines()]
         denied = [e for e in events if e['user'].get('username') == 'ann' and e.get('responseStatus', {}).get('code') == 403]
         assert denied and denied[0]['objectRef']['resource'] == 'secrets', events
+        assert denied[0]['annotations']['authorization.k8s.io/decision'] == 'forbid', denied
+        missing = [e for e in events if e['responseStatus']['code'] == 404]
+        assert missing and missing[0]['responseStatus']['reason'] == 'NotFound', events
+        assert missing[0]['annotations']['authorization.k8s.io/decision'] == 'allow', missing
         assert 'unmentionable' not in text and 'secret-token' not in text
         server = folder.serve('--authorization-mode', 'AlwaysAllow')
         assert get(server.url + '/api/v1/secrets')[0] == 200, 'anybody may do anything'

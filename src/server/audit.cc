@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "api/status.h"
 #include "api/time.h"
 #include "base/log.h"
 #include "json/json.h"
@@ -17,6 +18,10 @@ json::Value UserValue(const User& user) {
   json::Object out{{"username", user.name}};
   if (!user.uid.empty()) out.Set("uid", user.uid);
   out.Set("groups", json::Array(user.groups.begin(), user.groups.end()));
+  if (user.extra.empty()) return out;
+  json::Object extra;
+  for (const auto& [key, values] : user.extra) extra.Set(key, json::Array(values.begin(), values.end()));
+  out.Set("extra", std::move(extra));
   return out;
 }
 
@@ -28,6 +33,17 @@ json::Value ObjectRef(const RequestInfo& info) {
   out.Set("apiVersion", info.version);
   if (!info.subresource.empty()) out.Set("subresource", info.subresource);
   return out;
+}
+
+// What was wrong is told in words that may quote the object: not of secrets.
+json::Value ResponseStatus(const RequestInfo& info, int code, const Error* error) {
+  if (!error) return json::Object{{"metadata", json::Object{}}, {"code", code}};
+  if (info.resource == "secrets")
+    return json::Object{{"metadata", json::Object{}}, {"status", "Failure"}, {"code", code}};
+  json::Value status = api::StatusFromError(*error);
+  status.as_object().Erase("kind");
+  status.as_object().Erase("apiVersion");
+  return status;
 }
 
 std::string SourceAddress(const net::Peer& peer) {
@@ -52,7 +68,8 @@ Audit::~Audit() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void Audit::Record(const RequestScope& scope, const net::Request& request, int code, TimePoint finished) {
+void Audit::Record(const RequestScope& scope, const net::Request& request, int code, const Error* error,
+                   TimePoint finished) {
   if (!enabled()) return;
   json::Object event{{"kind", "Event"},
                      {"apiVersion", "audit.k8s.io/v1"},
@@ -66,7 +83,7 @@ void Audit::Record(const RequestScope& scope, const net::Request& request, int c
                      {"userAgent", scope.user_agent}};
   if (scope.impersonator) event.Set("impersonatedUser", UserValue(scope.user));
   if (scope.info.is_resource) event.Set("objectRef", ObjectRef(scope.info));
-  event.Set("responseStatus", json::Object{{"metadata", json::Object{}}, {"code", code}});
+  event.Set("responseStatus", ResponseStatus(scope.info, code, error));
   event.Set("requestReceivedTimestamp", api::FormatMicroTime(scope.now));
   event.Set("stageTimestamp", api::FormatMicroTime(finished));
   if (!scope.audit_annotations.empty()) {

@@ -22,8 +22,9 @@ class Audit {
   ~Audit();
 
   bool enabled() const { return fd_ >= 0; }
-  // Once a request, when its answer is known.
-  void Record(const RequestScope& scope, const net::Request& request, int code, TimePoint finished);
+  // Once a request, when its answer is known. `error` is null if the answer is none.
+  void Record(const RequestScope& scope, const net::Request& request, int code, const Error* error,
+              TimePoint finished);
 
  private:
   explicit Audit(int fd) : fd_(fd) {}

@@ -7,6 +7,7 @@
 
 #include "base/mutex.h"
 #include "server/rbac.h"
+#include "server/request_info.h"
 
 namespace flyball::server {
 namespace {
@@ -41,20 +42,10 @@ constexpr std::array kAnywhere = {
     Allowed{"node.k8s.io", "runtimeclasses", "get,list,watch"},
 };
 
-bool ListsVerb(std::string_view verbs, std::string_view verb) {
-  while (!verbs.empty()) {
-    const auto comma = verbs.find(',');
-    if (verbs.substr(0, comma) == verb) return true;
-    if (comma == std::string_view::npos) break;
-    verbs.remove_prefix(comma + 1);
-  }
-  return false;
-}
-
 bool AllowedAnywhere(const AuthorizationAttributes& a) {
   const std::string what = a.subresource.empty() ? a.resource : a.resource + "/" + a.subresource;
   for (const auto& row : kAnywhere)
-    if (row.group == a.group && row.resource == what && ListsVerb(row.verbs, a.verb)) return true;
+    if (row.group == a.group && row.resource == what && HasVerb(row.verbs, a.verb)) return true;
   return false;
 }
 

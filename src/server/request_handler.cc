@@ -35,16 +35,6 @@ AuthorizationAttributes AttributesOf(const RequestScope& scope) {
   return attributes;
 }
 
-bool HasVerb(std::string_view verbs, std::string_view verb) {
-  while (!verbs.empty()) {
-    const auto comma = verbs.find(',');
-    if (verbs.substr(0, comma) == verb) return true;
-    if (comma == std::string_view::npos) break;
-    verbs.remove_prefix(comma + 1);
-  }
-  return false;
-}
-
 MaybeAnswer Wrap(Result<Answer> answer) {
   if (!answer) return Unexpected(answer.error());
   return std::optional(std::move(*answer));
@@ -107,10 +97,15 @@ Status RequestHandler::Identify(const net::Request& request, RequestScope& scope
   return {};
 }
 
-Status RequestHandler::Authorize(const RequestScope& scope) const {
+Status RequestHandler::Authorize(RequestScope& scope) const {
   const auto attributes = AttributesOf(scope);
   const auto verdict = state_.authorizer.Authorize(attributes);
-  if (verdict.decision == Decision::kAllow) return {};
+  const bool allowed = verdict.decision == Decision::kAllow;
+  if (audit_.enabled()) {
+    scope.audit_annotations["authorization.k8s.io/decision"] = allowed ? "allow" : "forbid";
+    scope.audit_annotations["authorization.k8s.io/reason"] = verdict.reason;
+  }
+  if (allowed) return {};
   return Unexpected(ForbiddenError(attributes, verdict.reason));
 }
 
@@ -125,11 +120,12 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
   scope.user_agent = request->headers.Get("user-agent");
   scope.audit_id = AuditId(*request, state_.random);
   std::optional<Answer> answer;
+  std::optional<Error> error;
   std::string panic;
   try {
     auto routed = co_await Route(scope, *request, stream);
     if (!routed) {
-      answer = ErrorAnswer(routed.error());
+      error = routed.error();
     } else {
       answer = std::move(*routed);
     }
@@ -138,8 +134,9 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
   }
   if (!panic.empty()) {
     log::Error("a request handler failed", {{"path", scope.info.path}, {"error", panic}});
-    answer = ErrorAnswer(Panicked(panic));
+    error = Panicked(panic);
   }
+  if (error) answer = ErrorAnswer(*error);
   const int code = answer ? answer->code : 200;
   if (answer) EncodeAsAsked(scope, *request, *answer);
   if (answer) {
@@ -153,7 +150,7 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
   }
   const TimePoint finished = state_.clock().Now();
   request_metrics_.Record(scope, code, finished - scope.now);
-  audit_.Record(scope, *request, code, finished);
+  audit_.Record(scope, *request, code, error ? &*error : nullptr, finished);
 }
 
 Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request& request,

@@ -36,7 +36,7 @@ class RequestHandler {
                                             std::shared_ptr<net::ResponseStream> stream);
   Task<Result<std::optional<Answer>>> RouteResource(RequestScope& scope, const net::Request& request,
                                                     std::shared_ptr<net::ResponseStream> stream);
-  Status Authorize(const RequestScope& scope) const;
+  Status Authorize(RequestScope& scope) const;
   Status Identify(const net::Request& request, RequestScope& scope) const;
 
   ServerState& state_;

@@ -169,4 +169,13 @@ Result<RequestInfo> ParseRequestInfo(std::string_view method, std::string_view t
   return info;
 }
 
+bool HasVerb(std::string_view verbs, std::string_view verb) {
+  for (;;) {
+    const auto end = verbs.find(',');
+    if (verbs.substr(0, end) == verb) return true;
+    if (end == std::string_view::npos) return false;
+    verbs.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace flyball::server

@@ -48,4 +48,7 @@ struct RequestInfo {
 // BadRequest if the path's escapes are malformed or it contains a NUL byte.
 Result<RequestInfo> ParseRequestInfo(std::string_view method, std::string_view target);
 
+// Whether "get,list,watch" has "list".
+bool HasVerb(std::string_view verbs, std::string_view verb);
+
 }  // namespace flyball::server
