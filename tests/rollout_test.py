@@ -1,6 +1,6 @@
 """What people do to workloads with kubectl, against `flyball up` with simulated nodes: rollouts, their history and undoing
-them, pause and resume, restart, scale, the three ways of deleting, expose, a Job from a CronJob; and the large circle of the
-control loop: a Deployment's pod is made, placed, started, lost and replaced."""
+them, pause and resume, restart, scale, the three ways of deleting, expose, a Job from a CronJob, a node drained against a
+budget; and the large circle of the control loop: a Deployment's pod is made, placed, started, lost and replaced."""
 import json
 import sys
 import tempfile
@@ -139,6 +139,23 @@ def a_job_from_a_cronjob(kubectl):
     wait_until('the Job goes with the CronJob', lambda: not items(kubectl, 'jobs'))
 
 
+def a_node_is_drained(kubectl):
+    kubectl('create', 'deployment', 'kept', '--image=i', '--replicas=2')
+    rolled_out(kubectl, 'kept')
+    kubectl('create', 'pdb', 'kept', '--selector=app=kept', '--min-available=2')
+    wait_until('the budget counts them', lambda: get(kubectl, 'pdb', 'kept')['status'].get('currentHealthy') == 2)
+    node = items(kubectl, 'pods', '-l', 'app=kept')[0]['spec']['nodeName']
+    drain = ('drain', node, '--ignore-daemonsets', '--force', '--delete-emptydir-data')
+    refused = kubectl.run(*drain, '--timeout=2s', check=False, timeout=60)
+    assert refused.returncode == 1 and "would violate the pod's disruption budget" in refused.stderr, refused.stderr
+    kubectl('delete', 'pdb', 'kept')
+    said = kubectl(*drain, '--timeout=60s', timeout=90)
+    assert said.endswith('node/%s drained' % node), said
+    assert not [p for p in items(kubectl, 'pods', '-l', 'app=kept') if p['spec'].get('nodeName') == node]
+    assert kubectl('uncordon', node) == 'node/%s uncordoned' % node
+    rolled_out(kubectl, 'kept')
+
+
 def main():
     folder = tempfile.mkdtemp(prefix='flyball-test-')
     program = Program(sys.argv[1], 'up', '--data-dir', folder, '--port', '0', '--runtime', 'sim', data_dir=folder)
@@ -147,7 +164,7 @@ def main():
         wait_until('the default service account is there',
                    lambda: kubectl.run('get', 'sa', 'default', check=False).returncode == 0)
         for part in (the_large_circle, rollouts_and_their_history, paused_and_resumed, exposed, deleted_in_three_ways,
-                     a_job_from_a_cronjob):
+                     a_job_from_a_cronjob, a_node_is_drained):
             print(part.__name__, flush=True)
             part(kubectl)
         program.stop()
