@@ -56,6 +56,8 @@ std::string PodWorker::Phase() const {
   for (const auto& unit : units_) {
     if (unit->init) {
       if (unit->sidecar || unit->exited_well()) continue;
+      // What was stopped before it could start has failed (upstream: TerminatePod).
+      if (state_ == State::kStopped) return "Failed";
       const bool over = unit->state == ContainerUnit::State::kExited;
       return over && pod_->spec.restart_policy == "Never" ? "Failed" : "Pending";
     }
@@ -66,6 +68,7 @@ std::string PodWorker::Phase() const {
     else
       ++waiting;
   }
+  if (state_ == State::kStopped && (waiting > 0 || stopped == 0)) return "Failed";
   if (waiting > 0) return running > 0 ? "Running" : "Pending";
   if (running > 0) return "Running";
   if (stopped == 0) return "Pending";

@@ -223,5 +223,23 @@ TEST_F(JobTest, RestartedAtAnyMomentNoPodIsCountedTwice) {
   EXPECT_EQ(plane_.List<Pod>("default").size(), 9u);
 }
 
+// Upstream too: even one that never started is told by its node, or by the collector of pods, that it failed.
+TEST_F(JobTest, WhereFailedPodsAloneAreReplacedOneThatEndsIsWaitedFor) {
+  plane_.Create(
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: w, namespace: default}, spec: "
+      "{podReplacementPolicy: "
+      "Failed, template: {spec: {nodeName: n1, restartPolicy: Never, containers: [{name: c, image: i}]}}}}");
+  plane_.Create("{apiVersion: v1, kind: Node, metadata: {name: n1}}");
+  plane_.Run(1s);
+  const Pod pod = Pods("w").at(0);
+  ASSERT_TRUE(plane_.client->Delete(pod));
+  plane_.Run(30s);
+  EXPECT_EQ(StatusOf("w"), "active=0 ready=0 succeeded=0 failed=0 terminating=1");
+  End(pod, false);
+  EXPECT_EQ(StatusOf("w"), "active=0 ready=0 succeeded=0 failed=1 terminating=0");
+  plane_.Run(15s);
+  EXPECT_EQ(Pods("w").size(), 1u);
+}
+
 }  // namespace
 }  // namespace flyball::controllers

@@ -92,9 +92,8 @@ IndexFailures FailuresWith(const Job& job, const Pod& pod) {
 
 bool HasFailed(const Pod& pod, const Job& job) {
   if (pod.status.phase == "Failed") return true;
-  if (!IsDeleting(pod.metadata)) return false;
-  // A pod that is deleted may be gone before it can say that it failed.
-  return ReplacesOnlyFailed(job) ? pod.status.phase == "Pending" : pod.status.phase != "Succeeded";
+  // A pod that is deleted may be gone before it can say that it failed; but where that is waited for, it is.
+  return IsDeleting(pod.metadata) && !ReplacesOnlyFailed(job) && pod.status.phase != "Succeeded";
 }
 
 api::Time FinishTime(const Pod& pod, api::Time now) {
