@@ -26,6 +26,9 @@ struct ContainerUnit {
   bool init = false;     // of spec.initContainers
   bool sidecar = false;  // an init container that keeps running
   std::size_t index = 0;
+  // Of spec.ephemeralContainers, which come while the pod runs (kubectl debug): what it is. Never restarted,
+  // and no part of what the pod is for.
+  std::optional<Container> ephemeral;
 
   State state = State::kWaiting;
   std::string waiting_reason, waiting_message;
@@ -44,6 +47,7 @@ struct ContainerUnit {
   TimerId kill_timer = kNoTimer;  // of its grace period
   std::shared_ptr<ContainerProber> prober;
 
+  bool main() const { return !init && !ephemeral; }  // of spec.containers
   bool running() const { return state == State::kRunning; }
   bool exited_well() const { return state == State::kExited && ended && ended->exit_code == 0; }
   // An init container that the next ones need not wait for any more.

@@ -254,9 +254,9 @@ void NodeAgent::Core::ReadLog(LogRequest request, LogSink sink, Closure not_here
         query.pod_uid = worker->pod().metadata.uid;
         query.attempt = worker->LastAttempt(query.container) - (request.previous ? 1 : 0);
         if (query.attempt < 0) {
-          const std::string which = request.previous ? "previous terminated container \"" : "container \"";
-          sink.done(Unexpected(BadRequest(which + query.container + "\" in pod \"" + query.pod_name + "\" " +
-                                          (request.previous ? "not found" : "is not available"))));
+          const std::string previous = "previous terminated container \"" + query.container + "\" in pod \"" +
+                                       query.pod_name + "\" not found";
+          sink.done(Unexpected(BadRequest(request.previous ? previous : worker->WhyNoLog(query.container))));
           return;
         }
         if (request.since_seconds >= 0)

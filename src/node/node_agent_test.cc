@@ -99,6 +99,27 @@ TEST_F(NodeAgentTest, RegistersItsNodeReadyAndWithoutTaint) {
   EXPECT_EQ(node->metadata.labels.at("kubernetes.io/hostname"), "n1");
 }
 
+TEST_F(NodeAgentTest, EphemeralContainersRunOnceBesideTheOthers) {
+  Create(MakePod("a"));
+  executor_.RunFor(1s);
+  const auto added = client_.Of<Pod>().Patch(
+      "default", "a", PatchType::kStrategicMerge,
+      json::Object{{"spec", json::Object{{"ephemeralContainers",
+                                          json::Array{json::Object{{"name", "look"},
+                                                                   {"image", "img"},
+                                                                   {"terminationMessagePolicy", "File"}}}}}}},
+      {.subresource = "ephemeralcontainers"});
+  ASSERT_TRUE(added) << added.error().ToString();
+  executor_.RunFor(1s);
+  const Pod pod = Get("a");
+  ASSERT_EQ(pod.status.ephemeral_container_statuses.size(), 1u);
+  const ContainerStatus& status = pod.status.ephemeral_container_statuses[0];
+  EXPECT_TRUE(status.state.running);
+  EXPECT_FALSE(status.ready);
+  EXPECT_EQ(pod.status.container_statuses.size(), 1u);
+  EXPECT_EQ(ConditionOf(pod, "Ready"), "True");
+}
+
 TEST_F(NodeAgentTest, RenewsItsLease) {
   const auto before = client_.Get<Lease>("kube-node-lease", "n1");
   ASSERT_TRUE(before) << before.error().ToString();

@@ -31,6 +31,10 @@ ContainerStatus PodWorker::MakeContainerStatus(const ContainerUnit& unit) const 
                          .image_id = unit.image_id,
                          .container_id = unit.id,
                          .started = unit.running() && unit.started};
+  if (unit.ephemeral) {  // nobody asks it whether it is ready
+    status.ready = false;
+    status.started.reset();
+  }
   if (unit.running()) {
     status.state.running = ContainerStateRunning{.started_at = unit.started_at};
     if (unit.previous) status.last_state.terminated = *unit.previous;
@@ -38,7 +42,7 @@ ContainerStatus PodWorker::MakeContainerStatus(const ContainerUnit& unit) const 
     status.state.terminated = *unit.ended;
     if (unit.previous) status.last_state.terminated = *unit.previous;
   } else {
-    const bool initializing = !unit.init && !pod_->spec.init_containers.empty();
+    const bool initializing = unit.main() && !pod_->spec.init_containers.empty();
     std::string reason = unit.waiting_reason;
     if (reason.empty()) reason = initializing || unit.init ? "PodInitializing" : "ContainerCreating";
     status.state.waiting = ContainerStateWaiting{.reason = reason, .message = unit.waiting_message};
@@ -54,6 +58,7 @@ ContainerStatus PodWorker::MakeContainerStatus(const ContainerUnit& unit) const 
 std::string PodWorker::Phase() const {
   int waiting = 0, running = 0, stopped = 0, succeeded = 0;
   for (const auto& unit : units_) {
+    if (unit->ephemeral) continue;
     if (unit->init) {
       if (unit->sidecar || unit->exited_well()) continue;
       // What was stopped before it could start has failed (upstream: TerminatePod).
@@ -83,7 +88,7 @@ void PodWorker::AddConditions(PodStatus& status) const {
   std::vector<std::string> incomplete, unready;
   for (const auto& unit : units_) {
     if (unit->init && !unit->init_done()) incomplete.push_back(unit->name);
-    if ((!unit->init || unit->sidecar) && !unit->ready) unready.push_back(unit->name);
+    if ((unit->main() || unit->sidecar) && !unit->ready) unready.push_back(unit->name);
   }
   const bool succeeded = status.phase == "Succeeded";
   const bool failed = status.phase == "Failed";
@@ -110,9 +115,12 @@ void PodWorker::AddConditions(PodStatus& status) const {
 
 PodStatus PodWorker::MakeStatus() const {
   PodStatus status;
-  for (const auto& unit : units_)
-    (unit->init ? status.init_container_statuses : status.container_statuses)
-        .push_back(MakeContainerStatus(*unit));
+  for (const auto& unit : units_) {
+    auto& list = unit->init        ? status.init_container_statuses
+                 : unit->ephemeral ? status.ephemeral_container_statuses
+                                   : status.container_statuses;
+    list.push_back(MakeContainerStatus(*unit));
+  }
   status.phase = Phase();
   status.host_ip = context_.host_ip;
   status.host_ips = {{.ip = context_.host_ip}};

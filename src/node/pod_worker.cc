@@ -47,6 +47,7 @@ PodWorker::PodWorker(std::shared_ptr<WorkerContext> context, PodPtr pod)
     unit->index = i;
     units_.push_back(std::move(unit));
   }
+  AddEphemeral();
   Restore();
 }
 
@@ -64,7 +65,8 @@ void PodWorker::Restore() {
     written_ = status;
   }
   for (const auto& unit : units_)
-    for (const auto* list : {&status.init_container_statuses, &status.container_statuses})
+    for (const auto* list :
+         {&status.init_container_statuses, &status.container_statuses, &status.ephemeral_container_statuses})
       for (const ContainerStatus& known : *list)
         if (known.name == unit->name) RestoreUnit(*unit, known);
   if (status.phase == "Succeeded" || status.phase == "Failed") state_ = State::kEnded;
@@ -94,12 +96,14 @@ void PodWorker::RestoreUnit(ContainerUnit& unit, const ContainerStatus& known) {
 }
 
 const Container& PodWorker::SpecOf(const ContainerUnit& unit) const {
+  if (unit.ephemeral) return *unit.ephemeral;
   return unit.init ? pod_->spec.init_containers[unit.index] : pod_->spec.containers[unit.index];
 }
 
 EventTarget PodWorker::TargetOf(const ContainerUnit& unit) const {
   EventTarget target = flyball::TargetOf(*pod_);
-  target.field_path = std::string(unit.init ? "spec.initContainers{" : "spec.containers{") + unit.name + "}";
+  const char* list = unit.init ? "initContainers" : unit.ephemeral ? "ephemeralContainers" : "containers";
+  target.field_path = std::string("spec.") + list + "{" + unit.name + "}";
   return target;
 }
 
@@ -119,6 +123,20 @@ int PodWorker::LastAttempt(const std::string& container) const {
   return -1;
 }
 
+std::string PodWorker::WhyNoLog(const std::string& container) const {
+  const std::string which = "container \"" + container + "\" in pod \"" + pod_->metadata.name + "\" is ";
+  for (const auto& unit : units_) {
+    if (unit->name != container) continue;
+    const auto& waiting = MakeContainerStatus(*unit).state.waiting;
+    if (!waiting) continue;
+    if (waiting->reason == "ErrImagePull") return which + "waiting to start: image can't be pulled";
+    if (waiting->reason == "ImagePullBackOff")
+      return which + "waiting to start: trying and failing to pull image";
+    return which + "waiting to start: " + waiting->reason;
+  }
+  return which + "not available";
+}
+
 void PodWorker::Update(PodPtr pod) {
   pod_ = std::move(pod);
   if (pod_->metadata.deletion_timestamp) {
@@ -127,7 +145,8 @@ void PodWorker::Update(PodPtr pod) {
     if (state_ != State::kTerminating || grace < grace_) BeginTermination(grace);
     return;
   }
-  if (std::exchange(begun_, true)) return;
+  const bool news = AddEphemeral();
+  if (std::exchange(begun_, true) && !news) return;
   if (state_ == State::kRunning) Sync();
 }
 
@@ -147,9 +166,10 @@ void PodWorker::Sync() {
     StartDue();
     if (AllEnded()) {
       state_ = State::kEnded;
-      // Sidecars end with the containers they serve.
+      // Sidecars end with the containers they serve, and so does what was there to look at them.
       for (const auto& unit : units_)
-        if (unit->sidecar) StopUnit(*unit, std::chrono::seconds(30), "Stopping container " + unit->name);
+        if (unit->sidecar || unit->ephemeral)
+          StopUnit(*unit, std::chrono::seconds(30), "Stopping container " + unit->name);
     }
   }
   WriteStatus();
@@ -160,9 +180,12 @@ bool PodWorker::InitDone() const {
                      [](const auto& unit) { return !unit->init || unit->init_done(); });
 }
 
-// Init containers one after the other, then all others at once.
+// Ephemeral containers whatever the others do; init containers one after the other, then all others at once.
 void PodWorker::StartDue() {
+  for (const auto& unit : units_)
+    if (unit->ephemeral && unit->state == ContainerUnit::State::kWaiting) StartUnit(*unit);
   for (const auto& unit : units_) {
+    if (unit->ephemeral) continue;
     if (unit->state == ContainerUnit::State::kWaiting) StartUnit(*unit);
     if (unit->init && !unit->init_done()) return;
   }
@@ -174,7 +197,7 @@ bool PodWorker::AllEnded() const {
     const bool ended = unit->state == ContainerUnit::State::kExited;
     // One failed init container ends a pod that is not restarted.
     if (unit->init && !unit->sidecar && ended && !unit->exited_well()) return true;
-    if (!unit->init && !ended) mains_ended = false;
+    if (unit->main() && !ended) mains_ended = false;
   }
   return mains_ended;
 }
@@ -183,7 +206,7 @@ void PodWorker::StartUnit(ContainerUnit& unit) {
   const Container& spec = SpecOf(unit);
   unit.state = ContainerUnit::State::kStarting;
   unit.waiting_reason =
-      unit.init || pod_->spec.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
+      !unit.main() || pod_->spec.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
   unit.waiting_message.clear();
   const auto image = context_.runtime.EnsureImage(spec.image);
   if (!image) return ImageMissing(unit, image.error());
@@ -349,6 +372,7 @@ void PodWorker::Exited(ContainerUnit& unit, const std::string&, const ContainerE
 }
 
 bool PodWorker::ShouldRestart(const ContainerUnit& unit) const {
+  if (unit.ephemeral) return false;
   if (unit.sidecar) return true;
   const std::string& policy = pod_->spec.restart_policy;
   const bool well = unit.ended && unit.ended->exit_code == 0;

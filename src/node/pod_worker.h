@@ -51,6 +51,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void Gone();
   // For logs: how often a container was started; -1 if there is no such container or it never was.
   int LastAttempt(const std::string& container) const;
+  // Why a container that was never started has no log, in kubelet's words.
+  std::string WhyNoLog(const std::string& container) const;
   // For exec and its like, without the runtime.
   FoundPod Describe(const std::string& container) const;
   const Pod& pod() const { return *pod_; }
@@ -60,6 +62,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
 
   void Restore();
   void RestoreUnit(ContainerUnit& unit, const ContainerStatus& known);
+  // Units for the ephemeral containers that have none yet. True if there were any.
+  bool AddEphemeral();
   const Container& SpecOf(const ContainerUnit& unit) const;
   EventTarget TargetOf(const ContainerUnit& unit) const;
 
