@@ -97,8 +97,10 @@ class Program:
 
 class Kubectl:
     def __init__(self, kubeconfig, command=('kubectl',)):
-        if command == ('kubectl',) and not shutil.which('kubectl'):
-            skip('there is no kubectl')
+        if command == ('kubectl',):
+            command = (os.environ.get('FLYBALL_KUBECTL', 'kubectl'),)  # another version than the one on PATH
+        if not shutil.which(command[0]):
+            skip('there is no ' + command[0])
         self.command = [*command, '--kubeconfig', kubeconfig]
 
     @staticmethod

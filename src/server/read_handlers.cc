@@ -136,6 +136,8 @@ Task<Result<RequestedList>> ListRequested(ServerState& state, RequestScope& scop
     list.expired_token = EncodeContinue({-1, page.start}, scope.info.namespace_name);
     co_return list;
   }
+  if (!snapshot && snapshot.error().Is(Reason::kExpired))
+    co_return Unexpected(Expired("The resourceVersion for the provided list is too old."));
   if (!snapshot) co_return Unexpected(snapshot.error());
   list.meta = MetaOf(*snapshot, filter, scope.info.namespace_name);
   list.snapshot = std::move(*snapshot);

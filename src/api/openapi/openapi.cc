@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kTypicalBytes = 1u << 20;
 // Counts as part of every fingerprint: bump it when the form of the documents changes.
-constexpr std::string_view kFormVersion = "1";
+constexpr std::string_view kFormVersion = "2";
 
 constexpr std::string_view kBearerToken =
     R"({"type":"apiKey","description":"Bearer Token authentication","name":"authorization","in":"header"})";

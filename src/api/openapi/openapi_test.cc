@@ -184,6 +184,15 @@ TEST_F(OpenApi, ProtobufSaysWhatTheSwaggerDocumentSays) {
   EXPECT_EQ(OpenApiV2Protobuf("no JSON"), "");
 }
 
+TEST_F(OpenApi, OldWatchPathsOfBuiltInKinds) {
+  const auto document = json::Parse(OpenApiV2Document(kinds_, kVersion));
+  ASSERT_TRUE(document);
+  const auto& watch = (*document)["paths"]["/api/v1/watch/namespaces/{namespace}/pods"]["get"];
+  EXPECT_EQ(watch["x-kubernetes-action"].string_or(""), "watchlist");
+  EXPECT_EQ(watch["operationId"].string_or(""), "watchCoreV1NamespacedPodList");
+  EXPECT_EQ((*document)["paths"].Find("/apis/sample.example.com/v1/watch/gizmos"), nullptr);
+}
+
 TEST_F(OpenApi, IndexFollowsContent) {
   const auto index = json::Parse(OpenApiV3Index(kinds_));
   ASSERT_TRUE(index);

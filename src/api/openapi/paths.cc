@@ -116,6 +116,7 @@ class PathWriter {
         list.id = Id("list", "", "ForAllNamespaces", false);
         WriteOperation(list);
       });
+    if (!kind_.custom && Verb("watch")) Watches();
   }
 
  private:
@@ -209,6 +210,30 @@ class PathWriter {
                         .response = Meta("Status"),
                         .gvk = Gvk(),
                         .body_required = false});
+    });
+  }
+
+  // The old form of watches, which some clients find by their paths.
+  void Watches() {
+    const std::string space = kind_.namespaced ? "namespaces/{namespace}/" : "";
+    const std::string old = base_ + "watch/", plural(kind_.plural);
+    if (kind_.namespaced)
+      Watch(old + plural, "watchlist", Id("watch", "", "ListForAllNamespaces", false), false);
+    Watch(old + space + plural, "watchlist", Id("watch", "", "List"), kind_.namespaced);
+    Watch(old + space + plural + "/{name}", "watch", Id("watch", "", ""), kind_.namespaced);
+  }
+
+  void Watch(const std::string& path, std::string_view action, std::string id, bool namespaced) {
+    Path(path, action == "watch", namespaced, [&] {
+      WriteOperation({.method = "get",
+                      .action = action,
+                      .id = std::move(id),
+                      .description = "watch changes of " + std::string(kind_.kind) +
+                                     ". deprecated: use the 'watch' parameter of a list instead.",
+                      .parameters = kList,
+                      .body = "",
+                      .response = Meta("WatchEvent"),
+                      .gvk = Gvk()});
     });
   }
 
