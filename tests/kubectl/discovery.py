@@ -120,4 +120,10 @@ def addresses(s):
     s.has('config get-contexts --no-headers', '*')
 
 
-PARTS = [versions, resources, explanations, custom_explanations, addresses]
+def served_here(s):
+    s.check('Local True' in ' '.join(s.out('get apiservice v1.apps --no-headers').split()), 'get apiservice v1.apps', '')
+    healthy = s.out("get componentstatus etcd-0 -o jsonpath='{.conditions[0].status}'")
+    s.check('True' in healthy, 'get componentstatus', healthy)
+
+
+PARTS = [versions, resources, explanations, custom_explanations, addresses, served_here]
