@@ -295,7 +295,10 @@ void H2ServerSession::Update(Stream& stream) {
 void H2ServerSession::NoteOutput(Stream& stream) {
   const bool has_output = stream.answer->available() > 0;
   if (std::exchange(stream.has_output, has_output) == has_output) return;
-  with_output_ += has_output ? 1u : -1u;
+  if (has_output)
+    ++with_output_;
+  else
+    --with_output_;
 }
 
 void H2ServerSession::SubmitHead(Stream& stream, const ServerStream::Head& head) {
