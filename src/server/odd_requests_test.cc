@@ -87,7 +87,7 @@ TEST_F(OddRequests, ReviewsHaveNoMetadata) {
 
 TEST_F(OddRequests, AScaleThatIsNotThere) {
   EXPECT_EQ(Do("GET", "/apis/apps/v1/namespaces/default/deployments/d/scale")->message(),
-            "deployments/scale.apps \"d\" not found");
+            "deployments.apps \"d\" not found");
   EXPECT_EQ(Do("GET", "/apis/apps/v1/namespaces/default/statefulsets/s/scale")->message(),
             "statefulsets.apps \"s\" not found");
 }

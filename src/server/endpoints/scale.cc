@@ -108,18 +108,6 @@ Status CheckScale(const json::Value& scale, std::string_view name) {
   return Unexpected(errors.ToError("autoscaling", "Scale", name));
 }
 
-// Some kinds name the endpoint in what they answer.
-Error NoScale(const api::KindInfo& kind, std::string_view name) {
-  const bool names_it = kind.kind == "Deployment" || kind.kind == "ReplicaSet";
-  if (kind.group == "apps" && names_it) {
-    const std::string plural = std::string(kind.plural) + "/scale";
-    return NotFound({.group = kind.group, .plural = plural}, name);
-  }
-  if (kind.group.empty() && kind.kind == "ReplicationController")
-    return NotFound({.group = "autoscaling", .plural = "replicationcontrollers/scale"}, name);
-  return NotFound(kind, name);
-}
-
 // A custom object need not say how many it wants; then there is no scale to show.
 Status CheckReplicasField(const ServedResource& resource, const StoredObject& object) {
   if (!resource.custom) return {};
@@ -138,7 +126,7 @@ class ScaleEndpoint final : public Endpoint {
     if (scope.info.verb == "get") {
       const auto object =
           resource.cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
-      if (!object) co_return Unexpected(NoScale(*resource.kind, scope.info.name));
+      if (!object) co_return Unexpected(NotFound(*resource.kind, scope.info.name));
       FLYBALL_CO_TRY(CheckReplicasField(resource, *object));
       co_return Present(scope, request, *object);
     }
