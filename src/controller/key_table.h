@@ -34,22 +34,20 @@ struct KeyHash<ObjectKey> {
 // Fresh changes are kNormal; objects of an initial list and resyncs are kLow, so that they do not delay them.
 enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
 
-// A key, from its first Add to the Done that nothing follows. `prev` to `in_line` belong to the lines it
-// stands in, the rest to its table; the priority changes under both.
+// A key, from its first Add to the Done that nothing follows. Small: of many keys, each node is a cold memory
+// access or two. `prev`, `next` and `in_line` belong to the lines while it stands in one, the rest to its
+// table; the priority changes under both.
 template <typename Key>
 struct KeyNode {
   Key key{};
   std::uint32_t hash = 0, number = 0;
+  KeyNode* prev = nullptr;
+  KeyNode* next = nullptr;  // in line, or among the free ones
+  SteadyTime stamp{};       // when it was queued (of the lines), then when it was taken (of the table)
+  Priority priority = Priority::kNormal;
+  bool in_line = false;
   bool dirty = false;
   bool processing = false;
-  KeyNode* next_free = nullptr;
-
-  Priority priority = Priority::kNormal;
-  SteadyTime stamp{};  // when it was queued (of the lines), then when it was taken (of the table)
-
-  KeyNode* prev = nullptr;
-  KeyNode* next = nullptr;
-  bool in_line = false;
 };
 
 // Thread-compatible.
@@ -84,7 +82,7 @@ class KeyTable {
   void Erase(Node* node) {
     index_.Erase(node->hash, node->number);
     node->dirty = node->processing = false;
-    node->next_free = free_;
+    node->next = free_;
     free_ = node;
   }
 
@@ -111,7 +109,7 @@ class KeyTable {
       return node;
     }
     Node* node = free_;
-    free_ = node->next_free;
+    free_ = node->next;
     return node;
   }
 
@@ -162,8 +160,7 @@ class KeyLines {
     }
     Node* node = line->first;
     Unlink(node);
-    // A long line is not in the cache: the next take wants the next node.
-    if (line->first) __builtin_prefetch(line->first, 1);
+    if (line->first) Prefetch(*line->first);
     return node;
   }
 
@@ -183,6 +180,12 @@ class KeyLines {
     Node* first = nullptr;
     Node* last = nullptr;
   };
+
+  // A long line is not in the cache: the next take wants this key, the one after that the next node.
+  static void Prefetch(const Node& node) {
+    if constexpr (requires { node.key.data(); }) __builtin_prefetch(node.key.data());
+    if (node.next) __builtin_prefetch(node.next, 1);
+  }
 
   void Unlink(Node* node) {
     Line& line = lines_[static_cast<std::size_t>(node->priority)];
