@@ -296,6 +296,9 @@ void SqliteStore::RunCommitter() {
     busy = DoBackgroundStep(written);
     syncs_ = log_->syncs();
   }
+  // A compaction that was asked for just before the end goes on with the next start.
+  if (unsettled_ || log_->meta().compacted >= compacted_) return;
+  if (const Status kept = log_->SetCompacted(compacted_); !kept) SetHealth(kept);
 }
 
 bool SqliteStore::NextBatch(bool may_wait, Batch* batch) {

@@ -177,6 +177,18 @@ TEST_F(SqliteStoreTest, CompactionDeletesSupersededRowsOnly) {
   EXPECT_EQ(*Open()->Count(""), 10u);
 }
 
+TEST_F(SqliteStoreTest, ACompactionIsKnownAfterClosingAtOnce) {
+  for (int i = 0; i < 20; ++i) {
+    Revision compacted = 0;
+    {
+      auto store = Open();
+      compacted = PutNow(*store, "k", std::to_string(i))->revision;
+      ASSERT_TRUE(store->Compact(compacted));
+    }
+    ASSERT_EQ(Open()->CompactedRevision(), compacted);
+  }
+}
+
 TEST_F(SqliteStoreTest, TheIntervalCompactsWhatIsOlder) {
   SimExecutor sim(1);
   auto store = Open(sim, std::chrono::minutes(5));
