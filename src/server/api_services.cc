@@ -85,11 +85,7 @@ struct ApiServices::Follower : std::enable_shared_from_this<Follower> {
     scope.resource = services;
     return scope;
   }
-  static void Run(Task<void> task) {
-    Spawn(std::move(task), [](std::exception_ptr exception) {
-      if (exception) log::Error("following the APIServices failed");
-    });
-  }
+  static void Run(Task<void> task) { SpawnOwn(std::move(task), "following the APIServices"); }
   // What another writer has done meanwhile is no error: its change is seen, and checked, in its turn.
   static void Report(const Error& error, const std::string& name) {
     if (error.Is(Reason::kNotFound) || error.Is(Reason::kAlreadyExists) || error.Is(Reason::kConflict))

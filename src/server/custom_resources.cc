@@ -181,11 +181,7 @@ Task<void> CleanUp(ServerState& state, ResourcePtr resource, std::string name) {
   co_await UpdateDefinition(state, std::move(name), "", std::move(transform));
 }
 
-void SpawnLogged(Task<void> task) {
-  Spawn(std::move(task), [](std::exception_ptr exception) {
-    if (exception) log::Error("following custom resource definitions failed");
-  });
-}
+constexpr char kFollowing[] = "following custom resource definitions";
 
 }  // namespace
 
@@ -202,7 +198,7 @@ void CustomResources::Follower::WriteStatus(const std::string& name) {
     }
     return next;
   };
-  SpawnLogged(UpdateDefinition(state, name, "status", std::move(transform)));
+  SpawnOwn(UpdateDefinition(state, name, "status", std::move(transform)), kFollowing);
 }
 
 // From now on nothing is created; what is there is deleted, and when the last object has gone (a finalizer
@@ -214,7 +210,7 @@ void CustomResources::Follower::Terminate(const json::Value& definition) {
   const auto snapshot = state.catalog.snapshot();
   const auto resource = snapshot->FindGroupResource(group, plural);
   if (resource && !resource->terminating) EndCreation(*resource, name);
-  SpawnLogged(CleanUp(state, resource, name));
+  SpawnOwn(CleanUp(state, resource, name), kFollowing);
 }
 
 void CustomResources::Follower::EndCreation(const ServedResource& resource, const std::string& name) {
@@ -223,7 +219,8 @@ void CustomResources::Follower::EndCreation(const ServedResource& resource, cons
   resource.cache->Observe([weak = weak_from_this(), cache_of_it, group, plural, name](const Change& change) {
     const auto self = weak.lock();
     if (!self || change.object || cache_of_it->size() > 0) return;
-    SpawnLogged(CleanUp(self->state, self->state.catalog.snapshot()->FindGroupResource(group, plural), name));
+    SpawnOwn(CleanUp(self->state, self->state.catalog.snapshot()->FindGroupResource(group, plural), name),
+             kFollowing);
   });
   std::vector<ResourcePtr> ending;
   for (const auto& served : state.catalog.snapshot()->ordered) {

@@ -63,9 +63,7 @@ struct FlowStatus::Follower : std::enable_shared_from_this<Follower> {
   void Check(const StoredObject& object) {
     const json::Value schema = object.ToValue();
     if (Says(schema, ConditionOf(schema))) return;
-    Spawn(Write(shared_from_this(), object.name()), [](std::exception_ptr exception) {
-      if (exception) log::Error("following flow schemas failed");
-    });
+    SpawnOwn(Write(shared_from_this(), object.name()), "following flow schemas");
   }
   void CheckAll() {
     for (const auto& object : schemas->cache->List({}).objects) Check(*object);

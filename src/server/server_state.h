@@ -7,6 +7,7 @@
 #include "base/executor.h"
 #include "base/metrics.h"
 #include "base/random.h"
+#include "base/task.h"
 #include "server/admission.h"
 #include "server/authentication.h"
 #include "server/authorization.h"
@@ -39,5 +40,7 @@ inline RequestScope OwnScope(ServerState& state, std::string field_manager = "ku
   scope.field_manager = std::move(field_manager);
   return scope;
 }
+// Starts work of the server's own that nobody waits for; `what` is what the log calls it if it throws.
+void SpawnOwn(Task<void> task, const char* what);
 
 }  // namespace flyball::server
