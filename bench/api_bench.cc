@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "api/decode.h"
-#include "api/defaults.h"
-#include "api/kind_hooks.h"
-#include "api/object_meta.h"
-#include "api/protobuf.h"
-#include "api/quantity.h"
+#include "api/rules/kind_hooks.h"
+#include "api/rules/object_meta.h"
+#include "api/schema/decode.h"
+#include "api/schema/defaults.h"
+#include "api/values/quantity.h"
+#include "api/wire/protobuf.h"
 #include "json/json.h"
 
 namespace flyball::api {

@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
-#include "base/notification.h"
-#include "cli/cluster.h"
-#include "cli/server_process.h"
+#include "base/observe/log.h"
+#include "base/run/notification.h"
+#include "cli/programs/cluster.h"
+#include "cli/programs/server_process.h"
 #include "controllers/controllers.h"
 #include "flyball/sdk.h"
-#include "json/yaml.h"
+#include "json/yaml/yaml.h"
 #include "scheduler/scheduler.h"
 
 namespace flyball::bench {

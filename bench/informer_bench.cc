@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/notification.h"
+#include "base/run/notification.h"
 #include "sdk/server_fixture.h"
 
 namespace flyball {

@@ -6,7 +6,7 @@
 
 #include "json/json.h"
 #include "json/patch.h"
-#include "json/yaml.h"
+#include "json/yaml/yaml.h"
 
 namespace flyball::json {
 namespace {

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "api/types/meta.h"
-#include "base/executor.h"
-#include "base/thread.h"
-#include "controller/work_queue.h"
+#include "base/run/executor.h"
+#include "base/run/thread.h"
+#include "controller/queue/work_queue.h"
 #include "informer/delta_queue.h"
 #include "informer/object_store.h"
 

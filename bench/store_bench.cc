@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "base/executor.h"
-#include "base/notification.h"
-#include "base/thread.h"
-#include "store/memory_store.h"
-#include "store/sqlite_store.h"
+#include "base/run/executor.h"
+#include "base/run/notification.h"
+#include "base/run/thread.h"
+#include "store/memory/memory_store.h"
+#include "store/sqlite/sqlite_store.h"
 
 namespace flyball::store {
 namespace {

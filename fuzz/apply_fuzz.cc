@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "api/apply.h"
-#include "api/object_fields.h"
-#include "api/strategic_merge.h"
+#include "api/apply/apply.h"
+#include "api/apply/object_fields.h"
+#include "api/merge/strategic_merge.h"
 #include "json/json.h"
 
 namespace {

@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "api/decode.h"
-#include "api/defaults.h"
-#include "api/kind_hooks.h"
-#include "api/object_meta.h"
-#include "api/validate.h"
+#include "api/rules/kind_hooks.h"
+#include "api/rules/object_meta.h"
+#include "api/rules/validate.h"
+#include "api/schema/decode.h"
+#include "api/schema/defaults.h"
 #include "json/json.h"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "api/field_set.h"
-#include "api/owned_fields.h"
+#include "api/apply/field_set.h"
+#include "api/apply/owned_fields.h"
 #include "json/json.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "api/json_path.h"
+#include "api/select/json_path.h"
 #include "json/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "api/protobuf.h"
+#include "api/wire/protobuf.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace flyball;

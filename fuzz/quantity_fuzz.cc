@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "api/duration.h"
-#include "api/quantity.h"
-#include "api/time.h"
+#include "api/values/duration.h"
+#include "api/values/quantity.h"
+#include "api/values/time.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "api/selector.h"
+#include "api/select/selector.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace flyball::api;

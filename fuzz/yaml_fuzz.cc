@@ -3,7 +3,7 @@
 #include <string>
 
 #include "json/json.h"
-#include "json/yaml.h"
+#include "json/yaml/yaml.h"
 
 using namespace flyball::json;
 

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/mutex.h"
-#include "base/notification.h"
+#include "base/run/mutex.h"
+#include "base/run/notification.h"
 
 namespace flyball::bench {
 namespace {

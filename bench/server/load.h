@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
-#include "net/http.h"
+#include "base/run/clock.h"
+#include "net/http/http.h"
 
 namespace flyball::bench {
 

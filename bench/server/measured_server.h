@@ -8,7 +8,7 @@
 #include <string>
 
 #include "client/config.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace flyball::bench {
 

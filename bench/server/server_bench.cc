@@ -16,7 +16,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/thread.h"
+#include "base/run/thread.h"
 #include "load.h"
 #include "measured_server.h"
 #include "report.h"

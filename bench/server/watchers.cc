@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/mutex.h"
-#include "base/thread.h"
+#include "base/run/mutex.h"
+#include "base/run/thread.h"
 
 namespace flyball::bench {
 namespace {

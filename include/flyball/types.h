@@ -1,15 +1,14 @@
 // The kinds of the API as plain structs, and the means to make one's own.
 #pragma once
 
-#include "api/custom_resource.h"
-#include "api/fields.h"
-#include "api/selector.h"
+#include "api/select/selector.h"
 #include "api/types/apiextensions.h"
 #include "api/types/apps.h"
 #include "api/types/autoscaling.h"
 #include "api/types/batch.h"
 #include "api/types/coordination.h"
 #include "api/types/core.h"
+#include "api/types/custom_resource.h"
 #include "api/types/discovery.h"
 #include "api/types/meta.h"
 #include "api/types/networking.h"
@@ -17,5 +16,6 @@
 #include "api/types/rbac.h"
 #include "api/types/scheduling.h"
 #include "api/types/storage.h"
+#include "api/types/struct_fields.h"
 #include "json/json.h"
-#include "json/yaml.h"
+#include "json/yaml/yaml.h"

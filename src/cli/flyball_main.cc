@@ -1,9 +1,9 @@
-#include "cli/apiserver_command.h"
-#include "cli/command.h"
-#include "cli/component_commands.h"
-#include "cli/store_command.h"
-#include "cli/up_command.h"
-#include "cli/verbs.h"
+#include "cli/command/command.h"
+#include "cli/kubectl/verbs.h"
+#include "cli/programs/apiserver_command.h"
+#include "cli/programs/component_commands.h"
+#include "cli/programs/store_command.h"
+#include "cli/programs/up_command.h"
 
 namespace {
 

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "client/kind_ref.h"
 #include "client/rest_client.h"
 #include "client/unstructured.h"

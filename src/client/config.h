@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "base/clock.h"
-#include "base/result.h"
+#include "base/run/clock.h"
+#include "base/values/result.h"
 #include "client/rest_client.h"
-#include "net/http_client.h"
+#include "net/client/http_client.h"
 
 namespace flyball {
 

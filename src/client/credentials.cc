@@ -5,11 +5,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "api/time.h"
-#include "base/mutex.h"
+#include "api/values/time.h"
+#include "base/run/mutex.h"
 #include "client/subprocess.h"
 #include "json/json.h"
-#include "net/pki.h"
+#include "net/tls/pki.h"
 
 namespace flyball {
 namespace {

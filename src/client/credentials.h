@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/mutex.h"
-#include "base/result.h"
+#include "base/run/clock.h"
+#include "base/run/mutex.h"
+#include "base/values/result.h"
 #include "client/config.h"
 #include "client/rest_client.h"
 #include "json/value.h"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/mutex.h"
-#include "base/result.h"
+#include "base/run/mutex.h"
+#include "base/values/result.h"
 #include "client/client.h"
 #include "client/kind_ref.h"
 

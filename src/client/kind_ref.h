@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/kind_traits.h"
+#include "api/types/kind_traits.h"
 
 namespace flyball {
 

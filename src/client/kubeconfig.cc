@@ -7,8 +7,8 @@
 #include "client/proxy_environment.h"
 #include "client/rotating_transport.h"
 #include "json/json.h"
-#include "json/yaml.h"
-#include "net/pki.h"
+#include "json/yaml/yaml.h"
+#include "net/tls/pki.h"
 
 namespace flyball {
 namespace {

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/sim_executor.h"
+#include "base/run/sim_executor.h"
 #include "client/config.h"
 #include "client/credentials.h"
-#include "net/pki.h"
+#include "net/tls/pki.h"
 
 namespace flyball {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <optional>
 
-#include "api/ip_address.h"
-#include "base/ascii.h"
+#include "api/values/ip_address.h"
+#include "base/values/ascii.h"
 
 namespace flyball {
 namespace {

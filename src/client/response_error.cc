@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string>
 
-#include "api/status.h"
+#include "api/wire/status.h"
 #include "json/json.h"
 
 namespace flyball {

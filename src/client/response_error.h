@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "base/error.h"
-#include "net/http.h"
+#include "base/values/error.h"
+#include "net/http/http.h"
 
 namespace flyball {
 

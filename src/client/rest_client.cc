@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "base/notification.h"
+#include "base/run/notification.h"
 #include "client/response_error.h"
 #include "json/json.h"
 

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "client/runtime.h"
 #include "json/value.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace flyball {
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "client/config.h"
-#include "net/http_client.h"
+#include "net/client/http_client.h"
 
 namespace flyball {
 

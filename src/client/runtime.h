@@ -2,9 +2,9 @@
 // program runs on thread pools and a simulation on one thread and virtual time, with the same code.
 #pragma once
 
-#include "base/executor.h"
-#include "base/metrics.h"
-#include "base/random.h"
+#include "base/observe/metrics.h"
+#include "base/run/executor.h"
+#include "base/run/random.h"
 
 namespace flyball {
 

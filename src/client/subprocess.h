@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
+#include "base/values/result.h"
 
 namespace flyball {
 

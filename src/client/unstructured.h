@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "api/object_access.h"
-#include "base/result.h"
+#include "api/types/object_access.h"
+#include "base/values/result.h"
 #include "client/kind_ref.h"
 #include "json/value.h"
 

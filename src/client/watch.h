@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/mutex.h"
-#include "base/result.h"
+#include "base/run/mutex.h"
+#include "base/values/result.h"
 #include "client/rest_client.h"
 #include "json/value.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/sim_executor.h"
+#include "base/run/sim_executor.h"
 #include "client/client.h"
 #include "client/testing/fake_api_server.h"
 

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "api/field_schema.h"
-#include "controller/controller.h"
+#include "api/custom/crd_from_struct.h"
 #include "controller/manager.h"
+#include "controller/worker/controller.h"
 
 namespace flyball {
 

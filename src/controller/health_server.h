@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
-#include "net/http_server.h"
+#include "net/server/http_server.h"
 
 namespace flyball {
 

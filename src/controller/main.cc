@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "api/duration.h"
-#include "base/log.h"
-#include "base/notification.h"
+#include "api/values/duration.h"
+#include "base/observe/log.h"
+#include "base/run/notification.h"
 #include "client/config.h"
 #include "controller/health_server.h"
-#include "json/yaml.h"
+#include "json/yaml/yaml.h"
 
 namespace flyball {
 namespace {

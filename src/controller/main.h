@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball {

@@ -4,8 +4,8 @@
 #include <exception>
 #include <utility>
 
-#include "base/log.h"
-#include "base/notification.h"
+#include "base/observe/log.h"
+#include "base/run/notification.h"
 
 namespace flyball {
 

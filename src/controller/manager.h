@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/run/mutex.h"
 #include "client/client.h"
-#include "controller/controller.h"
-#include "controller/event_recorder.h"
-#include "controller/leader_elector.h"
+#include "controller/events/event_recorder.h"
+#include "controller/leader/leader_elector.h"
+#include "controller/worker/controller.h"
 #include "informer/informer_factory.h"
 
 namespace flyball {

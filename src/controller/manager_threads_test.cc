@@ -5,7 +5,7 @@
 #include <atomic>
 #include <set>
 
-#include "base/notification.h"
+#include "base/run/notification.h"
 #include "client/testing/fake_api_server.h"
 
 namespace flyball {

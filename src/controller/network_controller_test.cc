@@ -2,7 +2,7 @@
 #include <flyball/sdk.h>
 #include <gtest/gtest.h>
 
-#include "base/sim_executor.h"
+#include "base/run/sim_executor.h"
 #include "client/testing/fake_api_server.h"
 
 using namespace flyball;  // NOLINT(google-build-using-namespace): as a user would

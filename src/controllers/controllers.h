@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 #include "controllers/node/node_health.h"
 

@@ -2,7 +2,7 @@
 // happened: one run for each write, on virtual time.
 #include <algorithm>
 
-#include "base/log.h"
+#include "base/observe/log.h"
 #include "controllers/testing/control_plane_test.h"
 #include "controllers/testing/fault_transport.h"
 

@@ -5,7 +5,7 @@
 // FLYBALL_FAULT_SEEDS=n runs n seeds; FLYBALL_FAULT_SEED=n replays one and tells what was done to its writes.
 #include <cstdlib>
 
-#include "base/log.h"
+#include "base/observe/log.h"
 #include "controllers/testing/control_plane_test.h"
 #include "controllers/testing/fault_transport.h"
 #include "controllers/testing/invariants.h"

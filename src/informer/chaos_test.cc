@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "api/types/core.h"
-#include "base/log.h"
-#include "base/sim_executor.h"
+#include "base/observe/log.h"
+#include "base/run/sim_executor.h"
 #include "client/testing/fake_api_server.h"
 #include "informer/informer_factory.h"
 

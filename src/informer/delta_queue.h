@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/mutex.h"
-#include "base/unique_function.h"
+#include "base/run/mutex.h"
+#include "base/values/unique_function.h"
 #include "informer/object_store.h"
 
 namespace flyball {

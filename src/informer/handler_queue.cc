@@ -3,7 +3,7 @@
 #include <exception>
 #include <utility>
 
-#include "base/log.h"
+#include "base/observe/log.h"
 
 namespace flyball {
 namespace {

@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/executor.h"
-#include "base/mutex.h"
+#include "base/run/executor.h"
+#include "base/run/mutex.h"
 #include "informer/shared_informer.h"
 
 namespace flyball {

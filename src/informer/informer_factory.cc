@@ -3,7 +3,7 @@
 #include <atomic>
 #include <utility>
 
-#include "base/notification.h"
+#include "base/run/notification.h"
 
 namespace flyball {
 

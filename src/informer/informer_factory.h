@@ -8,7 +8,7 @@
 #include <typeindex>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/run/mutex.h"
 #include "informer/shared_informer.h"
 
 namespace flyball {

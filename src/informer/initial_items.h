@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash.h"
-#include "base/hash_index.h"
+#include "base/values/hash.h"
+#include "base/values/hash_index.h"
 #include "informer/object_store.h"
 
 namespace flyball {

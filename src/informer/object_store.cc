@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/hash.h"
-#include "base/hash_index.h"
-#include "base/light_mutex.h"
+#include "base/run/light_mutex.h"
+#include "base/values/hash.h"
+#include "base/values/hash_index.h"
 
 namespace flyball {
 namespace {

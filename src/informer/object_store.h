@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
-#include "base/result.h"
+#include "base/run/mutex.h"
+#include "base/values/result.h"
 #include "client/kind_ref.h"
 #include "informer/object_type.h"
 

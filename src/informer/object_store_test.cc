@@ -7,8 +7,8 @@
 #include <set>
 
 #include "api/types/core.h"
-#include "base/random.h"
-#include "base/thread.h"
+#include "base/run/random.h"
+#include "base/run/thread.h"
 
 namespace flyball {
 namespace {

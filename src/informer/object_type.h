@@ -6,8 +6,8 @@
 #include <memory>
 #include <string_view>
 
-#include "api/object_access.h"
-#include "base/result.h"
+#include "api/types/object_access.h"
+#include "base/values/result.h"
 #include "client/kind_ref.h"
 #include "client/unstructured.h"
 #include "json/value.h"

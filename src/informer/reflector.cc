@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "api/status.h"
-#include "base/log.h"
+#include "api/wire/status.h"
+#include "base/observe/log.h"
 #include "client/response_error.h"
 #include "informer/reflector_machine.h"
 #include "json/json.h"

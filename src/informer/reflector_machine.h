@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/executor.h"
+#include "base/run/executor.h"
 #include "client/watch.h"
 #include "informer/initial_items.h"
 #include "informer/list_decoder.h"

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "base/mutex.h"
+#include "base/run/mutex.h"
 #include "client/rest_client.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace flyball {
 

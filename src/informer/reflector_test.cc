@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/types/core.h"
-#include "base/sim_executor.h"
+#include "base/run/sim_executor.h"
 #include "client/testing/fake_api_server.h"
 
 namespace flyball {

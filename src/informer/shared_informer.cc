@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
-#include "base/notification.h"
+#include "base/observe/log.h"
+#include "base/run/notification.h"
 #include "informer/handler_queue.h"
 
 namespace flyball {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/run/clock.h"
 #include "client/client.h"
 #include "informer/delta_queue.h"
 #include "informer/object_store.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "json/value.h"
 
 namespace flyball::json {

@@ -3,7 +3,7 @@
 #include <new>
 #include <tuple>
 
-#include "base/random.h"
+#include "base/run/random.h"
 #include "json/value.h"
 
 namespace flyball::json {

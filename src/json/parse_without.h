@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "json/value.h"
 
 namespace flyball::json {

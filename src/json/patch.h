@@ -2,7 +2,7 @@
 // understands them, with its error texts.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "json/value.h"
 
 namespace flyball::json {

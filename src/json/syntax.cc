@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/ascii.h"
+#include "base/values/ascii.h"
 #include "json/utf8.h"
 
 namespace flyball::json {

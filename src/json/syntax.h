@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
+#include "base/values/result.h"
 
 namespace flyball::json {
 

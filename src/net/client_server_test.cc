@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "net/loopback_fixture.h"
+#include "net/testing/loopback_fixture.h"
 
 namespace flyball::net {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "net/loopback_fixture.h"
-#include "net/raw_socket.h"
+#include "net/testing/loopback_fixture.h"
+#include "net/testing/raw_socket.h"
 
 namespace flyball::net {
 namespace {

@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "base/notification.h"
-#include "net/http_client.h"
-#include "net/http_server.h"
-#include "net/pki.h"
-#include "net/raw_socket.h"
-#include "net/tls.h"
+#include "base/run/notification.h"
+#include "net/client/http_client.h"
+#include "net/server/http_server.h"
+#include "net/testing/raw_socket.h"
+#include "net/tls/pki.h"
+#include "net/tls/tls.h"
 
 namespace flyball::net {
 namespace {

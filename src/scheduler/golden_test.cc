@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "json/json.h"
-#include "scheduler/cluster.h"
 #include "scheduler/preemption.h"
-#include "scheduler/spread_group.h"
+#include "scheduler/snapshot/cluster.h"
+#include "scheduler/snapshot/spread_group.h"
 #include "shared_folder/shared_folder.h"
 
 namespace flyball::scheduler {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "base/random.h"
-#include "scheduler/filters.h"
-#include "scheduler/scores.h"
-#include "scheduler/snapshot.h"
+#include "base/run/random.h"
+#include "scheduler/filter/filters.h"
+#include "scheduler/score/scores.h"
+#include "scheduler/snapshot/snapshot.h"
 
 namespace flyball::scheduler {
 

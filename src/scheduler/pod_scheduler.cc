@@ -2,10 +2,10 @@
 
 #include <atomic>
 
-#include "base/log.h"
-#include "controller/owner.h"
-#include "scheduler/filters.h"
-#include "scheduler/spread_group.h"
+#include "base/observe/log.h"
+#include "controller/objects/owner.h"
+#include "scheduler/filter/filters.h"
+#include "scheduler/snapshot/spread_group.h"
 
 namespace flyball::scheduler {
 namespace {

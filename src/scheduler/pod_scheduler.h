@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "api/types/apps.h"
-#include "base/executor.h"
-#include "controller/event_recorder.h"
+#include "base/run/executor.h"
+#include "controller/events/event_recorder.h"
 #include "controller/manager.h"
-#include "scheduler/cluster.h"
 #include "scheduler/placement.h"
 #include "scheduler/preemption.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/scheduling_queue.h"
+#include "scheduler/snapshot/cluster.h"
 
 namespace flyball::scheduler {
 

@@ -1,6 +1,6 @@
 // What the scheduler writes: bindings, conditions, evictions, events.
-#include "api/time.h"
-#include "base/log.h"
+#include "api/values/time.h"
+#include "base/observe/log.h"
 #include "json/json.h"
 #include "scheduler/pod_scheduler.h"
 

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "api/types/core.h"
-#include "base/sim_executor.h"
+#include "base/run/sim_executor.h"
 #include "client/client.h"
 #include "json/json.h"
 #include "server/api_server.h"
-#include "store/memory_store.h"
+#include "store/memory/memory_store.h"
 
 namespace flyball::scheduler {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <tuple>
 
-#include "base/clock.h"
-#include "scheduler/pod_info.h"
+#include "base/run/clock.h"
+#include "scheduler/snapshot/pod_info.h"
 
 namespace flyball::scheduler {
 

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "base/executor.h"
-#include "base/metrics.h"
-#include "base/random.h"
-#include "base/result.h"
-#include "net/http.h"
-#include "server/user.h"
+#include "base/observe/metrics.h"
+#include "base/run/executor.h"
+#include "base/run/random.h"
+#include "base/values/result.h"
+#include "net/http/http.h"
+#include "server/request/user.h"
 #include "store/store.h"
 
 namespace flyball::server {

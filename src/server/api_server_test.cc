@@ -1,5 +1,5 @@
 // What every client relies on.
-#include "api/field_schema.h"
+#include "api/custom/crd_from_struct.h"
 #include "api/types/core.h"
 #include "server/testing/server_fixture.h"
 

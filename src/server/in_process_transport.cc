@@ -2,8 +2,8 @@
 
 #include <deque>
 
-#include "base/log.h"
-#include "base/mutex.h"
+#include "base/observe/log.h"
+#include "base/run/mutex.h"
 
 namespace flyball::server {
 namespace {

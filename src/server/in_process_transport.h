@@ -5,9 +5,9 @@
 
 #include <memory>
 
-#include "base/executor.h"
-#include "net/http.h"
-#include "server/user.h"
+#include "base/run/executor.h"
+#include "net/http/http.h"
+#include "server/request/user.h"
 
 namespace flyball::server {
 

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "api/ip_address.h"
-#include "net/socket_address.h"
+#include "api/values/ip_address.h"
+#include "net/io/socket_address.h"
 
 namespace flyball::server {
 namespace {

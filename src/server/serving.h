@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "net/http_server.h"
-#include "net/pki.h"
+#include "base/values/result.h"
+#include "net/server/http_server.h"
+#include "net/tls/pki.h"
 #include "server/api_server.h"
 
 namespace flyball::server {

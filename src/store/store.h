@@ -15,10 +15,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/clock.h"
-#include "base/result.h"
-#include "base/unique_function.h"
+#include "base/run/clock.h"
+#include "base/values/bytes.h"
+#include "base/values/result.h"
+#include "base/values/unique_function.h"
 
 namespace flyball::store {
 

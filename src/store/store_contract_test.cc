@@ -6,13 +6,13 @@
 #include <map>
 #include <set>
 
-#include "base/executor.h"
-#include "base/random.h"
-#include "base/sim_executor.h"
-#include "base/thread.h"
-#include "store/memory_store.h"
-#include "store/sqlite_store.h"
-#include "store/store_testing.h"
+#include "base/run/executor.h"
+#include "base/run/random.h"
+#include "base/run/sim_executor.h"
+#include "base/run/thread.h"
+#include "store/memory/memory_store.h"
+#include "store/sqlite/sqlite_store.h"
+#include "store/testing/store_testing.h"
 
 namespace flyball::store {
 namespace {

@@ -10,11 +10,11 @@
 #include <map>
 #include <set>
 
-#include "base/executor.h"
-#include "base/random.h"
-#include "base/thread.h"
-#include "store/sqlite_store.h"
-#include "store/store_testing.h"
+#include "base/run/executor.h"
+#include "base/run/random.h"
+#include "base/run/thread.h"
+#include "store/sqlite/sqlite_store.h"
+#include "store/testing/store_testing.h"
 
 namespace flyball::store {
 namespace {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/executor.h"
-#include "base/thread.h"
+#include "base/run/executor.h"
+#include "base/run/thread.h"
 #include "client/config.h"
 #include "load/watcher.h"
 #include "load/writer.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
-#include "base/result.h"
+#include "base/run/mutex.h"
+#include "base/values/result.h"
 #include "client/rest_client.h"
 
 namespace flyball::load {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "base/random.h"
+#include "base/run/random.h"
 #include "client/rest_client.h"
 #include "client/watch.h"
 #include "load/tally.h"

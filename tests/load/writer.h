@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/random.h"
+#include "base/run/random.h"
 #include "client/rest_client.h"
 #include "load/tally.h"
 

@@ -2,8 +2,8 @@
 #include <flyball/sdk.h>
 #include <gtest/gtest.h>
 
-#include "base/notification.h"
-#include "base/thread.h"
+#include "base/run/notification.h"
+#include "base/run/thread.h"
 #include "server_fixture.h"
 
 namespace flyball {

@@ -2,7 +2,7 @@
 #include <flyball/sdk.h>
 #include <gtest/gtest.h>
 
-#include "base/mutex.h"
+#include "base/run/mutex.h"
 #include "server_fixture.h"
 
 namespace flyball {

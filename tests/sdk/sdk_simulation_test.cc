@@ -2,10 +2,10 @@
 #include <flyball/sdk.h>
 #include <gtest/gtest.h>
 
-#include "base/sim_executor.h"
+#include "base/run/sim_executor.h"
 #include "server/api_server.h"
 #include "server_fixture.h"
-#include "store/memory_store.h"
+#include "store/memory/memory_store.h"
 
 namespace flyball {
 namespace {

@@ -5,14 +5,14 @@
 #include <memory>
 #include <string>
 
-#include "base/executor.h"
-#include "base/metrics.h"
-#include "base/random.h"
+#include "base/observe/metrics.h"
+#include "base/run/executor.h"
+#include "base/run/random.h"
 #include "client/client.h"
 #include "client/config.h"
 #include "server/api_server.h"
 #include "server/serving.h"
-#include "store/memory_store.h"
+#include "store/memory/memory_store.h"
 
 namespace flyball::tests {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/schema.h"
+#include "api/schema/schema.h"
 #include "json/value.h"
 
 namespace flyball::api {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "api/custom/crd_status.h"
-#include "api/format.h"
-#include "api/kinds/admission_rules.h"
-#include "base/ascii.h"
-#include "base/result.h"
+#include "api/rules/admission_rules.h"
+#include "api/rules/format.h"
+#include "base/values/ascii.h"
+#include "base/values/result.h"
 
 namespace flyball::api {
 

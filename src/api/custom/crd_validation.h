@@ -4,7 +4,7 @@
 // Not evaluated: CEL rules are not compiled, so a malformed rule is accepted.
 #pragma once
 
-#include "api/field_error.h"
+#include "api/rules/field_error.h"
 #include "json/value.h"
 
 namespace flyball::api {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/discovery.h"
+#include "api/wire/discovery.h"
 
 namespace flyball::api {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "api/custom/custom_schema.h"
-#include "api/json_path.h"
-#include "api/schema.h"
-#include "base/result.h"
+#include "api/schema/schema.h"
+#include "api/select/json_path.h"
+#include "base/values/result.h"
 #include "json/value.h"
 
 namespace flyball::api {

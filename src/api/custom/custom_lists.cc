@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "api/format.h"
+#include "api/rules/format.h"
 #include "json/json.h"
 
 namespace flyball::api {

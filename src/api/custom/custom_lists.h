@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/custom/custom_schema.h"
-#include "api/field_error.h"
+#include "api/rules/field_error.h"
 #include "json/value.h"
 
 namespace flyball::api {

@@ -1,6 +1,6 @@
 #include "api/custom/custom_object.h"
 
-#include "api/decode_place.h"
+#include "api/schema/decode_place.h"
 #include "json/json.h"
 
 namespace flyball::api {

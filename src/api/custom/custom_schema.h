@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "api/schema.h"
-#include "base/result.h"
+#include "api/schema/schema.h"
+#include "base/values/result.h"
 #include "json/value.h"
 
 namespace re2 {

@@ -5,11 +5,11 @@
 #include "api/custom/custom_kind.h"
 #include "api/custom/custom_object.h"
 #include "api/custom/string_format.h"
-#include "api/decode.h"
-#include "api/discovery.h"
-#include "api/format.h"
-#include "api/recordings.h"
-#include "api/selector.h"
+#include "api/rules/format.h"
+#include "api/schema/decode.h"
+#include "api/select/selector.h"
+#include "api/testing/recordings.h"
+#include "api/wire/discovery.h"
 #include "json/json.h"
 
 namespace flyball::api {

@@ -7,7 +7,7 @@
 #include "api/custom/custom_lists.h"
 #include "api/custom/custom_object.h"
 #include "api/custom/string_format.h"
-#include "api/go_text.h"
+#include "api/values/go_text.h"
 #include "json/json.h"
 
 namespace flyball::api {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "api/custom/schema_node.h"
-#include "api/zero_value.h"
+#include "api/schema/zero_value.h"
 
 namespace flyball::api {
 namespace {

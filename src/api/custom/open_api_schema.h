@@ -2,7 +2,7 @@
 // ValidateCustomResourceDefinitionOpenAPISchema). Internal to ValidateSchema; thread-safe.
 #pragma once
 
-#include "api/field_error.h"
+#include "api/rules/field_error.h"
 #include "json/value.h"
 
 namespace flyball::api {

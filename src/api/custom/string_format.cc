@@ -6,11 +6,11 @@
 #include <map>
 #include <string>
 
-#include "api/base64.h"
-#include "api/duration.h"
-#include "api/format.h"
-#include "api/ip_address.h"
-#include "api/time.h"
+#include "api/rules/format.h"
+#include "api/values/base64.h"
+#include "api/values/duration.h"
+#include "api/values/ip_address.h"
+#include "api/values/time.h"
 
 namespace flyball::api {
 

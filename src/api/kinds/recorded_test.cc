@@ -4,13 +4,13 @@
 
 #include <set>
 
-#include "api/decode.h"
-#include "api/defaults.h"
-#include "api/kind_hooks.h"
-#include "api/kinds/access.h"
-#include "api/object_meta.h"
-#include "api/recordings.h"
-#include "api/validate.h"
+#include "api/rules/access.h"
+#include "api/rules/kind_hooks.h"
+#include "api/rules/object_meta.h"
+#include "api/rules/validate.h"
+#include "api/schema/decode.h"
+#include "api/schema/defaults.h"
+#include "api/testing/recordings.h"
 #include "json/json.h"
 
 namespace flyball::api {

@@ -1,4 +1,4 @@
-#include "api/openapi.h"
+#include "api/openapi/openapi.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "api/openapi.h"
+#include "api/openapi/openapi.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "api/custom/custom_kind.h"
-#include "api/protobuf_wire.h"
+#include "api/wire/protobuf_wire.h"
 #include "json/json.h"
 
 namespace flyball::api {

@@ -3,7 +3,7 @@
 
 #include "api/openapi/json_text.h"
 #include "api/openapi/schemas.h"
-#include "api/schema.h"
+#include "api/schema/schema.h"
 
 namespace flyball::api {
 

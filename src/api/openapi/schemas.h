@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/discovery.h"
 #include "api/openapi/json_text.h"
-#include "api/schema.h"
+#include "api/schema/schema.h"
+#include "api/wire/discovery.h"
 
 namespace flyball::api {
 

@@ -5,8 +5,8 @@
 #include <bit>
 #include <span>
 
-#include "api/openapi.h"
-#include "api/protobuf_wire.h"
+#include "api/openapi/openapi.h"
+#include "api/wire/protobuf_wire.h"
 #include "json/json.h"
 
 namespace flyball::api {

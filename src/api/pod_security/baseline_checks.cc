@@ -1,7 +1,7 @@
 #include <array>
 
-#include "api/go_text.h"
-#include "api/pod_security/checks.h"
+#include "api/pod_security/policy_checks.h"
+#include "api/values/go_text.h"
 
 namespace flyball::api::pod_security {
 

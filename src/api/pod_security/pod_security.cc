@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "api/pod_security/checks.h"
+#include "api/pod_security/policy_checks.h"
 
 namespace flyball::api::pod_security {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "api/pod_security/checks.h"
+#include "api/pod_security/policy_checks.h"
 
 namespace flyball::api::pod_security {
 namespace {

@@ -14,14 +14,14 @@
 #include <utility>
 #include <vector>
 
-#include "api/status.h"
-#include "base/executor.h"
-#include "base/mutex.h"
-#include "base/random.h"
+#include "api/wire/status.h"
+#include "base/run/executor.h"
+#include "base/run/mutex.h"
+#include "base/run/random.h"
 #include "client/testing/fake_request.h"
 #include "json/json.h"
 #include "json/patch.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace flyball::testing {
 

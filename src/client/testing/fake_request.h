@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace flyball::testing {
 

@@ -6,10 +6,10 @@
 
 #include "api/types/autoscaling.h"
 #include "client/discovery.h"
-#include "controller/owner.h"
+#include "controller/objects/condition.h"
+#include "controller/objects/owner.h"
+#include "controller/objects/served_kinds.h"
 #include "controllers/autoscaling/metric_reading.h"
-#include "controllers/discovery/served_kinds.h"
-#include "controllers/objects/condition.h"
 
 namespace flyball::controllers {
 namespace {

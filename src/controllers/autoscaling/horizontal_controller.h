@@ -3,7 +3,7 @@
 // answers with are not made into a size yet.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "api/matching.h"
+#include "api/select/matching.h"
 #include "api/types/rbac.h"
 
 namespace flyball::controllers {

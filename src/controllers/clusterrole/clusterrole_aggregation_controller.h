@@ -1,7 +1,7 @@
 // The cluster role aggregation: a ClusterRole with an aggregationRule has the rules of all those it selects.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "api/duration.h"
+#include "api/values/duration.h"
 
 namespace flyball::controllers {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/clock.h"
-#include "base/result.h"
+#include "base/run/clock.h"
+#include "base/values/result.h"
 #include "controllers/cronjob/time_zone.h"
 
 namespace flyball::controllers {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "api/types/batch.h"
-#include "controller/owner.h"
+#include "controller/objects/owner.h"
+#include "controller/objects/owner_index.h"
+#include "controller/objects/write_status.h"
 #include "controllers/cronjob/cron_schedule.h"
-#include "controllers/objects/owner_index.h"
-#include "controllers/objects/write_status.h"
 
 namespace flyball::controllers {
 namespace {

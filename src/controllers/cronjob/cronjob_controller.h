@@ -1,7 +1,7 @@
 // The CronJob controller: makes a Job at each time of a schedule.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "api/matching.h"
-#include "controllers/pods/pod_from_template.h"
+#include "api/select/matching.h"
+#include "controller/pods/pod_from_template.h"
 
 namespace flyball::controllers {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "controller/objects/ownership.h"
 #include "controllers/daemonset/daemonset_sync.h"
-#include "controllers/objects/ownership.h"
 
 namespace flyball::controllers {
 namespace {

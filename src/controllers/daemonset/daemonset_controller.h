@@ -1,7 +1,7 @@
 // The DaemonSet controller: one pod of a template on every node that fits.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

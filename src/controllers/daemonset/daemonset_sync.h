@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
-#include "controller/controller.h"
+#include "base/run/mutex.h"
+#include "controller/objects/revision_history.h"
+#include "controller/worker/controller.h"
 #include "controllers/daemonset/daemon_pods.h"
-#include "controllers/history/revision_history.h"
 
 namespace flyball::controllers {
 

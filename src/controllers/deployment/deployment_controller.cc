@@ -2,8 +2,8 @@
 
 #include "api/types/apps.h"
 #include "api/types/core.h"
+#include "controller/objects/ownership.h"
 #include "controllers/deployment/deployment_sync.h"
-#include "controllers/objects/ownership.h"
 
 namespace flyball::controllers {
 namespace {

@@ -3,11 +3,11 @@
 #include <limits>
 #include <utility>
 
-#include "controller/owner.h"
+#include "controller/objects/condition.h"
+#include "controller/objects/owner.h"
 #include "controllers/deployment/annotations.h"
 #include "controllers/deployment/deployment_status.h"
 #include "controllers/deployment/deployment_sync.h"
-#include "controllers/objects/condition.h"
 
 namespace flyball::controllers {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "controller/owner.h"
-#include "controllers/objects/condition.h"
+#include "controller/objects/condition.h"
+#include "controller/objects/owner.h"
 
 namespace flyball::controllers {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/clock.h"
+#include "base/run/clock.h"
 #include "controllers/deployment/replica_set_sets.h"
 
 namespace flyball::controllers {

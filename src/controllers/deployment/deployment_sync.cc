@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "controller/objects/condition.h"
+#include "controller/objects/ownership.h"
+#include "controller/objects/write_status.h"
+#include "controller/pods/pod_state.h"
 #include "controllers/deployment/annotations.h"
 #include "controllers/deployment/deployment_status.h"
-#include "controllers/objects/condition.h"
-#include "controllers/objects/ownership.h"
-#include "controllers/objects/write_status.h"
-#include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/controller.h"
+#include "controller/worker/controller.h"
 #include "controllers/deployment/replica_set_sets.h"
 
 namespace flyball::controllers {

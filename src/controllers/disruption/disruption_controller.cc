@@ -6,17 +6,17 @@
 #include <optional>
 #include <utility>
 
-#include "api/matching.h"
+#include "api/select/matching.h"
 #include "api/types/apps.h"
 #include "api/types/core.h"
 #include "api/types/policy.h"
 #include "client/discovery.h"
-#include "controller/owner.h"
+#include "controller/objects/condition.h"
+#include "controller/objects/owner.h"
+#include "controller/objects/selector_text.h"
+#include "controller/objects/write_status.h"
+#include "controller/pods/pod_state.h"
 #include "controllers/disruption/stale_disruption_controller.h"
-#include "controllers/objects/condition.h"
-#include "controllers/objects/selector_text.h"
-#include "controllers/objects/write_status.h"
-#include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {
 namespace {

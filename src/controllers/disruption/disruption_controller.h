@@ -1,7 +1,7 @@
 // The disruption controller: says how many pods of a PodDisruptionBudget may be evicted now.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

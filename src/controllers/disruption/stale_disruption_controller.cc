@@ -2,9 +2,9 @@
 
 #include "api/types/core.h"
 #include "controller/controller_builder.h"
-#include "controller/owner.h"
-#include "controllers/pods/disruption_target.h"
-#include "controllers/pods/pod_state.h"
+#include "controller/objects/owner.h"
+#include "controller/pods/disruption_target.h"
+#include "controller/pods/pod_state.h"
 
 namespace flyball::controllers {
 namespace {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "api/types/core.h"
+#include "controller/pods/pod_state.h"
 #include "controllers/endpoints/service_backends.h"
 #include "controllers/endpoints/subsets.h"
 #include "controllers/endpoints/trigger_times.h"
-#include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {
 namespace {

@@ -1,7 +1,7 @@
 // The Endpoints controller: the older form of EndpointSlices, one object a Service.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

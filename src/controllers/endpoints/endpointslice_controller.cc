@@ -6,14 +6,14 @@
 
 #include "api/types/core.h"
 #include "api/types/discovery.h"
-#include "controller/owner.h"
+#include "controller/objects/owner.h"
+#include "controller/objects/pod_node_index.h"
 #include "controllers/endpoints/service_backends.h"
 #include "controllers/endpoints/slice_labels.h"
 #include "controllers/endpoints/slice_plan.h"
 #include "controllers/endpoints/subsets.h"
 #include "controllers/endpoints/topology_hints.h"
 #include "controllers/endpoints/trigger_times.h"
-#include "controllers/objects/pod_node_index.h"
 
 namespace flyball::controllers {
 namespace {

@@ -1,7 +1,7 @@
 // The EndpointSlice controller: tells everyone where the pods of a Service are.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

@@ -8,7 +8,7 @@
 
 #include "api/types/core.h"
 #include "api/types/discovery.h"
-#include "controller/owner.h"
+#include "controller/objects/owner.h"
 #include "controllers/endpoints/service_backends.h"
 #include "controllers/endpoints/slice_labels.h"
 #include "controllers/endpoints/slice_plan.h"

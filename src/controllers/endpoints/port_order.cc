@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "base/md5.h"
+#include "base/values/md5.h"
 
 namespace flyball::controllers {
 namespace {

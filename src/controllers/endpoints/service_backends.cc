@@ -4,9 +4,9 @@
 #include <tuple>
 #include <utility>
 
-#include "api/matching.h"
-#include "controller/owner.h"
-#include "controllers/pods/pod_state.h"
+#include "api/select/matching.h"
+#include "controller/objects/owner.h"
+#include "controller/pods/pod_state.h"
 
 namespace flyball::controllers {
 namespace {

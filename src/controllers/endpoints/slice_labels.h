@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "api/types/discovery.h"
-#include "controller/controller.h"
+#include "controller/worker/controller.h"
 
 namespace flyball::controllers {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "controller/owner.h"
+#include "controller/objects/owner.h"
 
 namespace flyball::controllers {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "api/types/core.h"
 #include "api/types/discovery.h"
-#include "base/mutex.h"
+#include "base/run/mutex.h"
 #include "client/kind_ref.h"
-#include "controller/event_recorder.h"
+#include "controller/events/event_recorder.h"
 
 namespace flyball::controllers {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "api/time.h"
-#include "controllers/pods/pod_state.h"
+#include "api/values/time.h"
+#include "controller/pods/pod_state.h"
 
 namespace flyball::controllers {
 

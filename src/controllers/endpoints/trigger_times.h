@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/types/core.h"
-#include "base/mutex.h"
+#include "base/run/mutex.h"
 #include "informer/informer_factory.h"
 
 namespace flyball::controllers {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "controller/controller.h"
-#include "controllers/discovery/served_kinds.h"
+#include "controller/objects/served_kinds.h"
+#include "controller/worker/controller.h"
 #include "controllers/gc/object_graph.h"
 
 namespace flyball::controllers {

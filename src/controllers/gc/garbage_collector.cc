@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "controllers/discovery/served_kinds.h"
+#include "controller/objects/served_kinds.h"
 #include "controllers/gc/collection.h"
 #include "controllers/gc/monitors.h"
 

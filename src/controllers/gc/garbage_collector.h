@@ -2,7 +2,7 @@
 // deletes.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

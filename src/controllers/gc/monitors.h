@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/run/mutex.h"
 #include "client/client.h"
 #include "client/discovery.h"
 #include "controllers/gc/object_graph.h"

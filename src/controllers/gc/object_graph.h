@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "api/types/meta.h"
-#include "base/mutex.h"
+#include "base/run/mutex.h"
 #include "client/unstructured.h"
 
 namespace flyball::controllers {

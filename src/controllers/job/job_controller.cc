@@ -2,9 +2,9 @@
 
 #include "api/types/batch.h"
 #include "api/types/core.h"
-#include "controller/owner.h"
+#include "controller/objects/owner.h"
+#include "controller/objects/ownership.h"
 #include "controllers/job/job_sync.h"
-#include "controllers/objects/ownership.h"
 
 namespace flyball::controllers {
 namespace {

@@ -2,7 +2,7 @@
 // Jobs some time after that.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

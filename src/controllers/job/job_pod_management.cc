@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "controller/pods/deletion_rank.h"
+#include "controller/pods/pod_batch.h"
+#include "controller/pods/pod_state.h"
 #include "controllers/job/job_sync.h"
-#include "controllers/pods/pod_batch.h"
-#include "controllers/pods/pod_state.h"
-#include "controllers/replicaset/deletion_rank.h"
 
 namespace flyball::controllers {
 namespace {

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <utility>
 
-#include "controller/owner.h"
+#include "controller/objects/owner.h"
+#include "controller/pods/pod_from_template.h"
+#include "controller/pods/pod_state.h"
 #include "controllers/job/index_set.h"
-#include "controllers/pods/pod_from_template.h"
-#include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "controllers/objects/condition.h"
-#include "controllers/objects/ownership.h"
-#include "controllers/pods/pod_state.h"
+#include "controller/objects/condition.h"
+#include "controller/objects/ownership.h"
+#include "controller/pods/pod_state.h"
 
 namespace flyball::controllers {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/controller.h"
+#include "controller/worker/controller.h"
 #include "controllers/job/index_set.h"
 #include "controllers/job/job_pods.h"
 

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "api/types/core.h"
-#include "controller/owner.h"
-#include "controllers/discovery/served_kinds.h"
+#include "controller/objects/owner.h"
+#include "controller/objects/served_kinds.h"
+#include "controller/objects/write_status.h"
 #include "controllers/namespace/content_deletion.h"
-#include "controllers/objects/write_status.h"
 
 namespace flyball::controllers {
 namespace {

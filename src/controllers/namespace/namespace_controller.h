@@ -1,7 +1,7 @@
 // The namespace controller: empties namespaces that are being deleted, then lets them go.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

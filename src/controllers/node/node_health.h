@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/mutex.h"
+#include "base/run/clock.h"
+#include "base/run/mutex.h"
 
 namespace flyball::controllers {
 

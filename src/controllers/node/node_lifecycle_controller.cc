@@ -8,9 +8,9 @@
 
 #include "api/types/coordination.h"
 #include "api/types/core.h"
-#include "controller/owner.h"
+#include "controller/objects/owner.h"
+#include "controller/objects/pod_node_index.h"
 #include "controllers/node/node_taints.h"
-#include "controllers/objects/pod_node_index.h"
 
 namespace flyball::controllers {
 namespace {

@@ -1,7 +1,7 @@
 // The node lifecycle controller: notices nodes that no longer report, and taints those that are not ready.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 #include "controllers/node/node_health.h"
 

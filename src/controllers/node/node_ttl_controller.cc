@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "api/types/core.h"
-#include "controller/owner.h"
+#include "controller/objects/owner.h"
 
 namespace flyball::controllers {
 namespace {

@@ -2,7 +2,7 @@
 // longer the more nodes there are.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

@@ -5,12 +5,12 @@
 #include <memory>
 #include <optional>
 
-#include "api/matching.h"
+#include "api/select/matching.h"
 #include "api/types/core.h"
-#include "base/mutex.h"
-#include "controller/owner.h"
-#include "controllers/objects/pod_node_index.h"
-#include "controllers/pods/disruption_target.h"
+#include "base/run/mutex.h"
+#include "controller/objects/owner.h"
+#include "controller/objects/pod_node_index.h"
+#include "controller/pods/disruption_target.h"
 
 namespace flyball::controllers {
 namespace {

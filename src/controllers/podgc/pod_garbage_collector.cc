@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "api/types/core.h"
-#include "base/mutex.h"
-#include "controller/owner.h"
+#include "base/run/mutex.h"
+#include "controller/objects/owner.h"
+#include "controller/objects/pod_node_index.h"
+#include "controller/pods/disruption_target.h"
+#include "controller/pods/pod_state.h"
 #include "controllers/node/node_taints.h"
-#include "controllers/objects/pod_node_index.h"
-#include "controllers/pods/disruption_target.h"
-#include "controllers/pods/pod_state.h"
 
 namespace flyball::controllers {
 namespace {

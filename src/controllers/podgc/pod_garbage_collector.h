@@ -2,7 +2,7 @@
 // that ended when there are very many.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

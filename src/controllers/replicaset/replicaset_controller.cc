@@ -4,17 +4,17 @@
 #include <memory>
 #include <utility>
 
-#include "api/matching.h"
+#include "api/select/matching.h"
 #include "api/types/apps.h"
 #include "api/types/core.h"
-#include "controller/controller_ref.h"
-#include "controller/expectations.h"
-#include "controllers/objects/owner_index.h"
-#include "controllers/objects/write_status.h"
-#include "controllers/pods/pod_batch.h"
-#include "controllers/pods/pod_from_template.h"
-#include "controllers/pods/pod_state.h"
-#include "controllers/replicaset/deletion_rank.h"
+#include "controller/objects/controller_ref.h"
+#include "controller/objects/expectations.h"
+#include "controller/objects/owner_index.h"
+#include "controller/objects/write_status.h"
+#include "controller/pods/deletion_rank.h"
+#include "controller/pods/pod_batch.h"
+#include "controller/pods/pod_from_template.h"
+#include "controller/pods/pod_state.h"
 #include "controllers/replicaset/replicaset_status.h"
 
 namespace flyball::controllers {

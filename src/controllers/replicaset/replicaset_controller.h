@@ -2,7 +2,7 @@
 // ReplicationControllers are the same in an older form, and kept by the same loop.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

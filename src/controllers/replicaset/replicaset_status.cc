@@ -1,9 +1,9 @@
 #include "controllers/replicaset/replicaset_status.h"
 
-#include "api/matching.h"
-#include "controller/owner.h"
-#include "controllers/objects/condition.h"
-#include "controllers/pods/pod_state.h"
+#include "api/select/matching.h"
+#include "controller/objects/condition.h"
+#include "controller/objects/owner.h"
+#include "controller/pods/pod_state.h"
 
 namespace flyball::controllers {
 namespace {

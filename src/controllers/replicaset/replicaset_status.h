@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "api/types/apps.h"
-#include "base/clock.h"
-#include "base/result.h"
+#include "base/run/clock.h"
+#include "base/values/result.h"
 
 namespace flyball::controllers {
 

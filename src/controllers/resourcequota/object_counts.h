@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "base/mutex.h"
+#include "base/run/mutex.h"
 #include "client/discovery.h"
 #include "controller/manager.h"
 

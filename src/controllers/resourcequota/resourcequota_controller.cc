@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "api/quota.h"
 #include "api/types/core.h"
+#include "api/usage/quota.h"
 #include "controllers/resourcequota/object_counts.h"
 
 namespace flyball::controllers {

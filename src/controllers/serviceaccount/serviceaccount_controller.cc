@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "api/types/core.h"
-#include "controller/owner.h"
+#include "controller/objects/owner.h"
 
 namespace flyball::controllers {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

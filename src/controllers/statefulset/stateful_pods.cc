@@ -4,8 +4,8 @@
 #include <charconv>
 #include <utility>
 
-#include "controller/owner.h"
-#include "controllers/pods/pod_from_template.h"
+#include "controller/objects/owner.h"
+#include "controller/pods/pod_from_template.h"
 
 namespace flyball::controllers {
 namespace {

@@ -1,6 +1,6 @@
 #include "controllers/statefulset/statefulset_controller.h"
 
-#include "controllers/objects/ownership.h"
+#include "controller/objects/ownership.h"
 #include "controllers/statefulset/statefulset_sync.h"
 
 namespace flyball::controllers {

@@ -1,7 +1,7 @@
 // The StatefulSet controller: pods with names, numbers and claims of their own, one after the other.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "controllers/objects/ownership.h"
-#include "controllers/objects/write_status.h"
-#include "controllers/pods/pod_state.h"
+#include "controller/objects/ownership.h"
+#include "controller/objects/write_status.h"
+#include "controller/pods/pod_state.h"
 
 namespace flyball::controllers {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "controller/controller.h"
-#include "controllers/history/revision_history.h"
+#include "controller/objects/revision_history.h"
+#include "controller/worker/controller.h"
 #include "controllers/statefulset/stateful_pods.h"
 
 namespace flyball::controllers {

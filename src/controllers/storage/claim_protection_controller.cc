@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "api/types/core.h"
-#include "controller/owner.h"
-#include "controllers/pods/pod_state.h"
+#include "controller/objects/owner.h"
+#include "controller/pods/pod_state.h"
 
 namespace flyball::controllers {
 namespace {

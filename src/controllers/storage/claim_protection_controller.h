@@ -1,7 +1,7 @@
 // The protection of claims: a PersistentVolumeClaim that is being deleted stays as long as a pod uses it.
 #pragma once
 
-#include "base/result.h"
+#include "base/values/result.h"
 #include "controller/manager.h"
 
 namespace flyball::controllers {

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "base/sim_executor.h"
+#include "base/run/sim_executor.h"
 #include "client/client.h"
 #include "controllers/controllers.h"
 #include "flyball/sdk.h"
-#include "json/yaml.h"
+#include "json/yaml/yaml.h"
 #include "server/api_server.h"
-#include "store/memory_store.h"
+#include "store/memory/memory_store.h"
 
 namespace flyball::controllers::testing {
 

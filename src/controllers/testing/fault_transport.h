@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "api/status.h"
-#include "base/executor.h"
-#include "base/random.h"
+#include "api/wire/status.h"
+#include "base/run/executor.h"
+#include "base/run/random.h"
 #include "json/json.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace flyball::controllers::testing {
 

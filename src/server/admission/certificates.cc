@@ -1,7 +1,7 @@
 #include "server/admission/certificates.h"
 
-#include "api/base64.h"
-#include "net/pki.h"
+#include "api/values/base64.h"
+#include "net/tls/pki.h"
 #include "server/admission/pod_admission.h"
 
 namespace flyball::server {

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "server/admission.h"
-#include "server/authorization.h"
+#include "server/auth/authorization.h"
+#include "server/registry/admission.h"
 
 namespace flyball::server {
 

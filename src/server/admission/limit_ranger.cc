@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "api/resource_amounts.h"
+#include "api/usage/resource_amounts.h"
 #include "server/admission/pod_admission.h"
 
 namespace flyball::server {

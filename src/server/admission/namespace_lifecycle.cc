@@ -1,6 +1,6 @@
 #include "server/admission/namespace_lifecycle.h"
 
-#include "server/api_errors.h"
+#include "server/request/api_errors.h"
 
 namespace flyball::server {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "server/admission.h"
-#include "server/catalog.h"
+#include "server/catalog/catalog.h"
+#include "server/registry/admission.h"
 
 namespace flyball::server {
 

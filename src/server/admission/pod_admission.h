@@ -1,7 +1,7 @@
 // What several plugins about pods share.
 #pragma once
 
-#include "server/admission.h"
+#include "server/registry/admission.h"
 
 namespace flyball::server {
 

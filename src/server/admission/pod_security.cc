@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/field_error.h"
 #include "api/pod_security/pod_security.h"
+#include "api/rules/field_error.h"
 
 namespace flyball::server {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "api/go_text.h"
-#include "server/api_errors.h"
+#include "api/values/go_text.h"
+#include "server/request/api_errors.h"
 
 namespace flyball::server {
 namespace {

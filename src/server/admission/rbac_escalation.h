@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "server/admission.h"
-#include "server/authorization.h"
+#include "server/auth/authorization.h"
+#include "server/registry/admission.h"
 
 namespace flyball::server {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "api/quota.h"
-#include "server/registry.h"
+#include "api/usage/quota.h"
+#include "server/registry/registry.h"
 
 namespace flyball::server {
 namespace {

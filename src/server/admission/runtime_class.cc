@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "api/quantity.h"
-#include "api/resource_amounts.h"
+#include "api/usage/resource_amounts.h"
+#include "api/values/quantity.h"
 #include "server/admission/pod_admission.h"
 
 namespace flyball::server {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "server/admission.h"
+#include "server/registry/admission.h"
 
 namespace flyball::server {
 

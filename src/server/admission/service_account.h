@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "base/random.h"
-#include "server/admission.h"
-#include "server/catalog.h"
+#include "base/run/random.h"
+#include "server/catalog/catalog.h"
+#include "server/registry/admission.h"
 
 namespace flyball::server {
 

@@ -3,11 +3,11 @@
 #include <array>
 
 #include "json/json.h"
-#include "server/api_errors.h"
-#include "server/endpoints/transport_cache.h"
-#include "server/list_options.h"
-#include "server/object_codec.h"
-#include "server/presentation.h"
+#include "server/endpoints/nodes/transport_cache.h"
+#include "server/registry/object_codec.h"
+#include "server/request/api_errors.h"
+#include "server/request/list_options.h"
+#include "server/request/presentation.h"
 
 namespace flyball::server {
 namespace {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "base/mutex.h"
-#include "base/result.h"
-#include "server/endpoint.h"
+#include "base/run/mutex.h"
+#include "base/values/result.h"
+#include "server/handlers/endpoint.h"
 
 namespace flyball::server {
 

@@ -1,11 +1,11 @@
 #include "server/endpoints/finalize.h"
 
-#include "server/api_errors.h"
-#include "server/object_codec.h"
-#include "server/patch.h"
-#include "server/read_handlers.h"
-#include "server/write_handlers.h"
-#include "server/write_options.h"
+#include "server/handlers/read_handlers.h"
+#include "server/handlers/write_handlers.h"
+#include "server/registry/object_codec.h"
+#include "server/registry/patch.h"
+#include "server/registry/write_options.h"
+#include "server/request/api_errors.h"
 
 namespace flyball::server {
 namespace {

@@ -2,7 +2,7 @@
 // change one part that the main one may not.
 #pragma once
 
-#include "server/endpoint.h"
+#include "server/handlers/endpoint.h"
 
 namespace flyball::server {
 

@@ -1,16 +1,16 @@
 #include "server/endpoints/pod_endpoints.h"
 
-#include "api/field_error.h"
-#include "api/selector.h"
-#include "api/time.h"
+#include "api/rules/field_error.h"
+#include "api/select/selector.h"
+#include "api/values/time.h"
 #include "json/json.h"
-#include "server/api_errors.h"
-#include "server/endpoints/pod_ready.h"
-#include "server/object_codec.h"
-#include "server/patch.h"
-#include "server/read_handlers.h"
-#include "server/write_handlers.h"
-#include "server/write_options.h"
+#include "server/endpoints/nodes/pod_ready.h"
+#include "server/handlers/read_handlers.h"
+#include "server/handlers/write_handlers.h"
+#include "server/registry/object_codec.h"
+#include "server/registry/patch.h"
+#include "server/registry/write_options.h"
+#include "server/request/api_errors.h"
 
 namespace flyball::server {
 namespace {

@@ -2,7 +2,7 @@
 // resize.
 #pragma once
 
-#include "server/endpoint.h"
+#include "server/handlers/endpoint.h"
 
 namespace flyball::server {
 

@@ -1,12 +1,12 @@
 #include "server/endpoints/reviews.h"
 
-#include "api/decode.h"
-#include "api/field_error.h"
-#include "api/go_dump.h"
-#include "api/time.h"
+#include "api/rules/field_error.h"
+#include "api/rules/go_dump.h"
+#include "api/schema/decode.h"
+#include "api/values/time.h"
 #include "json/json.h"
-#include "server/object_codec.h"
-#include "server/write_options.h"
+#include "server/registry/object_codec.h"
+#include "server/registry/write_options.h"
 
 namespace flyball::server {
 namespace {

@@ -2,7 +2,7 @@
 // is this (authentication.k8s.io). Nothing is stored.
 #pragma once
 
-#include "server/endpoint.h"
+#include "server/handlers/endpoint.h"
 
 namespace flyball::server {
 

@@ -1,12 +1,12 @@
 #include "server/endpoints/token.h"
 
-#include "api/decode.h"
-#include "api/field_error.h"
-#include "api/time.h"
+#include "api/rules/field_error.h"
+#include "api/schema/decode.h"
+#include "api/values/time.h"
 #include "json/json.h"
-#include "server/api_errors.h"
-#include "server/object_codec.h"
-#include "server/write_options.h"
+#include "server/registry/object_codec.h"
+#include "server/registry/write_options.h"
+#include "server/request/api_errors.h"
 
 namespace flyball::server {
 namespace {

@@ -1,8 +1,8 @@
 // serviceaccounts/token: issues a token (TokenRequest).
 #pragma once
 
-#include "server/endpoint.h"
-#include "server/service_account_tokens.h"
+#include "server/auth/service_account_tokens.h"
+#include "server/handlers/endpoint.h"
 
 namespace flyball::server {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/sim_executor.h"
+#include "base/run/sim_executor.h"
 #include "json/json.h"
 #include "server/api_server.h"
-#include "store/memory_store.h"
+#include "store/memory/memory_store.h"
 
 namespace flyball::server {
 

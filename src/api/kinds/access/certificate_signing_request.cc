@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/kinds/shared/hooks.h"
+#include "api/rules/access.h"
+#include "api/rules/checks.h"
+#include "api/rules/format.h"
+#include "api/values/base64.h"
+
+namespace flyball::api {
+namespace {
+
+using json::Value;
+
+constexpr std::int64_t kMinExpirationSeconds = 600;
+
+// Name, groups and extra are who asked; the server fills them in. Status is the approver's.
+void PrepareCertificateSigningRequestForCreate(Value& object) {
+  object["status"] = json::Object{};
+}
+
+void PrepareCertificateSigningRequestForUpdate(Value& object, const Value& old) {
+  object["spec"] = old["spec"];
+  if (Has(old, "status")) object["status"] = old["status"];
+}
+
+void ValidateSigner(std::string_view signer, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::string_view kForm =
+      "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+  constexpr std::size_t kMaxSigner = 571;
+  if (signer.empty()) return errors.Required(path);
+  const std::size_t slash = signer.find('/');
+  if (slash == std::string_view::npos || signer.find('/', slash + 1) != std::string_view::npos) {
+    return errors.Invalid(path, signer, kForm);
+  }
+  const std::string_view domain = signer.substr(0, slash), name = signer.substr(slash + 1);
+  for (const std::string& problem : DnsSubdomainProblems(domain)) {
+    errors.Invalid(path, domain, "validating domain segment: " + problem);
+  }
+  if (domain.find('.') == std::string_view::npos) {
+    errors.Invalid(path, domain, "should be a domain with at least two segments separated by dots");
+  }
+  for (const std::string& problem : DnsSubdomainProblems(name)) {
+    errors.Invalid(path, name, "validating label segment: " + problem);
+  }
+  if (signer.size() > kMaxSigner) errors.TooLong(path, kMaxSigner);
+}
+
+void ValidateUsages(const Value& usages, const FieldPath& path, FieldErrors& errors) {
+  static const std::vector<std::string> kKnown = {"any",
+                                                  "cert sign",
+                                                  "client auth",
+                                                  "code signing",
+                                                  "content commitment",
+                                                  "crl sign",
+                                                  "data encipherment",
+                                                  "decipher only",
+                                                  "digital signature",
+                                                  "email protection",
+                                                  "encipher only",
+                                                  "ipsec end system",
+                                                  "ipsec tunnel",
+                                                  "ipsec user",
+                                                  "key agreement",
+                                                  "key encipherment",
+                                                  "microsoft sgc",
+                                                  "netscape sgc",
+                                                  "ocsp signing",
+                                                  "s/mime",
+                                                  "server auth",
+                                                  "signing",
+                                                  "timestamping"};
+  if (usages.size() == 0) errors.Required(path);
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < usages.size(); ++i) {
+    const std::string_view usage = usages.as_array()[i].string_or({});
+    if (std::find(kKnown.begin(), kKnown.end(), usage) == kKnown.end())
+      errors.NotSupported(path.Index(i), usage, kKnown);
+    if (!seen.insert(usage).second) errors.Duplicate(path.Index(i), usage);
+  }
+}
+
+void ValidateCertificateSigningRequest(const Value& object, FieldErrors& errors) {
+  const FieldPath path("spec");
+  const Value& spec = object["spec"];
+  std::string pem;
+  std::size_t bad = 0;
+  DecodeBase64(Text(spec, "request"), pem, bad);
+  if (pem.find("-----BEGIN CERTIFICATE REQUEST-----") == std::string::npos) {
+    errors.Invalid(path.Child("request"), spec["request"], "PEM block type must be CERTIFICATE REQUEST");
+  }
+  ValidateUsages(spec["usages"], path.Child("usages"), errors);
+  ValidateSigner(Text(spec, "signerName"), path.Child("signerName"), errors);
+  const Value& seconds = spec["expirationSeconds"];
+  if (!seconds.is_null() && seconds.int_or(0) < kMinExpirationSeconds) {
+    errors.Invalid(path.Child("expirationSeconds"), seconds,
+                   "may not specify a duration less than 600 seconds (10 minutes)");
+  }
+}
+
+}  // namespace
+
+const KindHooks kCertificateSigningRequestHooks = {
+    .group = "certificates.k8s.io",
+    .kind = "CertificateSigningRequest",
+    .prepare_for_create = PrepareCertificateSigningRequestForCreate,
+    .prepare_for_update = PrepareCertificateSigningRequestForUpdate,
+    .validate = ValidateCertificateSigningRequest,
+    .name_format = "path-segment",
+};
+
+}  // namespace flyball::api

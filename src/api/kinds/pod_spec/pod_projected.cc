@@ -1,0 +1,139 @@
+#include <set>
+#include <string>
+
+#include "api/kinds/pod_spec/pod_spec.h"
+#include "api/rules/access.h"
+#include "api/rules/checks.h"
+#include "api/rules/format.h"
+#include "api/rules/object_meta.h"
+
+namespace flyball::api {
+namespace {
+
+using json::Value;
+using Paths = std::set<std::string_view>;
+
+constexpr std::int64_t kMinTokenSeconds = 600;
+constexpr std::int64_t kMaxTokenSeconds = std::int64_t{1} << 32;
+
+void CheckUnique(std::string_view file, const Value& shown, Paths& seen, const FieldPath& path,
+                 FieldErrors& errors) {
+  if (!seen.insert(file).second) errors.Invalid(path, shown, "conflicting duplicate paths");
+}
+
+void ValidateKeyed(const Value& source, const FieldPath& path, const FieldPath& volume, Paths& seen,
+                   FieldErrors& errors) {
+  RequireMembers(source, {"name"}, path, errors);
+  const Value& items = source["items"];
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Value& item = items.as_array()[i];
+    ValidateKeyToPath(item, path.Child("items").Index(i), errors);
+    if (!Text(item, "path").empty())
+      CheckUnique(Text(item, "path"), Text(source, "name"), seen, volume, errors);
+  }
+}
+
+void ValidateToken(const Value& token, const FieldPath& path, const FieldPath& volume, FieldErrors& errors) {
+  const std::int64_t seconds = Number(token, "expirationSeconds");
+  const FieldPath seconds_path = path.Child("expirationSeconds");
+  if (seconds < kMinTokenSeconds) {
+    errors.Invalid(seconds_path, seconds, "may not specify a duration less than 10 minutes");
+  }
+  if (seconds > kMaxTokenSeconds) {
+    errors.Invalid(seconds_path, seconds, "may not specify a duration larger than 2^32 seconds");
+  }
+  const std::string_view file = Text(token, "path");
+  if (file.empty()) return errors.Required(volume.Child("path"));
+  CheckLocalPath(file, volume.Child("path"), errors);
+}
+
+void ValidateTrustBundle(const Value& bundle, const FieldPath& path, const FieldPath& volume, Paths& seen,
+                         FieldErrors& errors) {
+  const bool named = Has(bundle, "name"), signed_by = Has(bundle, "signerName");
+  if (named && signed_by) {
+    errors.Invalid(path, bundle, "only one of name and signerName may be used");
+  } else if (named) {
+    if (Text(bundle, "name").empty()) errors.Required(path.Child("name"), "must be a valid object name");
+    if (Has(bundle, "labelSelector")) {
+      errors.Invalid(path.Child("labelSelector"), bundle["labelSelector"],
+                     "labelSelector must be unset if name is specified");
+    }
+  } else if (signed_by) {
+    if (Text(bundle, "signerName").empty()) {
+      errors.Required(path.Child("signerName"), "must be a valid signer name");
+    }
+    ValidateLabelSelector(bundle["labelSelector"], path.Child("labelSelector"), errors);
+  } else {
+    errors.Required(path, "either name or signerName must be specified");
+  }
+  RequireMembers(bundle, {"path"}, path, errors);
+  CheckLocalPath(Text(bundle, "path"), path.Child("path"), errors);
+  CheckUnique(Text(bundle, "path"), bundle["path"], seen, volume, errors);
+}
+
+void ValidatePodProjectedSource(const Value& source, const FieldPath& path, const FieldPath& volume,
+                                Paths& seen, FieldErrors& errors) {
+  int sources = 0;
+  for (const char* name : {"secret", "configMap"}) {
+    if (!Has(source, name)) continue;
+    ++sources;
+    ValidateKeyed(source[name], path.Child(name), volume, seen, errors);
+  }
+  if (Has(source, "downwardAPI")) {
+    ++sources;
+    for (const Value& file : Items(source["downwardAPI"]["items"])) {
+      ValidateDownwardFile(file, path.Child("downwardAPI"), errors);
+      if (!Text(file, "path").empty()) CheckUnique(Text(file, "path"), file["path"], seen, volume, errors);
+    }
+  }
+  if (Has(source, "serviceAccountToken")) {
+    ++sources;
+    ValidateToken(source["serviceAccountToken"], path.Child("serviceAccountToken"), volume, errors);
+  }
+  if (Has(source, "clusterTrustBundle")) {
+    ++sources;
+    ValidateTrustBundle(source["clusterTrustBundle"], path.Child("clusterTrustBundle"), volume, seen, errors);
+  }
+  if (sources > 1) errors.Forbidden(path, "may not specify more than 1 volume type per source");
+}
+
+}  // namespace
+
+void CheckFileMode(const Value& mode, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::int64_t kMaxMode = 0777;
+  if (mode.is_null() || (mode.int_or(0) >= 0 && mode.int_or(0) <= kMaxMode)) return;
+  errors.Invalid(path, mode, "must be a number between 0 and 0777 (octal), both inclusive");
+}
+
+void ValidateKeyToPath(const Value& item, const FieldPath& path, FieldErrors& errors) {
+  RequireMembers(item, {"key", "path"}, path, errors);
+  CheckLocalPath(Text(item, "path"), path.Child("path"), errors);
+  CheckFileMode(item["mode"], path.Child("mode"), errors);
+}
+
+void ValidateDownwardFile(const Value& file, const FieldPath& path, FieldErrors& errors) {
+  RequireMembers(file, {"path"}, path, errors);
+  CheckLocalPath(Text(file, "path"), path.Child("path"), errors);
+  if (Has(file, "fieldRef")) {
+    ValidateObjectFieldRef(file["fieldRef"], true, path.Child("fieldRef"), errors);
+    if (Has(file, "resourceFieldRef")) {
+      errors.Invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously");
+    }
+  } else if (Has(file, "resourceFieldRef")) {
+    ValidateResourceFieldRef(file["resourceFieldRef"], true, path.Child("resourceFieldRef"), errors);
+  } else {
+    errors.Required(path, "one of fieldRef and resourceFieldRef is required");
+  }
+  CheckFileMode(file["mode"], path.Child("mode"), errors);
+}
+
+void ValidateProjectedVolume(const Value& projected, const FieldPath& path, FieldErrors& errors) {
+  CheckFileMode(projected["defaultMode"], path.Child("defaultMode"), errors);
+  Paths seen;
+  const Value& sources = projected["sources"];
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    ValidatePodProjectedSource(sources.as_array()[i], path.Child("sources").Index(i), path, seen, errors);
+  }
+}
+
+}  // namespace flyball::api

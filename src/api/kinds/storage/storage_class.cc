@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/kinds/shared/hooks.h"
+#include "api/kinds/shared/storage_warnings.h"
+#include "api/rules/access.h"
+#include "api/rules/checks.h"
+#include "api/rules/format.h"
+#include "api/rules/object_meta.h"
+
+namespace flyball::api {
+namespace {
+
+using json::Value;
+
+constexpr std::size_t kMaxParameterBytes = 256 * 1024;
+constexpr std::size_t kMaxParameters = 512;
+
+void ValidateParameters(const Value& parameters, const FieldPath& path, FieldErrors& errors) {
+  std::size_t bytes = 0;
+  if (parameters.size() > kMaxParameters) {
+    errors.TooLong(FieldPath("Provisioner Parameters"), kMaxParameters);
+    return;
+  }
+  for (const auto& [key, value] : Entries(parameters)) {
+    if (key.empty()) errors.Invalid(path, key, "field can not be empty.");
+    bytes += key.size() + value.string_or({}).size();
+  }
+  if (bytes > kMaxParameterBytes) errors.TooLong(path, kMaxParameterBytes);
+}
+
+void ValidateProvisioner(std::string_view provisioner, const FieldPath& path, FieldErrors& errors) {
+  if (provisioner.empty()) return errors.Required(path);
+  std::string lowered(provisioner);
+  std::transform(lowered.begin(), lowered.end(), lowered.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  AddProblems(QualifiedNameProblems(lowered), path, provisioner, errors);
+}
+
+using TopologyTerm = std::map<std::string_view, std::set<std::string_view>>;  // the values of each key
+
+TopologyTerm ValidateTopologyTerm(const Value& expressions, const FieldPath& list, FieldErrors& errors) {
+  TopologyTerm term;
+  for (std::size_t i = 0; i < expressions.size(); ++i) {
+    const Value& expression = expressions.as_array()[i];
+    const FieldPath path = list.Index(i);
+    const Value& values = expression["values"];
+    if (values.size() == 0) errors.Required(path.Child("values"));
+    std::set<std::string_view> seen;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const std::string_view value = values.as_array()[k].string_or({});
+      if (!seen.insert(value).second) errors.Duplicate(path.Child("values").Index(k), value);
+    }
+    const std::string_view key = Text(expression, "key");
+    CheckFormat("qualified-name", key, path.Child("key"), errors);
+    if (term.contains(key)) errors.Duplicate(path.Child("key"), key);
+    term[key] = std::move(seen);
+  }
+  return term;
+}
+
+void ValidateTopologies(const Value& terms, const FieldPath& list, FieldErrors& errors) {
+  std::vector<TopologyTerm> before;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const FieldPath path = list.Index(i).Child("matchLabelExpressions");
+    TopologyTerm term = ValidateTopologyTerm(terms.as_array()[i]["matchLabelExpressions"], path, errors);
+    for (const TopologyTerm& other : before)
+      if (other == term) errors.Duplicate(path, "");
+    before.push_back(std::move(term));
+  }
+}
+
+void ValidateStorageClass(const Value& object, FieldErrors& errors) {
+  ValidateProvisioner(Text(object, "provisioner"), FieldPath("provisioner"), errors);
+  ValidateParameters(object["parameters"], FieldPath("parameters"), errors);
+  if (const std::string_view policy = Text(object, "reclaimPolicy"); !policy.empty()) {
+    CheckOneOf(policy, {"Delete", "Retain"}, FieldPath("reclaimPolicy"), errors);
+  }
+  if (!Has(object, "volumeBindingMode")) {
+    errors.Required(FieldPath("volumeBindingMode"));
+  } else {
+    CheckOneOf(Text(object, "volumeBindingMode"), {"Immediate", "WaitForFirstConsumer"},
+               FieldPath("volumeBindingMode"), errors);
+  }
+  ValidateTopologies(object["allowedTopologies"], FieldPath("allowedTopologies"), errors);
+}
+
+void ValidateStorageClassUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+  constexpr std::string_view kForbidden = "updates to parameters are forbidden.";
+  const bool same = object["parameters"] == old["parameters"] ||
+                    (IsZero(object["parameters"]) && IsZero(old["parameters"]));
+  if (!same) errors.Forbidden(FieldPath("parameters"), kForbidden);
+  if (object["provisioner"] != old["provisioner"]) {
+    errors.Forbidden(FieldPath("provisioner"), "updates to provisioner are forbidden.");
+  }
+  if (object["reclaimPolicy"] != old["reclaimPolicy"]) {
+    errors.Forbidden(FieldPath("reclaimPolicy"), "updates to reclaimPolicy are forbidden.");
+  }
+  ValidateUnchanged(object["volumeBindingMode"], old["volumeBindingMode"], FieldPath("volumeBindingMode"),
+                    errors);
+}
+
+}  // namespace
+
+const KindHooks kStorageClassHooks = {
+    .group = "storage.k8s.io",
+    .kind = "StorageClass",
+    .validate = ValidateStorageClass,
+    .validate_update = ValidateStorageClassUpdate,
+    .return_deleted_object = true,
+    .warnings = WarnOfStorageClass,
+    .warn_on = KindHooks::WarnOn::kUpdate,
+};
+
+}  // namespace flyball::api

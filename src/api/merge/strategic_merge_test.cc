@@ -1,0 +1,159 @@
+#include "api/merge/strategic_merge.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "json/json.h"
+
+namespace flyball::api {
+namespace {
+
+json::Value Doc(std::string_view text) {
+  auto value = json::Parse(text);
+  EXPECT_TRUE(value) << text;
+  return value ? *value : json::Value();
+}
+
+const TypeInfo& MergedType(std::string_view group, std::string_view version, std::string_view kind) {
+  return *FindBuiltinKind(group, version, kind)->type;
+}
+
+std::string MergePod(std::string_view spec, std::string_view patch) {
+  const std::string object = R"({"spec":)" + std::string(spec) + "}";
+  auto merged =
+      StrategicMerge(MergedType("", "v1", "Pod"), Doc(object), Doc(R"({"spec":)" + std::string(patch) + "}"));
+  return merged ? json::Write((*merged)["spec"]) : merged.error().ToString();
+}
+
+std::string MergeMeta(std::string_view metadata, std::string_view patch) {
+  auto merged =
+      StrategicMerge(MergedType("", "v1", "ConfigMap"), Doc(R"({"metadata":)" + std::string(metadata) + "}"),
+                     Doc(R"({"metadata":)" + std::string(patch) + "}"));
+  return merged ? json::Write((*merged)["metadata"]) : merged.error().ToString();
+}
+
+TEST(StrategicMergeTest, ObjectsMergeAndNullDeletes) {
+  EXPECT_EQ(MergeMeta(R"({"name":"a","labels":{"x":"1","y":"2"}})", R"({"labels":{"x":null,"z":"3"}})"),
+            R"({"name":"a","labels":{"y":"2","z":"3"}})");
+  EXPECT_EQ(MergeMeta(R"({"name":"a","labels":{"x":"1"}})", R"({"labels":null})"), R"({"name":"a"})");
+}
+
+TEST(StrategicMergeTest, NullsOfANewObjectAreDropped) {
+  EXPECT_EQ(MergeMeta(R"({})", R"({"labels":{"x":null,"z":"3"}})"), R"({"labels":{"z":"3"}})");
+}
+
+TEST(StrategicMergeTest, ItemsMergeByKeyAndNewOnesComeFirst) {
+  EXPECT_EQ(MergePod(R"({"containers":[{"name":"a","image":"a:1","tty":true},{"name":"b","image":"b:1"}]})",
+                     R"({"containers":[{"name":"a","image":"a:2"}]})"),
+            R"({"containers":[{"name":"a","image":"a:2","tty":true},{"name":"b","image":"b:1"}]})");
+  EXPECT_EQ(MergePod(R"({"containers":[{"name":"a"},{"name":"b"}]})", R"({"containers":[{"name":"c"}]})"),
+            R"({"containers":[{"name":"c"},{"name":"a"},{"name":"b"}]})");
+}
+
+TEST(StrategicMergeTest, ItemsOfThePatchKeepItsOrderAndOthersTheirPlace) {
+  EXPECT_EQ(MergePod(R"({"containers":[{"name":"a"},{"name":"b"},{"name":"c"}]})",
+                     R"({"containers":[{"name":"b","image":"x"},{"name":"d"}]})"),
+            R"({"containers":[{"name":"a"},{"name":"b","image":"x"},{"name":"d"},{"name":"c"}]})");
+}
+
+TEST(StrategicMergeTest, ListsWithoutStrategyAreReplaced) {
+  EXPECT_EQ(MergePod(R"({"tolerations":[{"key":"k"}]})", R"({"tolerations":[{"key":"z"}]})"),
+            R"({"tolerations":[{"key":"z"}]})");
+}
+
+TEST(StrategicMergeTest, DeleteDirectiveTakesItemsByKey) {
+  EXPECT_EQ(MergePod(R"({"containers":[{"name":"a"},{"name":"b"}]})",
+                     R"({"containers":[{"name":"a","$patch":"delete"},{"name":"gone","$patch":"delete"}]})"),
+            R"({"containers":[{"name":"b"}]})");
+}
+
+TEST(StrategicMergeTest, ReplaceDirectiveReplacesTheList) {
+  EXPECT_EQ(MergePod(R"({"volumes":[{"name":"v"}]})",
+                     R"({"volumes":[{"$patch":"replace"},{"name":"w","emptyDir":{}}]})"),
+            R"({"volumes":[{"name":"w","emptyDir":{}}]})");
+}
+
+TEST(StrategicMergeTest, DirectivesOnObjects) {
+  EXPECT_EQ(MergeMeta(R"({"labels":{"a":"1","b":"2"}})", R"({"labels":{"$patch":"replace","c":"3"}})"),
+            R"({"labels":{"c":"3"}})");
+  EXPECT_EQ(MergeMeta(R"({"labels":{"a":"1"}})", R"({"labels":{"$patch":"delete"}})"), R"({"labels":{}})");
+}
+
+// With nothing to replace, upstream drops the object that carries the directive.
+TEST(StrategicMergeTest, DirectiveOnAnAbsentObjectDropsIt) {
+  EXPECT_EQ(MergeMeta(R"({"name":"a"})", R"({"labels":{"$patch":"replace","only":"me"}})"),
+            R"({"name":"a"})");
+}
+
+TEST(StrategicMergeTest, RetainKeysClearsTheRest) {
+  EXPECT_EQ(
+      MergePod(R"({"volumes":[{"name":"v","emptyDir":{}}]})",
+               R"({"volumes":[{"name":"v","$retainKeys":["name","configMap"],"configMap":{"name":"c"}}]})"),
+      R"({"volumes":[{"name":"v","configMap":{"name":"c"}}]})");
+  EXPECT_EQ(MergePod(R"({"volumes":[{"name":"v"}]})",
+                     R"({"volumes":[{"name":"v","$retainKeys":["name"],"emptyDir":{}}]})"),
+            "BadRequest (400): invalid patch format of retainKeys");
+}
+
+TEST(StrategicMergeTest, SetElementOrderOrdersTheMergedList) {
+  EXPECT_EQ(MergePod(R"({"containers":[{"name":"a"},{"name":"b"}]})",
+                     R"({"$setElementOrder/containers":[{"name":"b"},{"name":"a"}],
+                         "containers":[{"name":"b","image":"b:2"}]})"),
+            R"({"containers":[{"name":"b","image":"b:2"},{"name":"a"}]})");
+  EXPECT_EQ(MergePod(R"({"containers":[{"name":"a"},{"name":"b"},{"name":"c"}]})",
+                     R"({"$setElementOrder/containers":[{"name":"c"},{"name":"a"}]})"),
+            R"({"containers":[{"name":"b"},{"name":"c"},{"name":"a"}]})");
+}
+
+TEST(StrategicMergeTest, SetElementOrderMustHoldThePatchsItems) {
+  EXPECT_EQ(MergePod(R"({"containers":[{"name":"a"}]})",
+                     R"({"$setElementOrder/containers":[{"name":"a"}],"containers":[{"name":"b"}]})"),
+            " (500): The order in patch list:\n[map[name:b]]\n doesn't match $setElementOrder "
+            "list:\n[map[name:a]]\n");
+}
+
+TEST(StrategicMergeTest, ScalarListsMergeAsSets) {
+  EXPECT_EQ(MergeMeta(R"({"finalizers":["a","b"]})", R"({"finalizers":["c","a"]})"),
+            R"({"finalizers":["c","a","b"]})");
+  EXPECT_EQ(MergeMeta(R"({"finalizers":["a","b"]})", R"({"$deleteFromPrimitiveList/finalizers":["a"]})"),
+            R"({"finalizers":["b"]})");
+  EXPECT_EQ(MergeMeta(R"({"finalizers":["a","b"]})",
+                      R"({"$setElementOrder/finalizers":["b","c"],"finalizers":["c"],
+                          "$deleteFromPrimitiveList/finalizers":["a"]})"),
+            R"({"finalizers":["b","c"]})");
+}
+
+TEST(StrategicMergeTest, ErrorsAreUpstreams) {
+  EXPECT_EQ(MergePod(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"image":"noname","tty":true}]})"),
+            " (500): map: map[image:noname tty:true] does not contain declared merge key: name");
+  EXPECT_EQ(MergePod(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"name":"a","$patch":"bogus"}]})"),
+            " (500): unknown patch type: bogus in map: map[$patch:bogus name:a]");
+  EXPECT_EQ(MergePod(R"({"containers":[{"name":"a"}]})", R"({"containers":["x"]})"),
+            " (500): list element types are not identical: [[map[name:a]] [x]]");
+  EXPECT_EQ(MergePod(R"({"containers":[]})", R"({"$setElementOrder/containers":"x"})"),
+            " (500): expected a []interface {}, but received a string");
+  EXPECT_EQ(MergePod(R"({"containers":[]})", R"({"$deleteFromPrimitiveList":["x"]})"),
+            "BadRequest (400): invalid patch format of primitive list");
+}
+
+TEST(StrategicMergeTest, ValuesOfAnotherKindAreReplaced) {
+  EXPECT_EQ(MergePod(R"({"containers":[]})", R"({"containers":"x","nodeName":1})"),
+            R"({"containers":"x","nodeName":1})");
+}
+
+TEST(StrategicMergeTest, UnknownFieldsAreTakenOver) {
+  EXPECT_EQ(MergePod(R"({})", R"({"bogus":{"a":1}})"), R"({"bogus":{"a":1}})");
+  EXPECT_EQ(MergePod(R"({"bogus":{"b":1}})", R"({"bogus":{"a":1}})"),
+            " (500): unable to find api field in struct PodSpec for the json field \"bogus\"");
+}
+
+TEST(StrategicMergeTest, DeepPatchesDoNotExhaustTheStack) {
+  std::string deep = "1";
+  for (int i = 0; i < 5000; ++i) deep = R"({"a":)" + deep + "}";
+  EXPECT_TRUE(StrategicMerge(MergedType("", "v1", "Pod"), Doc(R"({"spec":{}})"), Doc(deep)));
+}
+
+}  // namespace
+}  // namespace flyball::api

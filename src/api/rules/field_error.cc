@@ -1,0 +1,136 @@
+#include "api/rules/field_error.h"
+
+#include <unordered_set>
+#include <utility>
+
+#include "api/values/go_text.h"
+
+namespace flyball::api {
+namespace {
+
+constexpr int kUnprocessable = 422;
+
+Cause MakeCause(std::string_view reason, const FieldPath& path, std::string message) {
+  return {std::string(reason), std::move(message), path.text()};
+}
+
+std::string WithDetail(std::string message, std::string_view detail) {
+  if (!detail.empty()) {
+    message += ": ";
+    message += detail;
+  }
+  return message;
+}
+
+std::string WithValue(std::string_view title, const json::Value& value, std::string_view detail) {
+  return WithDetail(std::string(title) + ": " + GoValueText(value), detail);
+}
+
+// The detail of an unsupported value: every supported one, quoted.
+std::string SupportedList(const std::vector<std::string>& supported) {
+  std::string detail;
+  for (const std::string& value : supported) {
+    detail += detail.empty() ? "supported values: " : ", ";
+    detail += GoQuote(value);
+  }
+  return detail;
+}
+
+}  // namespace
+
+FieldPath FieldPath::Child(std::string_view name) const {
+  std::string text;
+  text.reserve(text_.size() + 1 + name.size());
+  text += text_;
+  if (!text.empty()) text += '.';
+  text += name;
+  return FieldPath(std::move(text));
+}
+
+FieldPath FieldPath::Index(std::size_t i) const {
+  return FieldPath(text_ + '[' + std::to_string(i) + ']');
+}
+
+FieldPath FieldPath::Key(std::string_view key) const {
+  return FieldPath(text_ + '[' + std::string(key) + ']');
+}
+
+void FieldErrors::Required(const FieldPath& path, std::string_view detail) {
+  Add(MakeCause("FieldValueRequired", path, WithDetail("Required value", detail)));
+}
+
+void FieldErrors::Invalid(const FieldPath& path, const json::Value& value, std::string_view detail) {
+  Add(MakeCause("FieldValueInvalid", path, WithValue("Invalid value", value, detail)));
+}
+
+void FieldErrors::InvalidOmitted(const FieldPath& path, std::string_view detail) {
+  Add(MakeCause("FieldValueInvalid", path, "Invalid value: " + std::string(detail)));
+}
+
+void FieldErrors::TypeInvalid(const FieldPath& path, const json::Value& value, std::string_view detail) {
+  Add(MakeCause("FieldValueTypeInvalid", path, WithValue("Invalid value", value, detail)));
+}
+
+void FieldErrors::NotSupported(const FieldPath& path, const json::Value& value,
+                               std::vector<std::string> supported) {
+  Add(MakeCause("FieldValueNotSupported", path,
+                WithValue("Unsupported value", value, SupportedList(supported))));
+}
+
+void FieldErrors::Duplicate(const FieldPath& path, const json::Value& value) {
+  Add(MakeCause("FieldValueDuplicate", path, WithValue("Duplicate value", value, {})));
+}
+
+void FieldErrors::NotFound(const FieldPath& path, const json::Value& value) {
+  Add(MakeCause("FieldValueNotFound", path, WithValue("Not found", value, {})));
+}
+
+void FieldErrors::Forbidden(const FieldPath& path, std::string_view detail) {
+  Add(MakeCause("FieldValueForbidden", path, WithDetail("Forbidden", detail)));
+}
+
+void FieldErrors::TooLong(const FieldPath& path, std::size_t max_length) {
+  Add(MakeCause("FieldValueTooLong", path,
+                "Too long: may not be more than " + std::to_string(max_length) +
+                    (max_length == 1 ? " byte" : " bytes")));
+}
+
+void FieldErrors::TooMany(const FieldPath& path, std::size_t actual, std::size_t max_items) {
+  Add(MakeCause("FieldValueTooMany", path,
+                "Too many: " + std::to_string(actual) + ": must have at most " + std::to_string(max_items) +
+                    (max_items == 1 ? " item" : " items")));
+}
+
+void FieldErrors::Internal(const FieldPath& path, std::string_view detail) {
+  Add(MakeCause("InternalError", path, WithDetail("Internal error", detail)));
+}
+
+void FieldErrors::Append(FieldErrors other) {
+  causes_.insert(causes_.end(), std::make_move_iterator(other.causes_.begin()),
+                 std::make_move_iterator(other.causes_.end()));
+}
+
+Error FieldErrors::ToError(std::string_view group, std::string_view kind, std::string_view name) const {
+  std::unordered_set<std::string> seen;
+  std::string list;
+  for (const Cause& cause : causes_) {
+    std::string text = cause.field + ": " + cause.message;
+    const auto [it, added] = seen.insert(std::move(text));
+    if (!added) continue;
+    if (!list.empty()) list += ", ";
+    list += *it;
+  }
+  if (seen.size() > 1) list = "[" + list + "]";
+
+  std::string message(kind);
+  if (!group.empty()) message.append(".").append(group);
+  message += " " + GoQuote(name) + " is invalid: " + list;
+  ErrorDetails details;
+  details.name = name;
+  details.group = group;
+  details.kind = kind;
+  details.causes = causes_;
+  return Error(Reason::kInvalid, kUnprocessable, std::move(message), std::move(details));
+}
+
+}  // namespace flyball::api

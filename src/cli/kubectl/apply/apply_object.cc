@@ -1,0 +1,139 @@
+#include "cli/kubectl/apply/apply_object.h"
+
+#include "api/apply/last_applied.h"
+#include "api/schema/schema.h"
+#include "cli/command/error_text.h"
+#include "cli/kubectl/apply/managers_upgrade.h"
+#include "cli/kubectl/apply/three_way.h"
+#include "cli/kubectl/print/printers.h"
+#include "json/json.h"
+
+namespace flyball::cli {
+namespace {
+
+constexpr const char* kConflictAdvice =
+    "Please review the fields above--they currently have other managers. Here\n"
+    "are the ways you can resolve this warning:\n"
+    "* If you intend to manage all of these fields, please re-run the apply\n"
+    "  command with the `--force-conflicts` flag.\n"
+    "* If you do not intend to manage all of the fields, please edit your\n"
+    "  manifest to remove references to the fields that should keep their\n"
+    "  current managers.\n"
+    "* You may co-own fields by updating your manifest to match the existing\n"
+    "  value; in this case, you'll become the manager if the other manager(s)\n"
+    "  stop managing the field (remove it from their configuration).\n"
+    "See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts";
+
+json::Value ToApply(const ApplyOptions& options, const Manifest& manifest) {
+  return options.remember ? WithLastApplied(manifest.object) : manifest.object;
+}
+
+Result<Applied> CreateFirst(Session& session, const ApplyOptions& options, const Manifest& manifest,
+                            const std::string& manager) {
+  if (options.dry_run == "client") return Applied{manifest.object, "created"};
+  auto made = session.Create(manifest.kind, manifest.ns, ToApply(options, manifest), manager,
+                             options.dry_run == "server");
+  if (!made) return Unexpected(made.error().Annotate("error when creating \"" + manifest.source + "\""));
+  return Applied{std::move(*made), "created"};
+}
+
+// What was applied last, from the object; null, with a warning, if it was not applied.
+json::Value LastAppliedOf(Session& session, const Manifest& manifest, const json::Value& current) {
+  const json::Value& text = LastAppliedIn(current);
+  if (text.is_string()) {
+    auto parsed = json::Parse(text.as_string());
+    return parsed ? std::move(*parsed) : json::Value();
+  }
+  session.err()
+      << "Warning: resource " << manifest.kind.plural << "/" << manifest.name
+      << " is missing the kubectl.kubernetes.io/last-applied-configuration annotation which is required "
+         "by kubectl apply. kubectl apply should only be used on resources created declaratively by "
+         "either kubectl create --save-config or kubectl apply. The missing annotation will be patched "
+         "automatically.\n";
+  return {};
+}
+
+std::string PatchFailure(const Manifest& manifest, const json::Value& patch) {
+  return "error when applying patch:\n" + json::Write(patch) + "\nto:\n" + manifest.kind.ApiVersion() +
+         ", Resource=" + manifest.kind.plural + "\nName: \"" + manifest.name + "\", Namespace: \"" +
+         manifest.ns + "\"\nfor: \"" + manifest.source + "\": error when patching \"" + manifest.source +
+         "\"";
+}
+
+Result<Applied> ApplyOnClient(Session& session, const ApplyOptions& options, const Manifest& manifest) {
+  const std::string manager =
+      options.field_manager.empty() ? "kubectl-client-side-apply" : options.field_manager;
+  auto current = session.Get(manifest.kind, manifest.ns, manifest.name);
+  if (!current && !current.error().Is(Reason::kNotFound)) return Unexpected(current.error());
+  if (!current) return CreateFirst(session, options, manifest, manager);
+  const json::Value original = LastAppliedOf(session, manifest, *current);
+  const api::KindInfo* builtin =
+      api::FindBuiltinKind(manifest.kind.group, manifest.kind.version, manifest.kind.kind);
+  const json::Value patch =
+      ThreeWayPatch(builtin ? builtin->type : nullptr, original, ToApply(options, manifest), *current);
+  if (patch.empty()) return Applied{std::move(*current), "unchanged"};
+  if (options.dry_run == "client") return Applied{std::move(*current), "configured"};
+  RestRequest request;
+  request.verb = "PATCH";
+  request.path = manifest.kind.Path(manifest.ns, manifest.name);
+  request.content_type = builtin ? kStrategicPatch : kMergePatch;
+  request.body = json::Write(patch);
+  request.Query("fieldManager", manager).Query("fieldValidation", "Strict");
+  if (options.dry_run == "server") request.Query("dryRun", "All");
+  auto patched = session.Call(std::move(request));
+  if (!patched) return Unexpected(patched.error().Annotate(PatchFailure(manifest, patch)));
+  return Applied{std::move(*patched), "configured"};
+}
+
+Result<json::Value> SendApply(Session& session, const ApplyOptions& options, const Manifest& manifest,
+                              const std::string& manager) {
+  RestRequest request;
+  request.verb = "PATCH";
+  request.path = manifest.kind.Path(manifest.ns, manifest.name);
+  request.content_type = kApplyPatch;
+  request.body = json::Write(manifest.object);
+  request.Query("fieldManager", manager)
+      .Query("fieldValidation", "Strict")
+      .Query("force", options.force_conflicts ? "true" : "false");
+  if (options.dry_run == "server") request.Query("dryRun", "All");
+  auto applied = session.Call(std::move(request));
+  if (!applied && applied.error().Is(Reason::kConflict))
+    return Unexpected(LocalError(applied.error().message() + "\n" + kConflictAdvice));
+  return applied;
+}
+
+Result<Applied> ApplyOnServer(Session& session, const ApplyOptions& options, const Manifest& manifest) {
+  const std::string manager = options.field_manager.empty() ? kServerSideManager : options.field_manager;
+  FLYBALL_ASSIGN(json::Value object, SendApply(session, options, manifest, manager));
+  if (options.dry_run.empty() || options.dry_run == "none") {
+    FLYBALL_ASSIGN(const bool upgraded, UpgradeManagers(session, manifest, object, manager));
+    // Now that the fields are ours alone, those that the manifest no longer has go.
+    if (upgraded) {
+      FLYBALL_ASSIGN(object, SendApply(session, options, manifest, manager));
+    }
+  }
+  return Applied{std::move(object), "serverside-applied"};
+}
+
+}  // namespace
+
+const json::Value& LastAppliedIn(const json::Value& object) {
+  return object["metadata"]["annotations"][api::kLastAppliedAnnotation];
+}
+
+json::Value WithLastApplied(const json::Value& object) {
+  json::Value bare = object;
+  if (bare["metadata"]["annotations"].is_null()) bare["metadata"]["annotations"] = json::Object();
+  bare["metadata"]["annotations"].as_object().Erase(api::kLastAppliedAnnotation);
+  json::Value sorted = bare;
+  SortKeysDeep(sorted);
+  bare["metadata"]["annotations"][api::kLastAppliedAnnotation] = json::Write(sorted) + "\n";
+  return bare;
+}
+
+Result<Applied> ApplyManifest(Session& session, const ApplyOptions& options, const Manifest& manifest) {
+  return options.server_side ? ApplyOnServer(session, options, manifest)
+                             : ApplyOnClient(session, options, manifest);
+}
+
+}  // namespace flyball::cli

@@ -1,0 +1,95 @@
+#include <memory>
+
+#include "cli/command/error_text.h"
+#include "cli/kubectl/apply/apply_object.h"
+#include "cli/kubectl/print/printers.h"
+#include "cli/kubectl/session/external_program.h"
+#include "cli/kubectl/session/manifests.h"
+#include "cli/kubectl/session/session.h"
+#include "cli/kubectl/verbs.h"
+
+namespace flyball::cli {
+namespace {
+
+struct DiffFlags {
+  ManifestFlags files;
+  ApplyOptions options;
+  bool show_managed_fields = false;
+};
+
+// Values of Secrets are not shown, only that they differ.
+void MaskData(json::Value& live, json::Value& merged) {
+  const auto mask = [](json::Value& object, const json::Value& other, const char* differs) {
+    const json::Value* data = std::as_const(object).Find("data");
+    if (!data || !data->is_object()) return;
+    for (auto& [key, value] : object["data"].as_object()) {
+      const json::Value& there = other["data"][key];
+      value = there.is_null() || there == value ? "***" : differs;
+    }
+  };
+  const json::Value before = live;
+  mask(live, merged, "*** (before)");
+  mask(merged, before, "*** (after)");
+}
+
+std::string FileName(const Manifest& manifest) {
+  std::string name =
+      manifest.kind.ApiVersion() + "." + manifest.kind.kind + "." + manifest.ns + "." + manifest.name;
+  for (char& c : name)
+    if (c == '/') c = '.';
+  return name;
+}
+
+// The object as it is and as it would be, each in its folder.
+Status WriteBoth(Session& session, const DiffFlags& flags, const Manifest& manifest, ObjectPrinter& printer,
+                 const TemporaryFolder& folder) {
+  auto live = session.Get(manifest.kind, manifest.ns, manifest.name);
+  if (!live && !live.error().Is(Reason::kNotFound)) return Unexpected(live.error());
+  FLYBALL_ASSIGN(Applied merged, ApplyManifest(session, flags.options, manifest));
+  json::Value before = live ? std::move(*live) : json::Value();
+  if (manifest.kind.kind == "Secret" && manifest.kind.group.empty()) MaskData(before, merged.object);
+  if (!before.is_null()) {
+    FLYBALL_TRY(folder.Write("LIVE/" + FileName(manifest), printer.Print(before)));
+  }
+  FLYBALL_TRY(folder.Write("MERGED/" + FileName(manifest), printer.Print(merged.object)));
+  return {};
+}
+
+Status RunDiff(Session& session, DiffFlags& flags, int* exit_code) {
+  if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
+  flags.options.dry_run = "server";
+  flags.options.remember = false;
+  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
+  FLYBALL_ASSIGN(const TemporaryFolder folder, TemporaryFolder::Make());
+  for (const char* side : {"LIVE", "MERGED"}) std::filesystem::create_directories(folder.path() / side);
+  for (const Manifest& manifest : manifests) {
+    FLYBALL_ASSIGN(const auto printer,
+                   NewObjectPrinter({.output = "yaml", .show_managed_fields = flags.show_managed_fields}));
+    FLYBALL_TRY(WriteBoth(session, flags, manifest, *printer, folder));
+  }
+  const std::string differ = FromEnvironment({"KUBECTL_EXTERNAL_DIFF"}, "diff -u -N");
+  *exit_code = RunExternal(differ, {(folder.path() / "LIVE").string(), (folder.path() / "MERGED").string()});
+  return {};
+}
+
+}  // namespace
+
+void AddDiffCommand(const Command& root) {
+  auto flags = std::make_shared<DiffFlags>();
+  const Command command =
+      root.Sub("diff", "Show what apply would change; exit status 1 if anything",
+               "flyball diff -f web.yaml\n  KUBECTL_EXTERNAL_DIFF='diff -y' flyball diff -f web.yaml");
+  AddManifestFlags(command, &flags->files);
+  command.Option("--field-manager", &flags->options.field_manager, "Who is said to own the fields");
+  command.Flag("--server-side", &flags->options.server_side, "As apply --server-side would");
+  command.Flag("--force-conflicts", &flags->options.force_conflicts,
+               "With --server-side: take over fields of others");
+  command.Flag("--show-managed-fields", &flags->show_managed_fields, "Compare managedFields too");
+  command.Run([flags](Session& session) -> Status {
+    int exit_code = 0;
+    FLYBALL_TRY(RunDiff(session, *flags, &exit_code));
+    return exit_code == 0 ? Status{} : Unexpected(PrintedError());
+  });
+}
+
+}  // namespace flyball::cli

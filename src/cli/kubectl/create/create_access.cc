@@ -1,0 +1,150 @@
+#include <memory>
+
+#include "base/values/ascii.h"
+#include "cli/command/error_text.h"
+#include "cli/kubectl/create/create_options.h"
+#include "cli/kubectl/session/resource_args.h"
+
+namespace flyball::cli {
+namespace {
+
+struct CreateAccessFlags {
+  CreateOptions options;
+  std::vector<std::string> args, verbs, resources, resource_names, users, groups, service_accounts;
+  std::string role, cluster_role;
+};
+
+std::vector<std::string> Flatten(const std::vector<std::string>& lists) {
+  std::vector<std::string> out;
+  for (const std::string& list : lists)
+    for (std::string& item : SplitText(list, ','))
+      if (!item.empty()) out.push_back(std::move(item));
+  return out;
+}
+
+json::Value Strings(const std::vector<std::string>& texts) {
+  json::Array list;
+  for (const std::string& text : texts) list.emplace_back(text);
+  return list;
+}
+
+// One rule an API group, as kubectl makes them.
+Result<json::Array> RulesOf(Session& session, const CreateAccessFlags& flags) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_group;
+  for (const std::string& text : Flatten(flags.resources)) {
+    const std::size_t slash = text.find('/');
+    std::string group, resource = text;
+    if (text != "*") {
+      FLYBALL_ASSIGN(const KindRef kind, session.mapper().ForResource(text.substr(0, slash)));
+      group = kind.group;
+      resource = kind.plural + (slash == std::string::npos ? "" : text.substr(slash));
+    } else {
+      group = "*";
+    }
+    auto at = by_group.begin();
+    while (at != by_group.end() && at->first != group) ++at;
+    if (at == by_group.end()) at = by_group.insert(at, {group, {}});
+    at->second.push_back(resource);
+  }
+  json::Array rules;
+  for (const auto& [group, resources] : by_group) {
+    json::Value rule;
+    rule["apiGroups"] = json::Array{group};
+    if (!flags.resource_names.empty()) rule["resourceNames"] = Strings(Flatten(flags.resource_names));
+    rule["resources"] = Strings(resources);
+    rule["verbs"] = Strings(Flatten(flags.verbs));
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+Result<json::Array> SubjectsOf(const CreateAccessFlags& flags) {
+  json::Array subjects;
+  const auto add = [&](const char* kind, const std::string& name) {
+    subjects.emplace_back(
+        json::Object{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", kind}, {"name", name}});
+  };
+  for (const std::string& user : flags.users) add("User", user);
+  for (const std::string& group : flags.groups) add("Group", group);
+  for (const std::string& account : flags.service_accounts) {
+    const auto parts = SplitText(account, ':');
+    if (parts.size() != 2) return Unexpected(LocalError("serviceaccount must be <namespace>:<name>"));
+    subjects.emplace_back(
+        json::Object{{"kind", "ServiceAccount"}, {"name", parts[1]}, {"namespace", parts[0]}});
+  }
+  return subjects;
+}
+
+void AddRole(const Command& create, const std::string& name, const char* kind) {
+  auto flags = std::make_shared<CreateAccessFlags>();
+  const Command command = create.Sub(name, std::string("Create a ") + kind,
+                                     "flyball create " + name + " reader --verb=get,list --resource=pods");
+  command.Args("NAME", &flags->args, "Name of the new object");
+  flags->options.AddTo(command);
+  command.Option("--verb", &flags->verbs, "What is allowed");
+  command.Option("--resource", &flags->resources, "On what");
+  command.Option("--resource-name", &flags->resource_names, "Only on objects of these names");
+  command.Run([flags, kind](Session& session) -> Status {
+    FLYBALL_ASSIGN(const std::string object_name, OneName(flags->args));
+    FLYBALL_ASSIGN(json::Array rules, RulesOf(session, *flags));
+    json::Value object = NewObject("rbac.authorization.k8s.io/v1", kind, object_name);
+    object["rules"] = std::move(rules);
+    return CreateObject(session, flags->options, std::move(object));
+  });
+}
+
+void AddBinding(const Command& create, const std::string& name, const char* kind) {
+  auto flags = std::make_shared<CreateAccessFlags>();
+  const Command command = create.Sub(name, std::string("Create a ") + kind,
+                                     "flyball create " + name + " b --clusterrole=view --user=jo");
+  command.Args("NAME", &flags->args, "Name of the new object");
+  flags->options.AddTo(command);
+  command.Option("--role", &flags->role, "The Role");
+  command.Option("--clusterrole", &flags->cluster_role, "The ClusterRole");
+  command.Option("--user", &flags->users, "To a user; may be repeated");
+  command.Option("--group", &flags->groups, "To a group; may be repeated");
+  command.Option("--serviceaccount", &flags->service_accounts, "To namespace:name; may be repeated");
+  command.Run([flags, kind](Session& session) -> Status {
+    FLYBALL_ASSIGN(const std::string object_name, OneName(flags->args));
+    FLYBALL_ASSIGN(json::Array subjects, SubjectsOf(*flags));
+    if (flags->role.empty() == flags->cluster_role.empty())
+      return Unexpected(LocalError("exactly one of clusterrole or role must be specified"));
+    json::Value object = NewObject("rbac.authorization.k8s.io/v1", kind, object_name);
+    json::Value& ref = object["roleRef"];
+    ref["apiGroup"] = "rbac.authorization.k8s.io";
+    ref["kind"] = flags->role.empty() ? "ClusterRole" : "Role";
+    ref["name"] = flags->role.empty() ? flags->cluster_role : flags->role;
+    if (!subjects.empty()) object["subjects"] = std::move(subjects);
+    return CreateObject(session, flags->options, std::move(object));
+  });
+}
+
+void AddToken(const Command& create) {
+  auto args = std::make_shared<std::vector<std::string>>();
+  const Command command =
+      create.Sub("token", "Get a token of a ServiceAccount", "flyball create token robot");
+  command.Args("NAME", args.get(), "Name of the service account");
+  command.Run([args](Session& session) -> Status {
+    FLYBALL_ASSIGN(const std::string name, OneName(*args));
+    RestRequest request;
+    request.verb = "POST";
+    request.path =
+        KindRef{"", "v1", "ServiceAccount", "serviceaccounts", true}.Path(session.ns(), name, "token");
+    request.body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}})";
+    FLYBALL_ASSIGN(const json::Value answer, session.Call(std::move(request)));
+    session.out() << answer["status"]["token"].string_or("") << "\n";
+    return {};
+  });
+}
+
+}  // namespace
+
+void AddAccessCreators(const Command& create) {
+  AddRole(create, "role", "Role");
+  AddRole(create, "clusterrole", "ClusterRole");
+  AddBinding(create, "rolebinding", "RoleBinding");
+  AddBinding(create, "clusterrolebinding", "ClusterRoleBinding");
+  AddToken(create);
+}
+
+}  // namespace flyball::cli

@@ -1,0 +1,36 @@
+// What the verbs that make an object from flags share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/command/command.h"
+#include "cli/kubectl/print/printers.h"
+#include "cli/kubectl/session/session.h"
+#include "json/value.h"
+
+namespace flyball::cli {
+
+struct CreateOptions {
+  PrintFlags print;
+  std::string dry_run;
+  void AddTo(const Command& command);
+};
+
+// Creates the object (or only prints it) and says "<kind>/<name> <verb>".
+Status CreateObject(Session& session, const CreateOptions& options, json::Value object,
+                    std::string_view verb = "created");
+
+// Each adds subcommands of `create`.
+void AddConfigCreators(const Command& create);    // namespace, configmap, secret, serviceaccount, ...
+void AddWorkloadCreators(const Command& create);  // deployment, job, cronjob, poddisruptionbudget, ...
+void AddAccessCreators(const Command& create);    // role, rolebinding, clusterrole, clusterrolebinding, token
+
+// apiVersion, kind, and metadata with kubectl's null creationTimestamp.
+json::Value NewObject(std::string_view api_version, std::string_view kind, const std::string& name);
+// The one name that must be among the arguments.
+Result<std::string> OneName(const std::vector<std::string>& args);
+// "a=b,c=d" as an object of strings; values may be numbers (quantities).
+Result<json::Object> ParsePairs(const std::string& text);
+
+}  // namespace flyball::cli

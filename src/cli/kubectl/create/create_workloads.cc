@@ -1,0 +1,273 @@
+#include <memory>
+
+#include "cli/command/error_text.h"
+#include "cli/kubectl/create/create_options.h"
+#include "cli/kubectl/session/resource_args.h"
+#include "cli/kubectl/verbs.h"
+
+namespace flyball::cli {
+namespace {
+
+struct CreateWorkloadsFlags {
+  CreateOptions options;
+  std::vector<std::string> args, images, env;
+  std::string image, schedule, restart, from, selector, min_available, max_unavailable, labels, port_name;
+  std::string service_type, name;
+  std::optional<std::int64_t> replicas, port, target_port;
+  bool command = false;
+};
+using CreateWorkloadsFlagsPtr = std::shared_ptr<CreateWorkloadsFlags>;
+
+// "registry/team/nginx:1.25@sha256:..." -> "nginx".
+std::string ContainerName(const std::string& image) {
+  std::string name = image.substr(image.rfind('/') + 1);
+  return name.substr(0, name.find_first_of(":@"));
+}
+
+json::Value StringArray(const std::vector<std::string>& texts) {
+  json::Array list;
+  for (const std::string& text : texts) list.emplace_back(text);
+  return list;
+}
+
+json::Value Container(const std::string& name, const std::string& image, const char* field,
+                      const std::vector<std::string>& words) {
+  json::Value container;
+  if (!words.empty()) container[field] = StringArray(words);
+  container["image"] = image;
+  container["name"] = name;
+  container["resources"] = json::Object();
+  return container;
+}
+
+Result<json::Value> NewDeployment(const CreateWorkloadsFlags& flags,
+                                  const std::vector<std::string>& command) {
+  FLYBALL_ASSIGN(const std::string name, OneName(flags.args));
+  if (flags.images.empty()) return Unexpected(LocalError("required flag(s) \"image\" not set"));
+  json::Value object = NewObject("apps/v1", "Deployment", name);
+  object["metadata"]["labels"]["app"] = name;
+  json::Value& spec = object["spec"];
+  spec["replicas"] = static_cast<long long>(flags.replicas.value_or(1));
+  spec["selector"]["matchLabels"]["app"] = name;
+  spec["strategy"] = json::Object();
+  json::Value& tmpl = spec["template"];
+  tmpl["metadata"]["creationTimestamp"] = nullptr;
+  tmpl["metadata"]["labels"]["app"] = name;
+  json::Array containers;
+  for (const std::string& image : flags.images) {
+    json::Value container = Container(ContainerName(image), image, "command", command);
+    if (flags.port)
+      container["ports"] = json::Array{json::Object{{"containerPort", static_cast<long long>(*flags.port)}}};
+    containers.push_back(std::move(container));
+  }
+  tmpl["spec"]["containers"] = std::move(containers);
+  object["status"] = json::Object();
+  return object;
+}
+
+json::Value JobSpec(const std::string& name, const CreateWorkloadsFlags& flags,
+                    const std::vector<std::string>& command, const char* restart) {
+  json::Value spec;
+  json::Value& tmpl = spec["template"];
+  tmpl["metadata"]["creationTimestamp"] = nullptr;
+  tmpl["spec"]["containers"] = json::Array{Container(name, flags.image, "command", command)};
+  tmpl["spec"]["restartPolicy"] = flags.restart.empty() ? restart : flags.restart.c_str();
+  return spec;
+}
+
+Result<json::Value> JobFromCronJob(Session& session, const CreateWorkloadsFlags& flags,
+                                   const std::string& name) {
+  FLYBALL_ASSIGN(const auto objects, ResolveObjects(session, {flags.from}, {}));
+  if (objects.size() != 1 || objects[0].kind.kind != "CronJob")
+    return Unexpected(LocalError("from must be an existing cronjob"));
+  FLYBALL_ASSIGN(const json::Value cron, session.Get(objects[0].kind, objects[0].ns, objects[0].name));
+  json::Value job = NewObject("batch/v1", "Job", name);
+  const json::Value& tmpl = cron["spec"]["jobTemplate"];
+  if (tmpl["metadata"]["annotations"].is_object())
+    job["metadata"]["annotations"] = tmpl["metadata"]["annotations"];
+  job["metadata"]["annotations"]["cronjob.kubernetes.io/instantiate"] = "manual";
+  if (tmpl["metadata"]["labels"].is_object()) job["metadata"]["labels"] = tmpl["metadata"]["labels"];
+  job["metadata"]["ownerReferences"] = json::Array{json::Object{{"apiVersion", "batch/v1"},
+                                                                {"controller", true},
+                                                                {"kind", "CronJob"},
+                                                                {"name", cron["metadata"]["name"]},
+                                                                {"uid", cron["metadata"]["uid"]}}};
+  job["spec"] = tmpl["spec"];
+  return job;
+}
+
+Command BeginWorkload(const Command& create, const std::string& names, const std::string& summary,
+                      const std::string& example, const CreateWorkloadsFlagsPtr& flags) {
+  const Command command = create.Sub(names, summary, example);
+  command.Args("NAME", &flags->args, "Name of the new object");
+  flags->options.AddTo(command);
+  return command;
+}
+
+void AddDeployment(const Command& create) {
+  auto flags = std::make_shared<CreateWorkloadsFlags>();
+  const Command command =
+      BeginWorkload(create, "deployment,deploy", "Create a Deployment",
+                    "flyball create deployment web --image=host --replicas=2 -- sleep 1000", flags);
+  command.Option("--image", &flags->images, "Image of a container; may be repeated");
+  command.Option("-r,--replicas", &flags->replicas, "How many pods; 1 if absent");
+  command.Option("--port", &flags->port, "Port the container serves");
+  Invocation& invocation = command.invocation();
+  command.Run([flags, &invocation](Session& session) -> Status {
+    FLYBALL_ASSIGN(json::Value object, NewDeployment(*flags, invocation.after_dashes));
+    return CreateObject(session, flags->options, std::move(object));
+  });
+}
+
+void AddJobs(const Command& create) {
+  auto job = std::make_shared<CreateWorkloadsFlags>();
+  const Command job_command =
+      BeginWorkload(create, "job", "Create a Job", "flyball create job once --image=host -- date", job);
+  job_command.Option("--image", &job->image, "Image of the container");
+  job_command.Option("--from", &job->from, "cronjob/NAME to make it from");
+  Invocation& invocation = create.invocation();
+  job_command.Run([job, &invocation](Session& session) -> Status {
+    FLYBALL_ASSIGN(const std::string name, OneName(job->args));
+    if (!job->from.empty()) {
+      FLYBALL_ASSIGN(json::Value object, JobFromCronJob(session, *job, name));
+      return CreateObject(session, job->options, std::move(object));
+    }
+    if (job->image.empty()) return Unexpected(LocalError("either --image or --from must be specified"));
+    json::Value object = NewObject("batch/v1", "Job", name);
+    object["spec"] = JobSpec(name, *job, invocation.after_dashes, "Never");
+    object["status"] = json::Object();
+    return CreateObject(session, job->options, std::move(object));
+  });
+  auto cron = std::make_shared<CreateWorkloadsFlags>();
+  const Command cron_command =
+      BeginWorkload(create, "cronjob,cj", "Create a CronJob",
+                    "flyball create cronjob tick --image=host --schedule='*/5 * * * *' -- date", cron);
+  cron_command.Option("--image", &cron->image, "Image of the container");
+  cron_command.Option("--schedule", &cron->schedule, "When, in cron's five fields");
+  cron_command.Option("--restart", &cron->restart, "OnFailure or Never");
+  cron_command.Run([cron, &invocation](Session& session) -> Status {
+    FLYBALL_ASSIGN(const std::string name, OneName(cron->args));
+    json::Value object = NewObject("batch/v1", "CronJob", name);
+    json::Value& tmpl = object["spec"]["jobTemplate"];
+    tmpl["metadata"]["creationTimestamp"] = nullptr;
+    tmpl["metadata"]["name"] = name;
+    tmpl["spec"] = JobSpec(name, *cron, invocation.after_dashes, "OnFailure");
+    object["spec"]["schedule"] = cron->schedule;
+    object["status"] = json::Object();
+    return CreateObject(session, cron->options, std::move(object));
+  });
+}
+
+void AddDisruptionBudget(const Command& create) {
+  auto flags = std::make_shared<CreateWorkloadsFlags>();
+  const Command command = BeginWorkload(create, "poddisruptionbudget,pdb", "Create a PodDisruptionBudget",
+                                        "flyball create pdb web --selector=app=web --min-available=1", flags);
+  command.Option("--selector", &flags->selector, "Labels of the pods");
+  command.Option("--min-available", &flags->min_available, "A number or a percentage");
+  command.Option("--max-unavailable", &flags->max_unavailable, "A number or a percentage");
+  command.Run([flags](Session& session) -> Status {
+    FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
+    FLYBALL_ASSIGN(json::Object labels, ParsePairs(flags->selector));
+    const auto amount = [](const std::string& text) {
+      return text.back() == '%' ? json::Value(text) : json::Value(std::stoi(text));
+    };
+    json::Value object = NewObject("policy/v1", "PodDisruptionBudget", name);
+    object["spec"]["selector"]["matchLabels"] = std::move(labels);
+    if (!flags->min_available.empty()) object["spec"]["minAvailable"] = amount(flags->min_available);
+    if (!flags->max_unavailable.empty()) object["spec"]["maxUnavailable"] = amount(flags->max_unavailable);
+    object["status"] = json::Object();
+    return CreateObject(session, flags->options, std::move(object));
+  });
+}
+
+Result<json::Value> NewPod(const CreateWorkloadsFlags& flags, const std::vector<std::string>& words) {
+  FLYBALL_ASSIGN(const std::string name, OneName(flags.args));
+  if (flags.image.empty()) return Unexpected(LocalError("required flag(s) \"image\" not set"));
+  json::Value object = NewObject("v1", "Pod", name);
+  FLYBALL_ASSIGN(json::Object labels, ParsePairs(flags.labels));
+  if (labels.empty()) labels.Set("run", name);
+  object["metadata"]["labels"] = std::move(labels);
+  json::Value container = Container(name, flags.image, flags.command ? "command" : "args", words);
+  json::Array env;
+  for (const std::string& pair : flags.env) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos) return Unexpected(LocalError("invalid env: " + pair));
+    env.emplace_back(json::Object{{"name", pair.substr(0, equals)}, {"value", pair.substr(equals + 1)}});
+  }
+  if (!env.empty()) container["env"] = std::move(env);
+  if (flags.port)
+    container["ports"] = json::Array{json::Object{{"containerPort", static_cast<long long>(*flags.port)}}};
+  object["spec"]["containers"] = json::Array{std::move(container)};
+  object["spec"]["dnsPolicy"] = "ClusterFirst";
+  object["spec"]["restartPolicy"] = flags.restart.empty() ? "Always" : flags.restart.c_str();
+  object["status"] = json::Object();
+  return object;
+}
+
+Result<json::Value> ServiceFor(const CreateWorkloadsFlags& flags, const json::Value& target) {
+  const std::string name(flags.name.empty() ? target["metadata"]["name"].string_or("") : flags.name);
+  const std::string_view kind = target["kind"].string_or("");
+  const json::Value& selector = kind == "Pod"                     ? target["metadata"]["labels"]
+                                : kind == "Service"               ? target["spec"]["selector"]
+                                : kind == "ReplicationController" ? target["spec"]["selector"]
+                                                                  : target["spec"]["selector"]["matchLabels"];
+  if (selector.empty())
+    return Unexpected(LocalError("couldn't retrieve selectors via --selector flag or introspection"));
+  if (!flags.port) return Unexpected(LocalError("couldn't find port via --port flag or introspection"));
+  json::Value service = NewObject("v1", "Service", name);
+  if (target["metadata"]["labels"].is_object()) service["metadata"]["labels"] = target["metadata"]["labels"];
+  const auto port = static_cast<long long>(*flags.port);
+  const auto target_port = static_cast<long long>(flags.target_port.value_or(*flags.port));
+  service["spec"]["ports"] =
+      json::Array{json::Object{{"port", port}, {"protocol", "TCP"}, {"targetPort", target_port}}};
+  service["spec"]["selector"] = selector;
+  if (!flags.service_type.empty()) service["spec"]["type"] = flags.service_type;
+  service["status"]["loadBalancer"] = json::Object();
+  return service;
+}
+
+}  // namespace
+
+void AddWorkloadCreators(const Command& create) {
+  AddDeployment(create);
+  AddJobs(create);
+  AddDisruptionBudget(create);
+}
+
+void AddRunCommand(const Command& root) {
+  auto flags = std::make_shared<CreateWorkloadsFlags>();
+  const Command command = BeginWorkload(
+      root, "run", "Run one pod", "flyball run hello --image=host --restart=Never -- echo hello", flags);
+  command.Option("--image", &flags->image, "Image of the container; `host` is the machine itself");
+  command.Option("--restart", &flags->restart, "Always, OnFailure or Never");
+  command.Option("-l,--labels", &flags->labels, "Labels: a=b,c=d");
+  command.Option("--env", &flags->env, "NAME=value; may be repeated");
+  command.Option("--port", &flags->port, "Port the container serves");
+  command.Flag("--command", &flags->command, "What follows -- is the command, not its arguments");
+  Invocation& invocation = command.invocation();
+  command.Run([flags, &invocation](Session& session) -> Status {
+    FLYBALL_ASSIGN(json::Value object, NewPod(*flags, invocation.after_dashes));
+    return CreateObject(session, flags->options, std::move(object));
+  });
+}
+
+void AddExposeCommand(const Command& root) {
+  auto flags = std::make_shared<CreateWorkloadsFlags>();
+  const Command command = BeginWorkload(root, "expose", "Make a Service for the pods of an object",
+                                        "flyball expose deploy web --port=80", flags);
+  command.Option("--port", &flags->port, "Port of the service");
+  command.Option("--target-port", &flags->target_port, "Port of the pods");
+  command.Option("--name", &flags->name, "Name of the service");
+  command.Option("--type", &flags->service_type, "ClusterIP, NodePort or LoadBalancer");
+  command.Run([flags](Session& session) -> Status {
+    FLYBALL_ASSIGN(const auto objects, ResolveObjects(session, flags->args, {}));
+    for (const ObjectRef& object : objects) {
+      FLYBALL_ASSIGN(const json::Value target, session.Get(object.kind, object.ns, object.name));
+      FLYBALL_ASSIGN(json::Value service, ServiceFor(*flags, target));
+      FLYBALL_TRY(CreateObject(session, flags->options, std::move(service), "exposed"));
+    }
+    return {};
+  });
+}
+
+}  // namespace flyball::cli

@@ -1,0 +1,75 @@
+#include <memory>
+
+#include "cli/command/error_text.h"
+#include "cli/kubectl/describe/describe_kinds.h"
+#include "cli/kubectl/describe/describe_text.h"
+#include "cli/kubectl/print/tab_writer.h"
+#include "cli/kubectl/session/manifests.h"
+#include "cli/kubectl/session/resource_args.h"
+#include "cli/kubectl/session/session.h"
+#include "cli/kubectl/verbs.h"
+
+namespace flyball::cli {
+namespace {
+
+struct DescribeFlags {
+  std::vector<std::string> args;
+  ManifestFlags files;
+  Selection selection;
+  bool show_events = true;
+};
+
+Result<std::vector<json::Value>> ObjectsOf(Session& session, const DescribeFlags& flags) {
+  std::vector<json::Value> objects;
+  const auto get = [&](const KindRef& kind, const std::string& ns, const std::string& name) -> Status {
+    FLYBALL_ASSIGN(json::Value object, session.Get(kind, ns, name));
+    SetTypeMeta(object, kind);
+    objects.push_back(std::move(object));
+    return {};
+  };
+  if (!flags.files.empty()) {
+    FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
+    for (const Manifest& m : manifests) FLYBALL_TRY(get(m.kind, m.ns, m.name));
+    return objects;
+  }
+  FLYBALL_ASSIGN(const auto resources, ParseResourceArgs(session, flags.args));
+  for (const ResourceArg& resource : resources) {
+    const std::string ns = flags.selection.all_namespaces ? "" : session.NamespaceFor(resource.kind);
+    for (const std::string& name : resource.names) FLYBALL_TRY(get(resource.kind, ns, name));
+    if (!resource.names.empty()) continue;
+    FLYBALL_ASSIGN(auto items, ListObjects(session, resource.kind, ns, flags.selection.label_selector));
+    for (json::Value& item : items) objects.push_back(std::move(item));
+  }
+  return objects;
+}
+
+Status RunDescribe(Session& session, const DescribeFlags& flags) {
+  FLYBALL_ASSIGN(const auto objects, ObjectsOf(session, flags));
+  if (objects.empty()) session.err() << "No resources found in " << session.ns() << " namespace.\n";
+  bool first = true;
+  for (const json::Value& object : objects) {
+    if (!std::exchange(first, false)) session.out() << "\n\n";
+    const Description description = Describe(session, object);
+    TabWriter writer = DescriptionWriter();
+    writer.Write(description.text);
+    if (description.events && flags.show_events) writer.Write(EventLines(session, object));
+    session.out() << writer.Take();
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddDescribeCommand(const Command& root) {
+  auto flags = std::make_shared<DescribeFlags>();
+  const Command command =
+      root.Sub("describe", "Show everything about objects, with their events", "flyball describe pod web-0");
+  command.Args("TYPE[/NAME]", &flags->args, "Kinds and names");
+  AddManifestFlags(command, &flags->files);
+  command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
+  command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");
+  command.Flag("--show-events", &flags->show_events, "With their events (default)");
+  command.Run([flags](Session& session) { return RunDescribe(session, *flags); });
+}
+
+}  // namespace flyball::cli

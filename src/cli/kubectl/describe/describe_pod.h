@@ -1,0 +1,16 @@
+// Descriptions of pods and of the templates of pods.
+#pragma once
+
+#include <string>
+
+#include "cli/kubectl/session/session.h"
+#include "json/value.h"
+
+namespace flyball::cli {
+
+// "Pod Template:\n  Labels:\t..." as workloads show theirs.
+std::string PodTemplateText(const json::Value& pod_template);
+// Without events.
+std::string PodText(const json::Value& pod);
+
+}  // namespace flyball::cli

@@ -1,0 +1,39 @@
+// PathTemplate: the templates of `-o jsonpath`: text, {.paths}, {"quoted text"}, {range .path}...{end}.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/select/json_path.h"
+#include "base/values/result.h"
+#include "json/value.h"
+
+namespace flyball::cli {
+
+// A value; immutable.
+class PathTemplate {
+ public:
+  static Result<PathTemplate> Parse(std::string_view text);
+  // What is missing prints as nothing; several results of one path are separated by blanks.
+  std::string Render(const json::Value& root) const;
+
+ private:
+  struct Part {
+    std::string text;  // printed as it is
+    api::JsonPath path;
+    bool is_path = false, is_range = false;
+    std::vector<Part> body;  // of a range
+  };
+  static Result<std::vector<Part>> ParseParts(std::string_view& text, bool in_range);
+  static Status ParseAction(std::string_view action, std::string_view& rest, std::vector<Part>* parts);
+  static void RenderParts(const std::vector<Part>& parts, const json::Value& at, std::string& out);
+
+  std::vector<Part> parts_;
+};
+
+// As jsonpath prints a value: strings as they are, everything else as JSON.
+std::string PathText(const json::Value& value);
+
+}  // namespace flyball::cli

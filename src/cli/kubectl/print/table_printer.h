@@ -1,0 +1,45 @@
+// TablePrinter: the server's Tables as kubectl prints them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/kubectl/print/tab_writer.h"
+#include "client/kind_ref.h"
+#include "json/value.h"
+
+namespace flyball::cli {
+
+struct TableFlags {
+  bool wide = false;
+  bool no_headers = false;
+  bool show_labels = false;
+  bool with_namespace = false;  // a first column with each row's namespace
+  bool with_kind = false;       // "deployment.apps/web" instead of "web"
+  std::vector<std::string> label_columns;
+};
+
+// Tables of one kind; rows that come later align with those before. Thread-compatible.
+class TablePrinter {
+ public:
+  TablePrinter(KindRef kind, TableFlags flags);
+  // The rows, with headers the first time. A Table without column definitions (as in later watch events) has
+  // those of the one before.
+  std::string Print(const json::Value& table);
+
+ private:
+  void WriteHeader();
+  void WriteRow(const json::Value& row);
+
+  const KindRef kind_;
+  const TableFlags flags_;
+  json::Value columns_;
+  bool header_written_ = false;
+  TabWriter writer_ = TableWriter();
+};
+
+// What asks the server for a Table.
+inline constexpr std::string_view kTableAccept =
+    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+
+}  // namespace flyball::cli

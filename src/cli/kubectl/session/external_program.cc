@@ -1,0 +1,59 @@
+#include "cli/kubectl/session/external_program.h"
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+
+#include "cli/command/error_text.h"
+
+namespace flyball::cli {
+namespace {
+
+// As the shell takes it back unchanged.
+std::string Quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace
+
+Result<TemporaryFolder> TemporaryFolder::Make() {
+  std::error_code ec;
+  std::string pattern = (std::filesystem::temp_directory_path(ec) / "flyball-XXXXXX").string();
+  if (!::mkdtemp(pattern.data())) return Unexpected(LocalError("cannot make a temporary folder: " + pattern));
+  return TemporaryFolder(pattern);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+Result<std::string> TemporaryFolder::Write(const std::filesystem::path& name, std::string_view text) const {
+  const std::filesystem::path path = path_ / name;
+  std::error_code ec;
+  std::filesystem::create_directories(path.parent_path(), ec);
+  std::ofstream out(path, std::ios::binary);
+  out << text << std::flush;
+  if (!out) return Unexpected(LocalError("cannot write " + path.string()));
+  return path.string();
+}
+
+int RunExternal(const std::string& command_line, const std::vector<std::string>& arguments) {
+  std::string line = command_line;
+  for (const std::string& argument : arguments) line += " " + Quoted(argument);
+  std::cout.flush();
+  const int status = std::system(line.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+std::string FromEnvironment(const std::vector<const char*>& names, const std::string& otherwise) {
+  for (const char* name : names)
+    if (const char* value = std::getenv(name); value && *value) return value;
+  return otherwise;
+}
+
+}  // namespace flyball::cli

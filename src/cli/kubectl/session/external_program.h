@@ -1,0 +1,39 @@
+// Programs of the user's choice that verbs run: an editor, a comparer.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/values/result.h"
+
+namespace flyball::cli {
+
+// A folder of its own below the system's temporary one, readable by the user alone; removed with the object
+// unless kept. Thread-compatible.
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> Make();
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+  void Keep() { path_.clear(); }
+  // The path of what was written.
+  Result<std::string> Write(const std::filesystem::path& name, std::string_view text) const;
+
+ private:
+  explicit TemporaryFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+// Runs what the user configured (a command line, for the shell) with these arguments, on our terminal. The
+// exit status; 127 or more if it could not be run or was killed.
+int RunExternal(const std::string& command_line, const std::vector<std::string>& arguments);
+
+// The first of these variables of the environment that is set, else `otherwise`.
+std::string FromEnvironment(const std::vector<const char*>& names, const std::string& otherwise);
+
+}  // namespace flyball::cli

@@ -1,0 +1,143 @@
+#include "cli/kubectl/session/manifests.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "cli/command/error_text.h"
+#include "json/yaml/yaml.h"
+
+namespace flyball::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Source {
+  std::string name, text;
+};
+
+std::string ReadAll(std::istream& in) {
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+bool IsManifestFile(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".yaml" || extension == ".yml" || extension == ".json";
+}
+
+std::vector<fs::path> FilesIn(const fs::path& folder, bool recursive) {
+  std::vector<fs::path> files;
+  std::error_code ec;
+  if (recursive) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder, ec))
+      if (entry.is_regular_file() && IsManifestFile(entry.path())) files.push_back(entry.path());
+  } else {
+    for (const auto& entry : fs::directory_iterator(folder, ec))
+      if (entry.is_regular_file() && IsManifestFile(entry.path())) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<std::vector<Source>> ReadSources(const ManifestFlags& flags) {
+  std::vector<Source> sources;
+  for (const std::string& name : flags.files) {
+    if (name == "-") {
+      sources.push_back({"STDIN", ReadAll(std::cin)});
+      continue;
+    }
+    std::error_code ec;
+    if (!fs::exists(name, ec)) return Unexpected(LocalError("the path \"" + name + "\" does not exist"));
+    const auto files =
+        fs::is_directory(name, ec) ? FilesIn(name, flags.recursive) : std::vector<fs::path>{name};
+    for (const fs::path& file : files) {
+      std::ifstream in(file, std::ios::binary);
+      if (!in) return Unexpected(LocalError("cannot read " + file.string()));
+      sources.push_back({file.string(), ReadAll(in)});
+    }
+  }
+  return sources;
+}
+
+Result<Manifest> Resolve(Session& session, json::Value object, const std::string& source) {
+  Manifest manifest;
+  const auto text = [&](const char* field) {
+    return std::string(std::as_const(object)[field].string_or(""));
+  };
+  manifest.source = source;
+  manifest.name = std::as_const(object)["metadata"]["name"].string_or("");
+  manifest.ns = std::as_const(object)["metadata"]["namespace"].string_or("");
+  for (const char* field : {"kind", "apiVersion"})
+    if (text(field).empty())
+      return Unexpected(
+          LocalError("error parsing " + source + ": error validating data: " + field + " not set"));
+  auto kind = session.mapper().ForObject(object);
+  if (!kind && !kind.error().Is(Reason::kNotFound)) return Unexpected(kind.error());
+  if (!kind)
+    return Unexpected(LocalError("resource mapping not found for name: \"" + manifest.name +
+                                 "\" namespace: \"" + manifest.ns + "\" from \"" + source +
+                                 "\": no matches for kind \"" + text("kind") + "\" in version \"" +
+                                 text("apiVersion") + "\"\nensure CRDs are installed first"));
+  manifest.kind = *kind;
+  if (manifest.kind.namespaced) {
+    if (!manifest.ns.empty() && session.ns_given() && manifest.ns != session.ns())
+      return Unexpected(LocalError(
+          "the namespace from the provided object \"" + manifest.ns + "\" does not match the namespace \"" +
+          session.ns() + "\". You must pass '--namespace=" + manifest.ns + "' to perform this operation."));
+    if (manifest.ns.empty()) manifest.ns = session.ns();
+    object["metadata"]["namespace"] = manifest.ns;
+  }
+  manifest.object = std::move(object);
+  return manifest;
+}
+
+bool IsList(const json::Value& document) {
+  const std::string_view kind = document["kind"].string_or("");
+  return document["items"].is_array() && kind.size() >= 4 && kind.substr(kind.size() - 4) == "List";
+}
+
+}  // namespace
+
+void AddManifestFlags(const Command& command, ManifestFlags* flags) {
+  command.Option("-f,--filename", &flags->files, "File or folder of YAML or JSON; - is standard input");
+  command.Flag("-R,--recursive", &flags->recursive, "Folders with what is below them");
+}
+
+Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags) {
+  FLYBALL_ASSIGN(const auto sources, ReadSources(flags));
+  std::vector<Manifest> manifests;
+  for (const Source& source : sources) {
+    auto documents = json::ParseYamlStream(source.text);
+    if (!documents)
+      return Unexpected(LocalError("error parsing " + source.name + ": " + documents.error().message()));
+    for (json::Value& document : *documents) {
+      std::vector<json::Value> objects;
+      if (IsList(document))
+        objects = document["items"].as_array();
+      else
+        objects.push_back(std::move(document));
+      for (json::Value& object : objects) {
+        if (!object.is_object())
+          return Unexpected(LocalError("error parsing " + source.name + ": not an object"));
+        FLYBALL_ASSIGN(auto manifest, Resolve(session, std::move(object), source.name));
+        manifests.push_back(std::move(manifest));
+      }
+    }
+  }
+  if (manifests.empty()) return Unexpected(LocalError("no objects passed to apply"));
+  return manifests;
+}
+
+Result<std::vector<ObjectRef>> NamedObjects(Session& session, const ManifestFlags& files,
+                                            const std::vector<std::string>& args,
+                                            const Selection& selection) {
+  if (files.empty()) return ResolveObjects(session, args, selection);
+  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, files));
+  std::vector<ObjectRef> objects;
+  for (const Manifest& m : manifests) objects.push_back({m.kind, m.ns, m.name});
+  return objects;
+}
+
+}  // namespace flyball::cli

@@ -1,0 +1,37 @@
+// Manifests: the objects of -f: files, folders, standard input; YAML or JSON, several documents, Lists.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/values/result.h"
+#include "cli/command/command.h"
+#include "cli/kubectl/session/resource_args.h"
+#include "cli/kubectl/session/session.h"
+#include "client/kind_ref.h"
+#include "json/value.h"
+
+namespace flyball::cli {
+
+struct ManifestFlags {
+  std::vector<std::string> files;  // "-" is standard input
+  bool recursive = false;
+  bool empty() const { return files.empty(); }
+};
+void AddManifestFlags(const Command& command, ManifestFlags* flags);
+
+struct Manifest {
+  json::Value object;  // with its namespace filled in
+  KindRef kind;
+  std::string ns, name;
+  std::string source;  // "STDIN" or the file, for messages
+};
+
+// All of them, or the first error. BadRequest texts are kubectl's.
+Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags);
+
+// The objects that files describe; without files, those the arguments name.
+Result<std::vector<ObjectRef>> NamedObjects(Session& session, const ManifestFlags& files,
+                                            const std::vector<std::string>& args, const Selection& selection);
+
+}  // namespace flyball::cli

@@ -1,0 +1,116 @@
+#include "cli/kubectl/session/resource_args.h"
+
+#include <algorithm>
+
+#include "base/values/ascii.h"
+#include "cli/command/error_text.h"
+
+namespace flyball::cli {
+namespace {
+
+Result<std::vector<KindRef>> KindsOf(Session& session, const std::string& text) {
+  if (auto kind = session.mapper().ForResource(text)) {
+    return std::vector<KindRef>{*kind};
+  } else if (!kind.error().Is(Reason::kNotFound)) {
+    return Unexpected(kind.error());
+  }
+  FLYBALL_ASSIGN(const auto all, session.mapper().Resources());
+  std::vector<KindRef> kinds;
+  for (const ApiResource& resource : all) {
+    const bool seen = std::any_of(kinds.begin(), kinds.end(), [&](const KindRef& k) {
+      return k.group == resource.ref.group && k.kind == resource.ref.kind;
+    });
+    if (!seen &&
+        std::find(resource.categories.begin(), resource.categories.end(), text) != resource.categories.end())
+      kinds.push_back(resource.ref);
+  }
+  if (kinds.empty())
+    return Unexpected(LocalError("the server doesn't have a resource type \"" + text + "\""));
+  return kinds;
+}
+
+Result<std::vector<ResourceArg>> ParseNamed(Session& session, const std::vector<std::string>& args) {
+  std::vector<ResourceArg> out;
+  for (const std::string& arg : args) {
+    const std::size_t slash = arg.find('/');
+    if (slash == std::string::npos)
+      return Unexpected(
+          LocalError("there is no need to specify a resource type as a separate argument when "
+                     "passing arguments in resource/name form (e.g. 'kubectl get "
+                     "resource/<resource_name>' instead of 'kubectl get resource "
+                     "resource/<resource_name>'"));
+    FLYBALL_ASSIGN(const auto kinds, KindsOf(session, arg.substr(0, slash)));
+    for (const KindRef& kind : kinds) {
+      if (!out.empty() && out.back().kind == kind)
+        out.back().names.push_back(arg.substr(slash + 1));
+      else
+        out.push_back({kind, {arg.substr(slash + 1)}});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string TypeName(const KindRef& kind) {
+  return LowerCase(kind.kind) + (kind.group.empty() ? "" : "." + kind.group);
+}
+
+std::string DisplayName(const KindRef& kind, std::string_view name) {
+  return TypeName(kind) + "/" + std::string(name);
+}
+
+Result<std::vector<ResourceArg>> ParseResourceArgs(Session& session, const std::vector<std::string>& args) {
+  if (args.empty())
+    return Unexpected(
+        LocalError("You must specify the type of resource to get. Use \"flyball api-resources\" for a "
+                   "complete list of supported resources."));
+  if (std::any_of(args.begin(), args.end(), [](const auto& a) { return a.find('/') != std::string::npos; }))
+    return ParseNamed(session, args);
+  std::vector<ResourceArg> out;
+  for (const std::string& type : SplitText(args[0], ',')) {
+    if (type.empty()) continue;
+    FLYBALL_ASSIGN(const auto kinds, KindsOf(session, type));
+    for (const KindRef& kind : kinds) out.push_back({kind, {args.begin() + 1, args.end()}});
+  }
+  return out;
+}
+
+Result<std::vector<json::Value>> ListObjects(Session& session, const KindRef& kind, std::string_view ns,
+                                             std::string_view label_selector,
+                                             std::string_view field_selector) {
+  RestRequest request;
+  request.path = kind.Path(ns);
+  request.Query("labelSelector", std::string(label_selector))
+      .Query("fieldSelector", std::string(field_selector));
+  FLYBALL_ASSIGN(json::Value list, session.Call(std::move(request)));
+  std::vector<json::Value> items;
+  json::Value* found = list.Find("items");
+  if (!found || !found->is_array()) return items;
+  for (json::Value& item : found->as_array()) {
+    SetTypeMeta(item, kind);
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+Result<std::vector<ObjectRef>> ResolveObjects(Session& session, const std::vector<std::string>& args,
+                                              const Selection& selection) {
+  FLYBALL_ASSIGN(const auto resources, ParseResourceArgs(session, args));
+  std::vector<ObjectRef> objects;
+  for (const ResourceArg& resource : resources) {
+    const std::string ns = selection.all_namespaces ? "" : session.NamespaceFor(resource.kind);
+    for (const std::string& name : resource.names) objects.push_back({resource.kind, ns, name});
+    if (!resource.names.empty()) continue;
+    if (!selection.all && selection.label_selector.empty() && selection.field_selector.empty())
+      return Unexpected(LocalError("resource(s) were provided, but no name was specified"));
+    FLYBALL_ASSIGN(const auto items, ListObjects(session, resource.kind, ns, selection.label_selector,
+                                                 selection.field_selector));
+    for (const json::Value& item : items)
+      objects.push_back({resource.kind, std::string(item["metadata"]["namespace"].string_or("")),
+                         std::string(item["metadata"]["name"].string_or(""))});
+  }
+  return objects;
+}
+
+}  // namespace flyball::cli

@@ -1,0 +1,118 @@
+#include "cli/kubectl/session/session.h"
+
+#include "base/run/notification.h"
+#include "base/run/random.h"
+#include "cli/command/error_text.h"
+#include "cli/kubectl/session/external_program.h"
+#include "client/config.h"
+#include "json/json.h"
+
+namespace flyball::cli {
+namespace {
+
+// The text of a `299 - "text"` header (RFC 7234), quotes and escapes undone.
+std::string WarningText(std::string_view header) {
+  const std::size_t open = header.find('"');
+  if (open == std::string_view::npos) return std::string(header);
+  std::string text;
+  for (std::size_t i = open + 1; i < header.size() && header[i] != '"'; ++i) {
+    if (header[i] == '\\' && i + 1 < header.size()) ++i;
+    text.push_back(header[i]);
+  }
+  return text;
+}
+
+// Who has said nothing about where the cluster is, is told how to.
+Error NoConfig(const ConnectionFlags& flags, const Error& error) {
+  const bool said = !flags.kubeconfig.empty() || !FromEnvironment({"KUBECONFIG"}, "").empty();
+  return LocalError(error.message() +
+                    (said ? ""
+                          : "\nSay where the cluster is with --kubeconfig FILE or $KUBECONFIG; "
+                            "'flyball up' starts one and prints the line to type."));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
+  const ConnectionFlags& flags = invocation.connection;
+  std::unique_ptr<Session> session(new Session());
+  auto config = LoadKubeconfig({.path = flags.kubeconfig, .context = flags.context});
+  if (!config) return Unexpected(NoConfig(flags, config.error()));
+  config->rest.user_agent = "flyball";
+  if (!flags.as.empty()) config->rest.impersonate_user = flags.as;
+  if (!flags.as_groups.empty()) config->rest.impersonate_groups = flags.as_groups;
+  session->url_ = config->http.url;
+  session->ns_given_ = !flags.ns.empty();
+  session->ns_ = flags.ns.empty() ? config->default_namespace : flags.ns;
+  session->executor_ = std::make_unique<ThreadPool>("client", 1);
+  session->runtime_ =
+      std::make_unique<Runtime>(Runtime{*session->executor_, Random::System(), session->metrics_});
+  auto rest = NewRestClient(*config, *session->runtime_);
+  if (!rest) return Unexpected(LocalError(rest.error().message()));
+  session->rest_ = *rest;
+  session->mapper_ = std::make_unique<RestMapper>(Client(session->rest_));
+  return session;
+}
+
+Session::~Session() {
+  mapper_.reset();
+  rest_.reset();
+  if (executor_) executor_->Stop();
+}
+
+Result<std::string> Session::CallText(RestRequest request) {
+  auto response = rest_->Do(std::move(request));
+  if (!response) return Unexpected(response.error());
+  for (const std::string_view header : response->headers.GetAll("warning")) {
+    const std::string text = WarningText(header);
+    if (warned_.insert(text).second) std::cerr << "Warning: " << text << "\n";
+  }
+  return std::move(response->body);
+}
+
+Result<json::Value> Session::Call(RestRequest request) {
+  FLYBALL_ASSIGN(const std::string body, CallText(std::move(request)));
+  return json::Parse(body);
+}
+
+Result<json::Value> Session::Get(const KindRef& kind, std::string_view ns, std::string_view name) {
+  RestRequest request;
+  request.path = kind.Path(ns, name);
+  return Call(std::move(request));
+}
+
+Result<json::Value> Session::Patch(const KindRef& kind, std::string_view ns, std::string_view name,
+                                   std::string_view content_type, const json::Value& patch,
+                                   const std::string& field_manager, std::string_view subresource) {
+  RestRequest request;
+  request.verb = "PATCH";
+  request.path = kind.Path(ns, name, subresource);
+  request.content_type = content_type;
+  request.body = json::Write(patch);
+  request.Query("fieldManager", field_manager);
+  return Call(std::move(request));
+}
+
+Result<json::Value> Session::Create(const KindRef& kind, std::string_view ns, const json::Value& object,
+                                    const std::string& field_manager, bool dry_run) {
+  RestRequest request;
+  request.verb = "POST";
+  request.path = kind.Path(ns);
+  request.body = json::Write(object);
+  request.Query("fieldManager", field_manager).Query("fieldValidation", "Strict");
+  if (dry_run) request.Query("dryRun", "All");
+  return Call(std::move(request));
+}
+
+void Session::Report(const Error& error) {
+  std::cout.flush();
+  const std::string text = ErrorText(error);
+  if (!text.empty()) std::cerr << text << "\n";
+  failed_ = true;
+}
+
+void Session::Pause(Duration delay) {
+  SleepFor(delay);
+}
+
+}  // namespace flyball::cli

@@ -1,0 +1,79 @@
+// Session: a connection to a server as the user's verbs need it: the client, discovery, the namespace that is
+// meant, and warnings printed as they come.
+#pragma once
+
+#include <iostream>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/observe/metrics.h"
+#include "base/run/executor.h"
+#include "base/values/result.h"
+#include "cli/command/command.h"
+#include "client/client.h"
+#include "client/discovery.h"
+
+namespace flyball::cli {
+
+// Thread-compatible: one verb uses it.
+class Session {
+ public:
+  // Reads the kubeconfig; connects with the first request.
+  static Result<std::unique_ptr<Session>> Open(const Invocation& invocation);
+  ~Session();
+
+  // Sends and parses; the server's warnings go to standard error.
+  Result<json::Value> Call(RestRequest request);
+  // The same without parsing.
+  Result<std::string> CallText(RestRequest request);
+  // Objects by the path of their kind.
+  Result<json::Value> Get(const KindRef& kind, std::string_view ns, std::string_view name);
+  Result<json::Value> Patch(const KindRef& kind, std::string_view ns, std::string_view name,
+                            std::string_view content_type, const json::Value& patch,
+                            const std::string& field_manager, std::string_view subresource = {});
+  Result<json::Value> Create(const KindRef& kind, std::string_view ns, const json::Value& object,
+                             const std::string& field_manager, bool dry_run = false);
+
+  // What -n, or the context, or else "default" says.
+  const std::string& ns() const { return ns_; }
+  // For a kind without namespaces: "".
+  std::string NamespaceFor(const KindRef& kind) const { return kind.namespaced ? ns_ : std::string(); }
+  bool ns_given() const { return ns_given_; }
+  const std::string& url() const { return url_; }
+
+  RestMapper& mapper() { return *mapper_; }
+  RestClient& rest() { return *rest_; }
+  Client client() { return Client(rest_); }
+  const Clock& clock() const { return executor_->clock(); }
+  Executor& executor() { return *executor_; }
+  std::ostream& out() { return std::cout; }
+  std::ostream& err() { return std::cerr; }
+
+  // Prints the error and goes on; the exit status will be 1.
+  void Report(const Error& error);
+  bool failed() const { return failed_; }
+
+  // Blocks the calling thread until `delay` is over: for verbs that wait for what cannot be watched.
+  void Pause(Duration delay);
+
+ private:
+  Session() = default;
+
+  std::string ns_, url_;
+  bool ns_given_ = false;
+  bool failed_ = false;
+  std::set<std::string> warned_;
+  Metrics metrics_;
+  std::unique_ptr<ThreadPool> executor_;
+  std::unique_ptr<Runtime> runtime_;
+  std::shared_ptr<RestClient> rest_;
+  std::unique_ptr<RestMapper> mapper_;
+};
+
+inline constexpr std::string_view kJsonPatch = "application/json-patch+json";
+inline constexpr std::string_view kMergePatch = "application/merge-patch+json";
+inline constexpr std::string_view kStrategicPatch = "application/strategic-merge-patch+json";
+inline constexpr std::string_view kApplyPatch = "application/apply-patch+yaml";
+
+}  // namespace flyball::cli

@@ -1,0 +1,114 @@
+#include <memory>
+
+#include "cli/command/error_text.h"
+#include "cli/kubectl/print/tab_writer.h"
+#include "cli/kubectl/session/session.h"
+#include "cli/kubectl/verbs.h"
+#include "json/json.h"
+
+namespace flyball::cli {
+namespace {
+
+struct AuthFlags {
+  std::vector<std::string> args;
+  std::string subresource;
+  bool quiet = false, all_namespaces = false;
+};
+
+Result<json::Value> Post(Session& session, const std::string& path, const json::Value& body) {
+  RestRequest request;
+  request.verb = "POST";
+  request.path = path;
+  request.body = json::Write(body);
+  return session.Call(std::move(request));
+}
+
+Status CanI(Session& session, const AuthFlags& flags) {
+  if (flags.args.size() < 2)
+    return Unexpected(
+        LocalError("you must specify two arguments: verb resource or verb resource/resourceName"));
+  json::Value review;
+  review["apiVersion"] = "authorization.k8s.io/v1";
+  review["kind"] = "SelfSubjectAccessReview";
+  const std::string& target = flags.args[1];
+  if (!target.empty() && target[0] == '/') {
+    review["spec"]["nonResourceAttributes"]["verb"] = flags.args[0];
+    review["spec"]["nonResourceAttributes"]["path"] = target;
+  } else {
+    const std::size_t slash = target.find('/');
+    json::Value& attributes = review["spec"]["resourceAttributes"];
+    attributes["verb"] = flags.args[0];
+    const std::string resource = target.substr(0, slash);
+    attributes["resource"] = resource;
+    attributes["group"] = resource == "*" ? "*" : "";
+    bool namespaced = true;
+    if (resource != "*") {
+      if (auto kind = session.mapper().ForResource(resource)) {
+        attributes["resource"] = kind->plural;
+        attributes["group"] = kind->group;
+        namespaced = kind->namespaced;
+      } else {
+        session.err() << "Warning: the server doesn't have a resource type '" << resource << "'\n\n";
+      }
+    }
+    if (namespaced && !flags.all_namespaces) attributes["namespace"] = session.ns();
+    if (slash != std::string::npos) attributes["name"] = target.substr(slash + 1);
+    if (!flags.subresource.empty()) attributes["subresource"] = flags.subresource;
+  }
+  FLYBALL_ASSIGN(const json::Value answer,
+                 Post(session, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review));
+  const bool allowed = answer["status"]["allowed"].bool_or(false);
+  const std::string_view reason = answer["status"]["reason"].string_or("");
+  if (!flags.quiet)
+    session.out() << (allowed ? "yes" : "no")
+                  << (allowed || reason.empty() ? "" : " - " + std::string(reason)) << "\n";
+  if (!allowed) return Unexpected(PrintedError());
+  return {};
+}
+
+Status WhoAmI(Session& session) {
+  json::Value review;
+  review["apiVersion"] = "authentication.k8s.io/v1";
+  review["kind"] = "SelfSubjectReview";
+  FLYBALL_ASSIGN(const json::Value answer,
+                 Post(session, "/apis/authentication.k8s.io/v1/selfsubjectreviews", review));
+  const json::Value& user = answer["status"]["userInfo"];
+  const auto list = [](const json::Value& values) {
+    std::string text = "[";
+    if (values.is_array())
+      for (const json::Value& value : values.as_array())
+        text += (text.size() > 1 ? " " : "") + std::string(value.string_or(""));
+    return text + "]";
+  };
+  TabWriter writer = TableWriter();
+  writer.Write("ATTRIBUTE\tVALUE\nUsername\t" + std::string(user["username"].string_or("")) + "\n");
+  if (!user["uid"].string_or("").empty())
+    writer.Write("UID\t" + std::string(user["uid"].string_or("")) + "\n");
+  if (!user["groups"].empty()) writer.Write("Groups\t" + list(user["groups"]) + "\n");
+  if (user["extra"].is_object())
+    for (const auto& [key, values] : user["extra"].as_object())
+      writer.Write("Extra: " + key + "\t" + list(values) + "\n");
+  session.out() << writer.Take();
+  return {};
+}
+
+}  // namespace
+
+void AddAuthCommand(const Command& root) {
+  const Command auth =
+      root.Sub("auth", "Ask who you are and what you may do", "flyball auth can-i create pods");
+  auth.RequireSub();
+  auto flags = std::make_shared<AuthFlags>();
+  const Command can_i =
+      auth.Sub("can-i", "Ask whether something is allowed", "flyball auth can-i delete pods");
+  can_i.Args("VERB RESOURCE", &flags->args, "What, and on what");
+  can_i.Option("--subresource", &flags->subresource, "log, status, ...");
+  can_i.Flag("-q,--quiet", &flags->quiet, "Only the exit status");
+  can_i.Flag("-A,--all-namespaces", &flags->all_namespaces, "In every namespace");
+  can_i.Run([flags](Session& session) { return CanI(session, *flags); });
+  auth.Sub("whoami", "Say who the server takes you for", "flyball auth whoami").Run([](Session& session) {
+    return WhoAmI(session);
+  });
+}
+
+}  // namespace flyball::cli

@@ -1,0 +1,183 @@
+#include <sys/stat.h>
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "cli/command/error_text.h"
+#include "cli/kubectl/print/printers.h"
+#include "cli/kubectl/print/tab_writer.h"
+#include "cli/kubectl/session/elements.h"
+#include "cli/kubectl/session/external_program.h"
+#include "cli/kubectl/verbs.h"
+#include "json/json.h"
+#include "json/yaml/yaml.h"
+
+namespace flyball::cli {
+namespace {
+
+struct ConfigFlags {
+  std::vector<std::string> args;
+  std::string output, user, cluster, ns;
+  bool raw = false, current = false;
+};
+
+// The file the verbs use: --kubeconfig, the first of $KUBECONFIG, or ~/.kube/config.
+std::string KubeconfigPath(const Invocation& invocation) {
+  const std::string& given = invocation.connection.kubeconfig;
+  if (!given.empty()) return given;
+  const std::string list = FromEnvironment({"KUBECONFIG"}, FromEnvironment({"HOME"}, "") + "/.kube/config");
+  return list.substr(0, list.find(':'));
+}
+
+Result<json::Value> ReadConfig(const Invocation& invocation) {
+  const std::string path = KubeconfigPath(invocation);
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return Unexpected(LocalError("cannot read the kubeconfig " + path));
+  auto config = json::ParseYaml(std::string(std::istreambuf_iterator<char>(in), {}));
+  if (!config || !config->is_object()) return Unexpected(LocalError("no valid kubeconfig: " + path));
+  return config;
+}
+
+Status WriteConfig(const Invocation& invocation, const json::Value& config) {
+  const std::string path = KubeconfigPath(invocation);
+  std::ofstream out(path, std::ios::binary);
+  ::chmod(path.c_str(), 0600);
+  out << json::WriteYaml(config) << std::flush;
+  if (!out) return Unexpected(LocalError("cannot write the kubeconfig " + path));
+  return {};
+}
+
+// Keys and passwords do not belong on a screen.
+void HideSecrets(json::Value& value) {
+  if (value.is_array())
+    for (json::Value& item : value.as_array()) HideSecrets(item);
+  if (!value.is_object()) return;
+  for (auto& [key, member] : value.as_object()) {
+    if (key.size() > 5 && key.compare(key.size() - 5, 5, "-data") == 0)
+      member = "DATA+OMITTED";
+    else if (key == "token" || key == "password")
+      member = "REDACTED";
+    else
+      HideSecrets(member);
+  }
+}
+
+Status View(const Invocation& invocation, const ConfigFlags& flags) {
+  FLYBALL_ASSIGN(json::Value config, ReadConfig(invocation));
+  if (!flags.raw) HideSecrets(config);
+  FLYBALL_ASSIGN(const auto printer,
+                 NewObjectPrinter({.output = flags.output.empty() ? "yaml" : flags.output}));
+  SortKeysDeep(config);
+  if (printer) std::cout << printer->Print(config);
+  return {};
+}
+
+Status PrintContexts(const Invocation& invocation, const ConfigFlags& flags) {
+  FLYBALL_ASSIGN(const json::Value config, ReadConfig(invocation));
+  TabWriter writer = TableWriter();
+  if (flags.output != "name") writer.Write("CURRENT\tNAME\tCLUSTER\tAUTHINFO\tNAMESPACE\n");
+  for (const json::Value& entry : Elements(config["contexts"])) {
+    const std::string name(entry["name"].string_or(""));
+    const auto text = [&](const char* field) { return std::string(entry["context"][field].string_or("")); };
+    if (flags.output == "name")
+      writer.Write(name + "\n");
+    else
+      writer.Write((entry["name"] == config["current-context"] ? "*\t" : "\t") + name + "\t" +
+                   text("cluster") + "\t" + text("user") + "\t" + text("namespace") + "\n");
+  }
+  std::cout << writer.Take();
+  return {};
+}
+
+Status PrintCurrentContext(const Invocation& invocation, const ConfigFlags&) {
+  FLYBALL_ASSIGN(const json::Value config, ReadConfig(invocation));
+  if (config["current-context"].string_or("").empty())
+    return Unexpected(LocalError("current-context is not set"));
+  std::cout << config["current-context"].as_string() << "\n";
+  return {};
+}
+
+// The entry's context; null if there is none of that name.
+json::Value* FindContext(json::Value& config, std::string_view name) {
+  if (json::Value* contexts = config.Find("contexts"); contexts && contexts->is_array())
+    for (json::Value& entry : contexts->as_array())
+      if (std::as_const(entry)["name"].string_or("") == name) return &entry["context"];
+  return nullptr;
+}
+
+Status UseContext(const Invocation& invocation, const ConfigFlags& flags) {
+  if (flags.args.size() != 1)
+    return Unexpected(LocalError("which context? flyball config get-contexts lists them"));
+  FLYBALL_ASSIGN(json::Value config, ReadConfig(invocation));
+  if (!FindContext(config, flags.args[0]))
+    return Unexpected(LocalError("no context exists with the name: \"" + flags.args[0] + "\""));
+  config["current-context"] = flags.args[0];
+  FLYBALL_TRY(WriteConfig(invocation, config));
+  std::cout << "Switched to context \"" << flags.args[0] << "\".\n";
+  return {};
+}
+
+Status SetContext(const Invocation& invocation, const ConfigFlags& flags) {
+  FLYBALL_ASSIGN(json::Value config, ReadConfig(invocation));
+  if (flags.current == !flags.args.empty())
+    return Unexpected(LocalError("either the name of a context or --current"));
+  const std::string name =
+      flags.current ? std::string(std::as_const(config)["current-context"].string_or("")) : flags.args[0];
+  json::Value* context = FindContext(config, name);
+  const bool made = !context;
+  if (made) {
+    if (!std::as_const(config)["contexts"].is_array()) config["contexts"] = json::Array();
+    config["contexts"].as_array().emplace_back(json::Object{{"context", json::Object()}, {"name", name}});
+    context = FindContext(config, name);
+  }
+  if (!flags.cluster.empty()) (*context)["cluster"] = flags.cluster;
+  if (!flags.user.empty()) (*context)["user"] = flags.user;
+  if (!invocation.connection.ns.empty()) (*context)["namespace"] = invocation.connection.ns;
+  FLYBALL_TRY(WriteConfig(invocation, config));
+  std::cout << "Context \"" << name << "\" " << (made ? "created" : "modified") << ".\n";
+  return {};
+}
+
+void Define(const Command& command, const std::shared_ptr<ConfigFlags>& flags,
+            Status (*run)(const Invocation&, const ConfigFlags&)) {
+  command.Connection();
+  command.RunLocal([flags, run, invocation = &command.invocation()] {
+    const Status done = run(*invocation, *flags);
+    if (!done) std::cerr << ErrorText(done.error()) << "\n";
+    return done ? 0 : 1;
+  });
+}
+
+}  // namespace
+
+void AddConfigCommand(const Command& root) {
+  const Command config =
+      root.Sub("config", "Look at and change the kubeconfig file",
+               "flyball config view\n  flyball config set-context --current --namespace=web");
+  config.RequireSub();
+  auto flags = std::make_shared<ConfigFlags>();
+  const Command view = config.Sub("view", "Print it, without keys and passwords", "flyball config view");
+  view.Option("-o,--output", &flags->output, "yaml, json, jsonpath=...");
+  view.Flag("--raw", &flags->raw, "With keys and passwords");
+  Define(view, flags, &View);
+  const Command contexts = config.Sub("get-contexts", "List the contexts", "flyball config get-contexts");
+  contexts.Option("-o,--output", &flags->output, "name");
+  Define(contexts, flags, &PrintContexts);
+  Define(config.Sub("current-context", "Say which context is used", "flyball config current-context"), flags,
+         &PrintCurrentContext);
+  const Command use =
+      config.Sub("use-context", "Use another context from now on", "flyball config use-context dev");
+  use.Args("NAME", &flags->args, "Which");
+  Define(use, flags, &UseContext);
+  const Command set = config.Sub("set-context", "Change a context, or make one",
+                                 "flyball config set-context --current --namespace=web");
+  set.Args("NAME", &flags->args, "Which; or --current");
+  set.Flag("--current", &flags->current, "The one that is used");
+  set.Option("--cluster", &flags->cluster, "Its cluster");
+  set.Option("--user", &flags->user, "Its user");
+  Define(set, flags, &SetContext);
+}
+
+}  // namespace flyball::cli

@@ -1,0 +1,116 @@
+#include <memory>
+
+#include "api/values/duration.h"
+#include "cli/command/error_text.h"
+#include "cli/kubectl/print/printers.h"
+#include "cli/kubectl/session/manifests.h"
+#include "cli/kubectl/session/object_wait.h"
+#include "cli/kubectl/session/resource_args.h"
+#include "cli/kubectl/session/session.h"
+#include "cli/kubectl/verbs.h"
+#include "json/json.h"
+
+namespace flyball::cli {
+namespace {
+
+struct DeleteFlags {
+  std::vector<std::string> args;
+  ManifestFlags files;
+  Selection selection;
+  std::string cascade = "background", dry_run, output, timeout = "0s";
+  std::optional<std::int64_t> grace_period;
+  bool now = false, force = false, wait = true, ignore_not_found = false;
+};
+
+Result<std::string> PropagationPolicy(const std::string& cascade) {
+  if (cascade == "background" || cascade == "true") return std::string("Background");
+  if (cascade == "foreground") return std::string("Foreground");
+  if (cascade == "orphan" || cascade == "false") return std::string("Orphan");
+  return Unexpected(LocalError("invalid cascade value (" + cascade +
+                               "). Must be \"background\", \"foreground\", or \"orphan\""));
+}
+
+json::Value DeleteOptions(const DeleteFlags& flags, const std::string& policy) {
+  json::Value options;
+  options["propagationPolicy"] = policy;
+  if (flags.now)
+    options["gracePeriodSeconds"] = 1;
+  else if (flags.grace_period && *flags.grace_period >= 0)
+    options["gracePeriodSeconds"] = static_cast<long long>(*flags.grace_period);
+  else if (flags.force)
+    options["gracePeriodSeconds"] = 0;
+  if (flags.dry_run == "server") options["dryRun"] = json::Array{"All"};
+  return options;
+}
+
+// The uid of what was deleted: in the object, or in the Status' details.
+std::string DeletedUid(const json::Value& answer) {
+  const std::string_view uid = answer["metadata"]["uid"].string_or("");
+  return std::string(uid.empty() ? answer["details"]["uid"].string_or("") : uid);
+}
+
+Status RunDelete(Session& session, const DeleteFlags& flags) {
+  FLYBALL_ASSIGN(const std::string policy, PropagationPolicy(flags.cascade));
+  FLYBALL_ASSIGN(const Duration timeout, api::ParseDuration(flags.timeout));
+  FLYBALL_ASSIGN(const auto objects, NamedObjects(session, flags.files, flags.args, flags.selection));
+  const std::string options = json::Write(DeleteOptions(flags, policy));
+  const bool dry = flags.dry_run == "client" || flags.dry_run == "server";
+  if (flags.force)
+    session.err()
+        << "Warning: Immediate deletion does not wait for confirmation that the running resource has been "
+           "terminated. The resource may continue to run on the cluster indefinitely.\n";
+  if (objects.empty() && flags.files.empty()) session.out() << "No resources found\n";
+  std::vector<std::pair<ObjectRef, std::string>> deleted;
+  for (const ObjectRef& object : objects) {
+    RestRequest request;
+    request.verb = "DELETE";
+    request.path = object.kind.Path(object.ns, object.name);
+    request.body = options;
+    auto answer = flags.dry_run == "client" ? session.Get(object.kind, object.ns, object.name)
+                                            : session.Call(std::move(request));
+    if (!answer) {
+      if (!flags.ignore_not_found || !answer.error().Is(Reason::kNotFound))
+        session.Report(flags.files.empty()
+                           ? answer.error()
+                           : answer.error().Annotate("error when deleting \"" + flags.files.files[0] + "\""));
+      continue;
+    }
+    if (flags.output == "name")
+      session.out() << DisplayName(object.kind, object.name) << "\n" << std::flush;
+    else
+      session.out() << TypeName(object.kind) << " \"" << object.name << "\" "
+                    << (flags.force ? "force deleted" : "deleted") << DryRunNote(flags.dry_run) << "\n"
+                    << std::flush;
+    deleted.emplace_back(object, DeletedUid(*answer));
+  }
+  if (!flags.wait || dry) return {};
+  for (const auto& [object, uid] : deleted) FLYBALL_TRY(WaitUntilGone(session, object, uid, timeout));
+  return {};
+}
+
+}  // namespace
+
+void AddDeleteCommand(const Command& root) {
+  auto flags = std::make_shared<DeleteFlags>();
+  const Command command =
+      root.Sub("delete", "Delete objects and wait until they are gone", "flyball delete deploy web");
+  command.Args("TYPE[/NAME]", &flags->args, "Kinds and names");
+  AddManifestFlags(command, &flags->files);
+  command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
+  command.Option("--field-selector", &flags->selection.field_selector, "Those with these field values");
+  command.Option("--cascade", &flags->cascade,
+                 "What happens to what they own: background, foreground or orphan");
+  command.Option("--grace-period", &flags->grace_period, "Seconds a pod gets to end by itself");
+  command.Option("--timeout", &flags->timeout, "How long to wait; 0s: as long as it takes");
+  command.Option("--dry-run", &flags->dry_run, "client or server");
+  command.Option("-o,--output", &flags->output, "name");
+  command.Flag("--all", &flags->selection.all, "All of the kind in the namespace");
+  command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");
+  command.Flag("--now", &flags->now, "The same as --grace-period=1");
+  command.Flag("--force", &flags->force, "Do not wait for the node to confirm");
+  command.Flag("--wait", &flags->wait, "Wait until they are gone (default)");
+  command.Flag("--ignore-not-found", &flags->ignore_not_found, "It is no error if an object is not there");
+  command.Run([flags](Session& session) { return RunDelete(session, *flags); });
+}
+
+}  // namespace flyball::cli

@@ -1,0 +1,224 @@
+#include <memory>
+
+#include "base/values/ascii.h"
+#include "cli/command/error_text.h"
+#include "cli/kubectl/print/printers.h"
+#include "cli/kubectl/print/table_printer.h"
+#include "cli/kubectl/session/manifests.h"
+#include "cli/kubectl/session/resource_args.h"
+#include "cli/kubectl/session/session.h"
+#include "cli/kubectl/verbs.h"
+
+namespace flyball::cli {
+namespace {
+
+struct GetFlags {
+  std::vector<std::string> args;
+  PrintFlags print;
+  TableFlags table;
+  ManifestFlags files;
+  std::string label_selector, field_selector, raw;
+  bool all_namespaces = false, watch = false, watch_only = false, ignore_not_found = false;
+};
+
+// One GET of objects or of a Table.
+struct Query {
+  KindRef kind;
+  std::string ns, name;  // no name: a list
+};
+
+RestRequest RequestFor(const GetFlags& flags, const Query& query) {
+  RestRequest request;
+  request.path = query.kind.Path(query.ns, query.name);
+  if (query.name.empty())
+    request.Query("labelSelector", flags.label_selector).Query("fieldSelector", flags.field_selector);
+  return request;
+}
+
+Result<std::vector<Query>> QueriesOf(Session& session, const GetFlags& flags) {
+  std::vector<Query> queries;
+  if (!flags.files.empty()) {
+    FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
+    for (const Manifest& m : manifests) queries.push_back({m.kind, m.ns, m.name});
+    return queries;
+  }
+  FLYBALL_ASSIGN(const auto resources, ParseResourceArgs(session, flags.args));
+  for (const ResourceArg& resource : resources) {
+    if (!resource.names.empty() && flags.all_namespaces && resource.kind.namespaced)
+      return Unexpected(LocalError("a resource cannot be retrieved by name across all namespaces"));
+    const std::string ns = flags.all_namespaces ? "" : session.NamespaceFor(resource.kind);
+    if (resource.names.empty()) queries.push_back({resource.kind, ns, ""});
+    for (const std::string& name : resource.names) queries.push_back({resource.kind, ns, name});
+  }
+  return queries;
+}
+
+bool Skip(const GetFlags& flags, const Error& error) {
+  return flags.ignore_not_found && error.Is(Reason::kNotFound);
+}
+
+void SayNothingFound(Session& session, const GetFlags& flags, bool namespaced) {
+  if (flags.ignore_not_found) return;
+  session.err() << (namespaced && !flags.all_namespaces
+                        ? "No resources found in " + session.ns() + " namespace.\n"
+                        : std::string("No resources found\n"));
+}
+
+// The rows of the same kind, as one Table.
+void AppendRows(json::Value& table, json::Value more) {
+  if (table.is_null()) {
+    table = std::move(more);
+    return;
+  }
+  for (json::Value& row : more["rows"].as_array()) table["rows"].as_array().push_back(std::move(row));
+}
+
+Status PrintTables(Session& session, const GetFlags& flags, const std::vector<Query>& queries) {
+  std::vector<std::pair<KindRef, json::Value>> tables;
+  bool namespaced = false, failed = false;
+  std::vector<Error> errors;
+  for (const Query& query : queries) {
+    RestRequest request = RequestFor(flags, query);
+    request.accept = kTableAccept;
+    namespaced |= query.kind.namespaced;
+    auto table = session.Call(std::move(request));
+    if (!table) {
+      failed |= !Skip(flags, table.error());
+      if (!Skip(flags, table.error())) errors.push_back(table.error());
+      continue;
+    }
+    if ((*table)["rows"].empty()) continue;
+    if (tables.empty() || !(tables.back().first == query.kind))
+      tables.emplace_back(query.kind, json::Value());
+    AppendRows(tables.back().second, std::move(*table));
+  }
+  const bool several_kinds = [&] {
+    for (const Query& query : queries)
+      if (!(query.kind == queries[0].kind)) return true;
+    return false;
+  }();
+  bool first = true;
+  for (const auto& [kind, table] : tables) {
+    TableFlags table_flags = flags.table;
+    table_flags.with_kind = several_kinds;
+    table_flags.with_namespace = flags.all_namespaces && kind.namespaced;
+    if (!std::exchange(first, false) && !flags.table.no_headers) session.out() << "\n";
+    session.out() << TablePrinter(kind, table_flags).Print(table);
+  }
+  session.out().flush();
+  if (tables.empty() && !failed) SayNothingFound(session, flags, namespaced);
+  for (const Error& error : errors) session.Report(error);
+  return {};
+}
+
+Status PrintObjects(Session& session, const GetFlags& flags, const std::vector<Query>& queries,
+                    ObjectPrinter& printer) {
+  std::vector<json::Value> objects;
+  bool single = queries.size() == 1 && !queries[0].name.empty();
+  for (const Query& query : queries) {
+    if (query.name.empty()) {
+      FLYBALL_ASSIGN(auto items,
+                     ListObjects(session, query.kind, query.ns, flags.label_selector, flags.field_selector));
+      for (json::Value& item : items) objects.push_back(std::move(item));
+      continue;
+    }
+    auto object = session.Call(RequestFor(flags, query));
+    if (object)
+      objects.push_back(std::move(*object));
+    else if (!Skip(flags, object.error()))
+      session.Report(object.error());
+  }
+  if (single && objects.empty()) return {};
+  session.out() << printer.Print(single ? objects[0] : ListOf(std::move(objects)));
+  return {};
+}
+
+Status Watch(Session& session, const GetFlags& flags, const std::vector<Query>& queries,
+             ObjectPrinter* printer) {
+  if (queries.size() != 1) return Unexpected(LocalError("you may only specify a single resource type"));
+  Query query = queries[0];
+  RestRequest request;
+  request.path = query.kind.Path(query.ns);
+  request.Query("labelSelector", flags.label_selector);
+  request.Query("fieldSelector", query.name.empty() ? flags.field_selector : "metadata.name=" + query.name);
+  if (!printer) request.accept = kTableAccept;
+  FLYBALL_ASSIGN(const json::Value list, session.Call(request));
+  TableFlags table_flags = flags.table;
+  table_flags.with_namespace = flags.all_namespaces && query.kind.namespaced;
+  TablePrinter table(query.kind, table_flags);
+  if (!query.name.empty() && list["rows"].empty() && !printer) {
+    FLYBALL_TRY(session.Get(query.kind, query.ns, query.name));
+  }
+  if (!flags.watch_only && !printer && !list["rows"].empty())
+    session.out() << table.Print(list) << std::flush;
+  if (!flags.watch_only && printer && list["items"].is_array())
+    for (json::Value item : list["items"].as_array()) {
+      SetTypeMeta(item, query.kind);
+      session.out() << printer->Print(item) << std::flush;
+    }
+  request.Query("watch", "true");
+  request.Query("resourceVersion", std::string(list["metadata"]["resourceVersion"].string_or("")));
+  auto reader = WatchReader::Start(session.rest(), request);
+  while (auto event = reader->Next()) {
+    if (event->type == WatchEventType::kBookmark) continue;
+    if (event->type == WatchEventType::kError)
+      return Unexpected(
+          LocalError(std::string(std::as_const(event->object)["message"].string_or("the watch failed"))));
+    session.out() << (printer ? printer->Print(event->object) : table.Print(event->object)) << std::flush;
+  }
+  return reader->status();
+}
+
+Status GetRaw(Session& session, const std::string& path) {
+  RestRequest request;
+  const std::size_t question = path.find('?');
+  request.path = path.substr(0, question);
+  if (question != std::string::npos)
+    for (const std::string& pair : SplitText(path.substr(question + 1), '&')) {
+      const std::size_t equals = pair.find('=');
+      request.Query(pair.substr(0, equals), equals == std::string::npos ? "" : pair.substr(equals + 1));
+    }
+  request.accept = "application/json, */*";
+  FLYBALL_ASSIGN(const std::string body, session.CallText(std::move(request)));
+  session.out() << body;
+  return {};
+}
+
+Status RunGet(Session& session, GetFlags& flags) {
+  if (!flags.raw.empty()) return GetRaw(session, flags.raw);
+  std::vector<std::string> labels;
+  for (const std::string& list : flags.table.label_columns)
+    for (const std::string& label : SplitText(list, ',')) labels.push_back(label);
+  flags.table.label_columns = labels;
+  flags.table.wide = flags.print.output == "wide";
+  flags.print.no_headers = flags.table.no_headers;
+  FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
+  FLYBALL_ASSIGN(const auto queries, QueriesOf(session, flags));
+  if (flags.watch || flags.watch_only) return Watch(session, flags, queries, printer.get());
+  if (printer) return PrintObjects(session, flags, queries, *printer);
+  return PrintTables(session, flags, queries);
+}
+
+}  // namespace
+
+void AddGetCommand(const Command& root) {
+  auto flags = std::make_shared<GetFlags>();
+  const Command get = root.Sub("get", "Show objects", "flyball get deploy,rs,pods -o wide");
+  get.Args("TYPE[/NAME]", &flags->args, "Kinds and names: pods, deploy,rs, deploy/web, pod a b");
+  AddManifestFlags(get, &flags->files);
+  get.Option("-o,--output", &flags->print.output, "wide, yaml, json, name, jsonpath=..., custom-columns=...");
+  get.Option("-l,--selector", &flags->label_selector, "Only objects with these labels");
+  get.Option("--field-selector", &flags->field_selector, "Only objects with these field values");
+  get.Option("-L,--label-columns", &flags->table.label_columns, "Labels to show as columns");
+  get.Option("--raw", &flags->raw, "Print what the server answers for this path");
+  get.Flag("-A,--all-namespaces", &flags->all_namespaces, "In every namespace");
+  get.Flag("-w,--watch", &flags->watch, "Go on showing changes");
+  get.Flag("--watch-only", &flags->watch_only, "Show changes only");
+  get.Flag("--no-headers", &flags->table.no_headers, "Leave out the line of headers");
+  get.Flag("--show-labels", &flags->table.show_labels, "A last column with all labels");
+  get.Flag("--show-managed-fields", &flags->print.show_managed_fields, "Keep managedFields in yaml and json");
+  get.Flag("--ignore-not-found", &flags->ignore_not_found, "It is no error if an object is not there");
+  get.Run([flags](Session& session) { return RunGet(session, *flags); });
+}
+
+}  // namespace flyball::cli

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <memory>
+
+#include "api/values/duration.h"
+#include "api/wire/status.h"
+#include "base/run/notification.h"
+#include "cli/command/error_text.h"
+#include "cli/kubectl/session/resource_args.h"
+#include "cli/kubectl/session/session.h"
+#include "cli/kubectl/verbs.h"
+#include "json/json.h"
+
+namespace flyball::cli {
+namespace {
+
+struct LogsFlags {
+  std::vector<std::string> args;
+  std::string container, label_selector, since;
+  std::optional<std::int64_t> tail, limit_bytes;
+  bool follow = false, previous = false, timestamps = false, all_containers = false, prefix = false;
+};
+
+const KindRef kLogPods{"", "v1", "Pod", "pods", true};
+
+// Prints what arrives.
+class LogSink final : public net::ResponseSink {
+ public:
+  void OnHead(int status, const net::Headers&) override { status_ = status; }
+  void OnData(std::string_view data) override {
+    if (status_ >= 400)
+      body_.append(data);
+    else
+      std::cout << data << std::flush;
+  }
+  void OnEnd() override {
+    if (status_ >= 400) {
+      auto parsed = json::Parse(body_);
+      result_ = Unexpected(api::ErrorFromStatus(parsed ? *parsed : json::Value(), status_));
+    }
+    done_.Set(true);
+  }
+  void OnError(const Error& error) override {
+    result_ = Unexpected(error);
+    done_.Set(true);
+  }
+  Status Wait() {
+    done_.Wait();
+    return result_;
+  }
+
+ private:
+  int status_ = 0;
+  std::string body_;
+  Status result_;
+  Notification<bool> done_;
+};
+
+std::string SelectorText(const json::Value& labels) {
+  std::string text;
+  if (labels.is_object())
+    for (const auto& [key, value] : labels.as_object())
+      text += (text.empty() ? "" : ",") + key + "=" + std::string(value.string_or(""));
+  return text;
+}
+
+Result<std::vector<json::Value>> PodsOf(Session& session, const LogsFlags& flags) {
+  if (!flags.label_selector.empty())
+    return ListObjects(session, kLogPods, session.ns(), flags.label_selector);
+  if (flags.args.empty())
+    return Unexpected(
+        LocalError("expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\nPOD or TYPE/NAME is a "
+                   "required argument for the logs command"));
+  if (flags.args[0].find('/') == std::string::npos) {
+    FLYBALL_ASSIGN(json::Value pod, session.Get(kLogPods, session.ns(), flags.args[0]));
+    return std::vector<json::Value>{std::move(pod)};
+  }
+  FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, {flags.args[0]}, {}));
+  FLYBALL_ASSIGN(json::Value object, session.Get(refs[0].kind, refs[0].ns, refs[0].name));
+  if (refs[0].kind.kind == "Pod") return std::vector<json::Value>{std::move(object)};
+  const std::string selector = SelectorText(std::as_const(object)["spec"]["selector"]["matchLabels"]);
+  FLYBALL_ASSIGN(auto pods, ListObjects(session, kLogPods, refs[0].ns, selector));
+  if (pods.empty()) return Unexpected(LocalError("timed out waiting for the condition"));
+  std::stable_sort(pods.begin(), pods.end(), [](const json::Value& a, const json::Value& b) {
+    return a["status"]["phase"].string_or("") == "Running" && b["status"]["phase"].string_or("") != "Running";
+  });
+  if (pods.size() > 1)
+    session.err() << "Found " << pods.size() << " pods, using pod/"
+                  << std::as_const(pods[0])["metadata"]["name"].string_or("") << "\n";
+  pods.resize(1);
+  return pods;
+}
+
+std::vector<std::string> ContainersOf(Session& session, const LogsFlags& flags, const json::Value& pod) {
+  if (!flags.container.empty()) return {flags.container};
+  std::vector<std::string> names;
+  if (pod["spec"]["containers"].is_array())
+    for (const json::Value& container : pod["spec"]["containers"].as_array())
+      names.emplace_back(container["name"].string_or(""));
+  if (flags.all_containers || names.size() < 2) return names;
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  session.err() << "Defaulted container \"" << names[0] << "\" out of: " << all << "\n";
+  return {names[0]};
+}
+
+Status RunLogs(Session& session, LogsFlags& flags) {
+  if (flags.args.size() > 1) flags.container = flags.args[1];
+  FLYBALL_ASSIGN(const auto pods, PodsOf(session, flags));
+  std::string since_seconds;
+  if (!flags.since.empty()) {
+    FLYBALL_ASSIGN(const Duration since, api::ParseDuration(flags.since));
+    since_seconds = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(since).count());
+  }
+  for (const json::Value& pod : pods) {
+    for (const std::string& container : ContainersOf(session, flags, pod)) {
+      RestRequest request;
+      request.path = kLogPods.Path(pod["metadata"]["namespace"].string_or(""),
+                                   pod["metadata"]["name"].string_or(""), "log");
+      request.accept = "*/*";
+      request.Query("container", container).Query("sinceSeconds", since_seconds);
+      if (flags.follow) request.Query("follow", "true");
+      if (flags.previous) request.Query("previous", "true");
+      if (flags.timestamps) request.Query("timestamps", "true");
+      if (flags.tail && *flags.tail >= 0) request.Query("tailLines", std::to_string(*flags.tail));
+      if (flags.limit_bytes) request.Query("limitBytes", std::to_string(*flags.limit_bytes));
+      auto sink = std::make_shared<LogSink>();
+      const auto call = session.rest().Stream(std::move(request), sink);
+      FLYBALL_TRY(sink->Wait());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddLogsCommand(const Command& root) {
+  auto flags = std::make_shared<LogsFlags>();
+  const Command command =
+      root.Sub("logs", "Print what a container wrote", "flyball logs deploy/web -f --tail=10");
+  command.Args("POD | TYPE/NAME", &flags->args, "Whose, and which container");
+  command.Option("-c,--container", &flags->container, "Which container");
+  command.Option("-l,--selector", &flags->label_selector, "Of all pods with these labels");
+  command.Option("--tail", &flags->tail, "Only so many lines");
+  command.Option("--since", &flags->since, "Only of this last time: 5m");
+  command.Option("--limit-bytes", &flags->limit_bytes, "Only so many bytes");
+  command.Flag("-f,--follow", &flags->follow, "Go on as more is written");
+  command.Flag("-p,--previous", &flags->previous, "Of the container before its last restart");
+  command.Flag("--timestamps", &flags->timestamps, "The time before each line");
+  command.Flag("--all-containers", &flags->all_containers, "Of every container");
+  command.Run([flags](Session& session) { return RunLogs(session, *flags); });
+}
+
+}  // namespace flyball::cli

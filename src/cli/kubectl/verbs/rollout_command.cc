@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <memory>
+
+#include "api/values/duration.h"
+#include "api/values/time.h"
+#include "cli/command/error_text.h"
+#include "cli/kubectl/describe/describe_pod.h"
+#include "cli/kubectl/print/tab_writer.h"
+#include "cli/kubectl/session/object_wait.h"
+#include "cli/kubectl/session/resource_args.h"
+#include "cli/kubectl/session/session.h"
+#include "cli/kubectl/verbs.h"
+#include "cli/kubectl/verbs/rollout_status.h"
+
+namespace flyball::cli {
+namespace {
+
+constexpr const char* kRevision = "deployment.kubernetes.io/revision";
+constexpr const char* kChangeCause = "kubernetes.io/change-cause";
+
+struct RolloutFlags {
+  std::vector<std::string> args;
+  std::string timeout = "0s";
+  bool watch = true;
+  std::optional<std::int64_t> revision, to_revision;
+};
+
+// One state of a workload in its history.
+struct Revision {
+  std::int64_t number = 0;
+  std::string change_cause;
+  json::Value pod_template;
+};
+
+Result<ObjectRef> OneObject(Session& session, const RolloutFlags& flags) {
+  FLYBALL_ASSIGN(auto objects, ResolveObjects(session, flags.args, {}));
+  if (objects.size() != 1) return Unexpected(LocalError("rollout works on one object at a time"));
+  return objects[0];
+}
+
+bool RevisionsOwnedBy(const json::Value& object, const json::Value& owner) {
+  const json::Value& owners = object["metadata"]["ownerReferences"];
+  if (!owners.is_array()) return false;
+  return std::any_of(owners.as_array().begin(), owners.as_array().end(), [&](const json::Value& reference) {
+    return reference["controller"].bool_or(false) && reference["uid"] == owner["metadata"]["uid"];
+  });
+}
+
+// Of a Deployment: its ReplicaSets. Of the others: ControllerRevisions.
+Result<std::vector<Revision>> HistoryOf(Session& session, const json::Value& object, const ObjectRef& ref) {
+  const bool deployment = ref.kind.kind == "Deployment";
+  const KindRef kind = deployment ? KindRef{"apps", "v1", "ReplicaSet", "replicasets", true}
+                                  : KindRef{"apps", "v1", "ControllerRevision", "controllerrevisions", true};
+  FLYBALL_ASSIGN(const auto items, ListObjects(session, kind, ref.ns));
+  std::vector<Revision> history;
+  for (const json::Value& item : items) {
+    if (!RevisionsOwnedBy(item, object)) continue;
+    const json::Value& annotations = item["metadata"]["annotations"];
+    Revision revision;
+    revision.change_cause = annotations[kChangeCause].string_or("<none>");
+    if (deployment) {
+      revision.number = std::atoll(std::string(annotations[kRevision].string_or("0")).c_str());
+      revision.pod_template = item["spec"]["template"];
+    } else {
+      revision.number = item["revision"].int_or(0);
+      revision.pod_template = item["data"]["spec"]["template"];
+    }
+    if (revision.number > 0) history.push_back(std::move(revision));
+  }
+  std::sort(history.begin(), history.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
+  return history;
+}
+
+Status PrintHistory(Session& session, const RolloutFlags& flags) {
+  FLYBALL_ASSIGN(const ObjectRef ref, OneObject(session, flags));
+  FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
+  FLYBALL_ASSIGN(const auto history, HistoryOf(session, object, ref));
+  session.out() << DisplayName(ref.kind, ref.name);
+  if (flags.revision) {
+    for (const Revision& revision : history) {
+      if (revision.number != *flags.revision) continue;
+      session.out() << " with revision #" << revision.number << "\n"
+                    << PodTemplateText(revision.pod_template) << "\n";
+      return {};
+    }
+    session.out() << "\n";
+    return Unexpected(LocalError("unable to find the specified revision"));
+  }
+  TabWriter writer = TableWriter();
+  writer.Write("REVISION\tCHANGE-CAUSE\n");
+  for (const Revision& revision : history)
+    writer.Write(std::to_string(revision.number) + "\t" + revision.change_cause + "\n");
+  session.out() << " \n" << writer.Take() << "\n";
+  return {};
+}
+
+Status FollowStatus(Session& session, const RolloutFlags& flags) {
+  FLYBALL_ASSIGN(const ObjectRef ref, OneObject(session, flags));
+  FLYBALL_ASSIGN(const Duration timeout, api::ParseDuration(flags.timeout));
+  FLYBALL_ASSIGN(json::Value object, session.Get(ref.kind, ref.ns, ref.name));
+  if (!flags.watch) {
+    FLYBALL_ASSIGN(const RolloutState state, RolloutStateOf(object));
+    session.out() << state.message;
+    return {};
+  }
+  std::string last;
+  return WaitForObject(session, ref, timeout, [&](const json::Value* now) -> Result<bool> {
+    if (!now) return Unexpected(LocalError("object has been deleted"));
+    json::Value copy = *now;
+    SetTypeMeta(copy, ref.kind);
+    FLYBALL_ASSIGN(const RolloutState state, RolloutStateOf(copy));
+    if (state.message != last) session.out() << state.message << std::flush;
+    last = state.message;
+    return state.done;
+  });
+}
+
+Status SetPaused(Session& session, const RolloutFlags& flags, bool paused) {
+  FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, flags.args, {}));
+  for (const ObjectRef& ref : refs) {
+    const std::string verb = paused ? "paused" : "resumed";
+    if (ref.kind.kind != "Deployment")
+      return Unexpected(LocalError(ref.kind.GroupResource() + " \"" + ref.name + "\" " +
+                                   (paused ? "pausing" : "resuming") + " is not supported"));
+    FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
+    if (object["spec"]["paused"].bool_or(false) == paused)
+      return Unexpected(LocalError(ref.kind.GroupResource() + " \"" + ref.name + "\" is " +
+                                   (paused ? "already paused" : "not paused")));
+    json::Value patch;
+    patch["spec"]["paused"] = paused ? json::Value(true) : json::Value(nullptr);
+    FLYBALL_TRY(session.Patch(ref.kind, ref.ns, ref.name, kStrategicPatch, patch, "kubectl-rollout"));
+    session.out() << DisplayName(ref.kind, ref.name) << " " << verb << "\n";
+  }
+  return {};
+}
+
+Status Restart(Session& session, const RolloutFlags& flags) {
+  FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, flags.args, {}));
+  for (const ObjectRef& ref : refs) {
+    FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
+    if (object["spec"]["paused"].bool_or(false))
+      return Unexpected(LocalError(ref.kind.GroupResource() + " \"" + ref.name +
+                                   "\" can't restart paused deployment (run rollout resume first)"));
+    json::Value patch;
+    patch["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"] =
+        api::FormatTime(session.clock().Now());
+    FLYBALL_TRY(session.Patch(ref.kind, ref.ns, ref.name, kStrategicPatch, patch, "kubectl-rollout"));
+    session.out() << DisplayName(ref.kind, ref.name) << " restarted\n";
+  }
+  return {};
+}
+
+// The revision to go back to: the one asked for, or the one before the newest.
+Result<Revision> Earlier(const std::vector<Revision>& history, std::int64_t wanted) {
+  if (wanted > 0) {
+    for (const Revision& revision : history)
+      if (revision.number == wanted) return revision;
+    return Unexpected(
+        LocalError("unable to find specified revision " + std::to_string(wanted) + " in history"));
+  }
+  if (history.size() < 2) return Unexpected(LocalError("no rollout history found"));
+  return history[history.size() - 2];
+}
+
+Status Undo(Session& session, const RolloutFlags& flags) {
+  FLYBALL_ASSIGN(const ObjectRef ref, OneObject(session, flags));
+  FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
+  if (object["spec"]["paused"].bool_or(false))
+    return Unexpected(
+        LocalError("you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume "
+                   "deployment/" +
+                   ref.name + "' and try again"));
+  FLYBALL_ASSIGN(const auto history, HistoryOf(session, object, ref));
+  FLYBALL_ASSIGN(Revision revision, Earlier(history, flags.to_revision.value_or(0)));
+  json::Value& tmpl = revision.pod_template;
+  if (json::Value* labels = tmpl.FindPath({"metadata", "labels"}); labels && labels->is_object())
+    labels->as_object().Erase("pod-template-hash");
+  if (tmpl.is_object()) tmpl.as_object().Erase("$patch");
+  if (tmpl == object["spec"]["template"]) {
+    session.out() << DisplayName(ref.kind, ref.name)
+                  << " skipped rollback (current template already matches revision " << revision.number
+                  << ")\n";
+    return {};
+  }
+  const json::Value patch =
+      json::Array{json::Object{{"op", "replace"}, {"path", "/spec/template"}, {"value", tmpl}}};
+  FLYBALL_TRY(session.Patch(ref.kind, ref.ns, ref.name, kJsonPatch, patch, "kubectl-rollout"));
+  session.out() << DisplayName(ref.kind, ref.name) << " rolled back\n";
+  return {};
+}
+
+}  // namespace
+
+void AddRolloutCommand(const Command& root) {
+  const Command rollout = root.Sub("rollout", "Follow, pause, undo and restart rollouts",
+                                   "flyball rollout status deploy/web\n  flyball rollout undo deploy/web");
+  rollout.RequireSub();
+  using Verb = Status (*)(Session&, const RolloutFlags&);
+  const auto add = [&](const char* name, const char* summary, const char* example, Verb verb) {
+    auto flags = std::make_shared<RolloutFlags>();
+    const Command command = rollout.Sub(name, summary, example);
+    command.Args("TYPE/NAME", &flags->args, "Which object");
+    command.Run([flags, verb](Session& session) { return verb(session, *flags); });
+    return std::pair(command, flags);
+  };
+  const auto [status, status_flags] =
+      add("status", "Wait until the rollout is done", "flyball rollout status deploy/web", &FollowStatus);
+  status.Flag("-w,--watch", &status_flags->watch, "Wait (default); --watch=false only says how far it is");
+  status.Option("--timeout", &status_flags->timeout, "How long; 0s: as long as it takes");
+  const auto [history, history_flags] =
+      add("history", "Show earlier states", "flyball rollout history deploy/web", &PrintHistory);
+  history.Option("--revision", &history_flags->revision, "Show this one in full");
+  const auto [undo, undo_flags] =
+      add("undo", "Go back to an earlier state", "flyball rollout undo deploy/web", &Undo);
+  undo.Option("--to-revision", &undo_flags->to_revision, "Which; the one before if absent");
+  add("pause", "Let changes wait", "flyball rollout pause deploy/web",
+      [](Session& session, const RolloutFlags& flags) { return SetPaused(session, flags, true); });
+  add("resume", "Go on after a pause", "flyball rollout resume deploy/web",
+      [](Session& session, const RolloutFlags& flags) { return SetPaused(session, flags, false); });
+  add("restart", "Replace all pods, one by one", "flyball rollout restart deploy/web", &Restart);
+}
+
+}  // namespace flyball::cli

@@ -1,0 +1,19 @@
+// How far a rollout has come, in kubectl's words.
+#pragma once
+
+#include <string>
+
+#include "base/values/result.h"
+#include "json/value.h"
+
+namespace flyball::cli {
+
+struct RolloutState {
+  std::string message;  // ends with a newline
+  bool done = false;
+};
+
+// Of a Deployment, DaemonSet or StatefulSet. An error if the rollout has failed or cannot be followed.
+Result<RolloutState> RolloutStateOf(const json::Value& object);
+
+}  // namespace flyball::cli

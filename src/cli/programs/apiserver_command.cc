@@ -1,0 +1,125 @@
+#include "cli/programs/apiserver_command.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <sstream>
+
+#include "api/values/duration.h"
+#include "base/values/ascii.h"
+#include "cli/programs/server_process.h"
+#include "cli/programs/signals.h"
+
+namespace flyball::cli {
+namespace {
+
+struct ApiserverFlags {
+  ServerProcessOptions process;
+  std::string authorization_mode = "Node,RBAC";
+  std::string enable_admission, disable_admission, api_audiences;
+  std::string event_ttl = "1h0m0s";
+};
+
+void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
+  auto& serving = flags.process.serving;
+  auto& api = flags.process.api;
+  command
+      .add_option("--data-dir", serving.data_dir, "Where the store, the certificates and the kubeconfig live")
+      ->required();
+  command.add_option("--bind-address", serving.bind_address, "Address to listen on")->capture_default_str();
+  command.add_option("--secure-port", serving.port, "Port to listen on; 0 takes any free one and prints it")
+      ->capture_default_str();
+  command.add_option(
+      "--advertise-address", serving.advertise_address,
+      "Address others reach the server at; the machine's own if it listens on all or on loopback");
+  command.add_option("--external-hostname", serving.external_hostname,
+                     "Host, or host:port, that clients are told to use");
+  command.add_option("--tls-cert-file", serving.tls_cert_file,
+                     "Serving certificate (PEM); issued by the server's own CA if absent");
+  command.add_option("--tls-private-key-file", serving.tls_private_key_file, "Key of --tls-cert-file");
+  command.add_option("--client-ca-file", serving.client_ca_file,
+                     "Also accept client certificates of this CA");
+  command.add_option("--service-account-signing-key-file", serving.service_account_signing_key_file,
+                     "Key that signs service account tokens; made if absent");
+  command
+      .add_option("--service-account-key-file", serving.service_account_key_files,
+                  "Keys whose tokens are accepted too, public or private; may be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--kubeconfig-out", serving.kubeconfig_out,
+                     "Where to write the administrator's kubeconfig (mode 0600)");
+  command.add_option("--token-auth-file", api.token_auth_file, "Lines of token,user,uid,\"group1,group2\"");
+  command
+      .add_option("--anonymous-auth", api.anonymous_auth,
+                  "Treat requests without credentials as system:anonymous")
+      ->capture_default_str();
+  command
+      .add_option("--authorization-mode", flags.authorization_mode,
+                  "Comma-separated: AlwaysAllow, AlwaysDeny, Node, RBAC")
+      ->capture_default_str();
+  command
+      .add_option("--service-cluster-ip-range", api.service_cluster_ip_range,
+                  "Where cluster IPs of Services come from")
+      ->capture_default_str();
+  command.add_option("--service-node-port-range", api.service_node_port_range, "Where node ports come from")
+      ->capture_default_str();
+  command
+      .add_option("--service-account-issuer", api.service_account_issuers,
+                  "Issuer of service account tokens; repeated: tokens of the others are accepted too")
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  command.add_option("--api-audiences", flags.api_audiences,
+                     "Audiences of tokens for this server; the issuer if absent");
+  command.add_option("--enable-admission-plugins", flags.enable_admission, "Comma-separated");
+  command.add_option("--disable-admission-plugins", flags.disable_admission, "Comma-separated");
+  command.add_option("--event-ttl", flags.event_ttl, "How long Events are kept")->capture_default_str();
+  command.add_option("--audit-log-path", api.audit_log_path,
+                     "Append one JSON line a request here; - is standard output");
+  command
+      .add_option("--max-requests-inflight", api.max_requests_inflight, "Reads running at once; 0: no limit")
+      ->capture_default_str();
+  command
+      .add_option("--max-mutating-requests-inflight", api.max_mutating_requests_inflight,
+                  "Writes running at once; 0: no limit")
+      ->capture_default_str();
+}
+
+Status ReadFlags(ApiserverFlags& flags) {
+  auto& api = flags.process.api;
+  api.authorization_modes = SplitWords(flags.authorization_mode, ",");
+  api.api_audiences = SplitWords(flags.api_audiences, ",");
+  const auto event_ttl = api::ParseDuration(flags.event_ttl);
+  if (!event_ttl) return Unexpected(BadRequest("--event-ttl: " + event_ttl.error().message()));
+  api.event_ttl = *event_ttl;
+  for (auto& name : SplitWords(flags.enable_admission, ",")) api.enable_admission.insert(name);
+  for (auto& name : SplitWords(flags.disable_admission, ",")) api.disable_admission.insert(name);
+  return {};
+}
+
+int Refuse(const Error& error) {
+  std::cerr << "flyball apiserver: " << error.message() << "\n";
+  return 1;
+}
+
+int RunApiserver(ApiserverFlags& flags) {
+  BlockStopSignals();
+  if (const Status read = ReadFlags(flags); !read) return Refuse(read.error());
+  auto process = ServerProcess::Start(std::move(flags.process));
+  if (!process) return Refuse(process.error());
+  std::cout << "serving " << (*process)->url() << "\nkubeconfig " << (*process)->kubeconfig_path()
+            << std::endl;
+  WaitForStopSignal();
+  return 0;
+}
+
+}  // namespace
+
+void AddApiServerCommand(CLI::App& app, int& exit_code) {
+  auto* command =
+      app.add_subcommand("apiserver", "Run the API server alone, with kube-apiserver's flag names");
+  auto flags = std::make_shared<ApiserverFlags>();
+  DefineFlags(*command, *flags);
+  command->footer(
+      "Example:\n  flyball apiserver --data-dir D --secure-port 6443 --token-auth-file tokens.csv");
+  command->callback([flags, &exit_code] { exit_code = RunApiserver(*flags); });
+}
+
+}  // namespace flyball::cli

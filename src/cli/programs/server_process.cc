@@ -1,0 +1,84 @@
+#include "cli/programs/server_process.h"
+
+#include <filesystem>
+
+#include "api/values/ip_address.h"
+#include "base/run/random.h"
+#include "server/bootstrap/kubernetes_service.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace flyball::cli {
+namespace {
+
+constexpr Duration kShutdownGrace = std::chrono::seconds(2);
+
+std::string UrlHost(const std::string& bind_address) {
+  if (bind_address == "0.0.0.0" || bind_address == "::") return "127.0.0.1";
+  return bind_address.find(':') == std::string::npos ? bind_address : "[" + bind_address + "]";
+}
+
+// Of the `kubernetes` Service. Who listens on loopback is not reached anywhere else.
+std::string EndpointAddress(const server::ServingOptions& serving) {
+  const auto bound = api::ParseIp(serving.bind_address);
+  if (serving.advertise_address.empty() && bound && bound->IsLoopback()) return serving.bind_address;
+  return server::AdvertisedAddress(serving);
+}
+
+// With what to do about it.
+Error ListenFailure(const server::ServingOptions& serving, const Error& error) {
+  if (serving.port == 0) return error;
+  return InternalError(error.message() +
+                       ": stop what listens there, or choose another port (0 takes any free one)");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(ServerProcessOptions options) {
+  auto process = std::unique_ptr<ServerProcess>(new ServerProcess());
+  FLYBALL_TRY(process->Open(std::move(options)));
+  return process;
+}
+
+Status ServerProcess::Open(ServerProcessOptions options) {
+  const auto& dir = options.serving.data_dir;
+  std::error_code ec;
+  std::filesystem::create_directories(dir, ec);
+  if (ec) return Unexpected(InternalError("cannot make the data folder " + dir + ": " + ec.message()));
+  executor_ = std::make_unique<ThreadPool>("server", options.threads);
+  FLYBALL_ASSIGN(store_, store::OpenSqliteStore({.path = dir + "/flyball.db"}, *executor_));
+  // A range that makes no sense is refused below, with what to do about it.
+  if (auto address = server::KubernetesServiceAddress(options.api.service_cluster_ip_range))
+    options.serving.alternative_names.push_back(std::move(*address));
+  FLYBALL_ASSIGN(pki_, server::LoadPki(options.serving, executor_->clock()));
+  options.api.service_account_signing_key = pki_.service_account_key;
+  options.api.service_account_keys = pki_.service_account_keys;
+  FLYBALL_ASSIGN(const auto node_client,
+                 pki_.IssueClient("kube-apiserver-kubelet-client", {"system:masters"},
+                                  executor_->clock().Now() - std::chrono::minutes(1)));
+  options.api.node_client_certificate = node_client.certificate_pem;
+  options.api.node_client_key = node_client.private_key_pem;
+  options.api.cluster_signing_certificate = pki_.ca.certificate_pem;
+  options.api.cluster_signing_key = pki_.ca.private_key_pem;
+  FLYBALL_ASSIGN(api_, server::ApiServer::Make(options.api, *store_, *executor_, Random::System(), metrics_));
+  auto http = server::Serve(options.serving, pki_, api_->handler());
+  if (!http) return Unexpected(ListenFailure(options.serving, http.error()));
+  http_ = std::move(*http);
+  FLYBALL_TRY(api_->Advertise(EndpointAddress(options.serving), http_->port()));
+  api_->SetExternalAddress(server::ExternalAddress(options.serving, http_->port()));
+  url_ = "https://" + UrlHost(options.serving.bind_address) + ":" + std::to_string(http_->port());
+  kubeconfig_path_ =
+      options.serving.kubeconfig_out.empty() ? dir + "/kubeconfig" : options.serving.kubeconfig_out;
+  return server::WritePrivateFile(
+      kubeconfig_path_, server::KubeconfigText(url_, pki_.server_ca_pem, pki_.admin, "kubernetes-admin"));
+}
+
+ServerProcess::~ServerProcess() {
+  if (api_) api_->Stop();
+  if (http_) http_->Shutdown(kShutdownGrace);
+  http_.reset();
+  if (executor_) executor_->Stop();
+  api_.reset();
+  store_.reset();
+}
+
+}  // namespace flyball::cli

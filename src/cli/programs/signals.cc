@@ -1,0 +1,38 @@
+#include "cli/programs/signals.h"
+
+#include <unistd.h>
+
+#include <csignal>
+
+namespace flyball::cli {
+namespace {
+
+sigset_t StopSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+}  // namespace
+
+void BlockStopSignals() {
+  const sigset_t set = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  // A peer that goes away is an error of that connection, not of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+int WaitForStopSignal() {
+  const sigset_t set = StopSignals();
+  int number = 0;
+  sigwait(&set, &number);
+  return number;
+}
+
+void StopBySignal() {
+  kill(getpid(), SIGTERM);
+}
+
+}  // namespace flyball::cli

@@ -1,0 +1,51 @@
+// Expectations: what a controller has asked for and not yet seen in its cache (upstream:
+// ControllerExpectations). A controller that creates by counting must not count again until its own creations
+// and deletions have come back through the watch, or it would do everything twice.
+#pragma once
+
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/run/clock.h"
+#include "base/run/mutex.h"
+#include "client/kind_ref.h"
+
+namespace flyball {
+
+// Thread-safe.
+class Expectations {
+ public:
+  // After this long what was expected is given up: better to act on a stale cache than never.
+  static constexpr Duration kTimeout = std::chrono::minutes(5);
+
+  explicit Expectations(const Clock& clock) : clock_(clock) {}
+
+  // Before asking the server. Replaces what was expected for the key.
+  void ExpectCreations(const ObjectKey& key, int count);
+  // Deletions are tracked by the key of what is deleted: an object already seen deleting is not counted
+  // twice.
+  void ExpectDeletions(const ObjectKey& key, const std::vector<std::string>& object_keys);
+
+  // Seen through the watch, or failed and never to be seen.
+  void CreationObserved(const ObjectKey& key);
+  void DeletionObserved(const ObjectKey& key, const std::string& object_key);
+
+  // True if everything expected was seen, nothing was ever expected, or it was too long ago.
+  bool Satisfied(const ObjectKey& key) const;
+  // The controlling object is gone.
+  void Forget(const ObjectKey& key);
+
+ private:
+  struct Entry {
+    int creations = 0;
+    std::set<std::string> deletions;
+    SteadyTime since{};
+  };
+  const Clock& clock_;
+  mutable Mutex mu_;
+  std::unordered_map<ObjectKey, Entry> entries_ FLYBALL_GUARDED_BY(mu_);
+};
+
+}  // namespace flyball

@@ -1,0 +1,25 @@
+// RetryOnConflict: read, change, write, and again when somebody else was faster (upstream:
+// retry.RetryOnConflict).
+#pragma once
+
+#include <utility>
+
+#include "base/values/result.h"
+
+namespace flyball {
+
+// client-go's DefaultRetry.
+inline constexpr int kConflictAttempts = 5;
+
+// Calls fn (which must read afresh each time) until it succeeds, fails with something else than a conflict,
+// or has been tried kConflictAttempts times. Does not wait in between: a conflict means the other write is
+// done.
+template <typename Fn>
+auto RetryOnConflict(Fn&& fn) -> decltype(fn()) {
+  for (int attempt = 1;; ++attempt) {
+    auto result = fn();
+    if (result || !result.error().Is(Reason::kConflict) || attempt == kConflictAttempts) return result;
+  }
+}
+
+}  // namespace flyball

@@ -1,0 +1,27 @@
+// TcpDialer: plain connections to anywhere, as Duplex.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/run/clock.h"
+#include "net/http/http.h"
+
+namespace flyball::net {
+
+// Thread-safe. One I/O thread, which starts with the first connection.
+class TcpDialer {
+ public:
+  explicit TcpDialer(Duration timeout);
+  // Closes every connection.
+  ~TcpDialer();
+
+  // `done` gets the connection, or kConnection or kTimeout. End closes the sending side alone.
+  void Dial(const std::string& host, int port, UniqueFunction<void(Result<std::shared_ptr<Duplex>>)> done);
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace flyball::net

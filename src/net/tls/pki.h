@@ -1,0 +1,85 @@
+// Keys, certificates and signatures: the parts of OpenSSL that the rest of the program needs, as plain
+// functions on PEM text and bytes. Thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/run/clock.h"
+#include "base/values/result.h"
+
+namespace flyball::net {
+
+struct KeyPair {
+  std::string certificate_pem;
+  std::string private_key_pem;
+};
+
+// A self-signed certificate authority (ECDSA P-256: making one takes well under a millisecond).
+Result<KeyPair> MakeCertificateAuthority(const std::string& common_name, TimePoint now, Duration validity);
+
+struct CertificateRequest {
+  std::string common_name{};
+  std::vector<std::string> organizations{};
+  std::vector<std::string> dns_names{};
+  std::vector<std::string> ip_addresses{};
+  bool server = false;  // extended key usage serverAuth
+  bool client = false;  // clientAuth
+};
+Result<KeyPair> IssueCertificate(const KeyPair& authority, const CertificateRequest& request, TimePoint now,
+                                 Duration validity);
+
+struct CertificateInfo {
+  std::string common_name;
+  std::vector<std::string> organizations, dns_names, ip_addresses;
+  TimePoint not_before, not_after;
+};
+Result<CertificateInfo> ParseCertificate(std::string_view pem);
+// Whether one of the authorities (one PEM text of several) signed the certificate, the first of its text.
+bool IsSignedByAny(std::string_view certificate_pem, std::string_view authorities_pem);
+
+// Signs a PEM certificate signing request (PKCS#10) with the authority.
+Result<std::string> SignCertificateRequest(const KeyPair& authority, std::string_view csr_pem, bool server,
+                                           bool client, TimePoint now, Duration validity);
+
+// The organizations (groups, to Kubernetes) a PEM certificate signing request asks for. BadRequest if it is
+// none.
+Result<std::vector<std::string>> RequestedOrganizations(std::string_view csr_pem);
+
+// Signing keys of service-account tokens.
+enum class KeyType { kRsa2048, kEcdsaP256 };
+Result<std::string> MakePrivateKey(KeyType type);
+Result<std::string> PublicKeyPem(std::string_view private_or_public_key_pem);
+
+// Parts of a public key as a JSON Web Key names them (kty, n/e or crv/x/y, base64url), and its Kubernetes key
+// id (base64url of SHA-256 of the DER public key).
+struct PublicKeyParts {
+  std::string key_id, algorithm, kty, n, e, crv, x, y;
+};
+Result<PublicKeyParts> DescribePublicKey(std::string_view key_pem);
+
+// A compact JSON Web Signature over the two JSON texts; RS256 or ES256 by the key's type. The caller writes
+// both texts.
+Result<std::string> SignJws(std::string_view header_json, std::string_view payload_json,
+                            std::string_view private_key_pem);
+struct Jws {
+  std::string header_json, payload_json;
+};
+// Splits a compact JWS without verifying; BadRequest if it is not one.
+Result<Jws> DecodeJws(std::string_view token);
+// True if the signature is by that key with the algorithm of the key's type.
+bool VerifyJws(std::string_view token, std::string_view public_key_pem);
+
+std::string Sha256(std::string_view data);  // 32 raw bytes
+std::string Sha512(std::string_view data);  // 64 raw bytes
+std::string HexEncode(std::string_view data);
+std::string Base64Encode(std::string_view data);
+Result<std::string> Base64Decode(std::string_view text);
+std::string Base64UrlEncode(std::string_view data);  // no padding
+Result<std::string> Base64UrlDecode(std::string_view text);
+// n random bytes fit for keys.
+std::string RandomBytes(std::size_t n);
+bool ConstantTimeEqual(std::string_view a, std::string_view b);
+
+}  // namespace flyball::net

@@ -1,0 +1,147 @@
+#include "net/tls/pki.h"
+
+#include <gtest/gtest.h>
+
+namespace flyball::net {
+namespace {
+
+constexpr Duration kYear = std::chrono::hours(24 * 365);
+const TimePoint kNow = TimePoint(std::chrono::seconds(1'750'000'000));
+
+KeyPair Authority() {
+  return *MakeCertificateAuthority("flyball-ca", kNow, 10 * kYear);
+}
+
+TEST(PkiTest, AuthorityIssuesWhatWasAskedFor) {
+  const KeyPair authority = Authority();
+  const auto issued = IssueCertificate(authority,
+                                       {.common_name = "kube-apiserver",
+                                        .organizations = {"system:masters", "second"},
+                                        .dns_names = {"localhost", "kubernetes.default.svc"},
+                                        .ip_addresses = {"127.0.0.1", "::1"},
+                                        .server = true},
+                                       kNow, kYear);
+  ASSERT_TRUE(issued);
+  const auto info = ParseCertificate(issued->certificate_pem);
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->common_name, "kube-apiserver");
+  EXPECT_EQ(info->organizations, (std::vector<std::string>{"system:masters", "second"}));
+  EXPECT_EQ(info->dns_names, (std::vector<std::string>{"localhost", "kubernetes.default.svc"}));
+  EXPECT_EQ(info->ip_addresses, (std::vector<std::string>{"127.0.0.1", "::1"}));
+  EXPECT_LT(info->not_before, kNow);
+  EXPECT_EQ(info->not_after, kNow + kYear);
+}
+
+TEST(PkiTest, WhoSignedACertificateIsFoundAmongSeveral) {
+  const KeyPair ours = Authority(), other = Authority();  // of one name: only the signature tells
+  const auto issued = IssueCertificate(ours, {.common_name = "a"}, kNow, kYear);
+  ASSERT_TRUE(issued);
+  EXPECT_TRUE(IsSignedByAny(issued->certificate_pem, other.certificate_pem + ours.certificate_pem));
+  EXPECT_FALSE(IsSignedByAny(issued->certificate_pem, other.certificate_pem));
+  EXPECT_FALSE(IsSignedByAny("junk", ours.certificate_pem));
+}
+
+TEST(PkiTest, BadInputIsAnError) {
+  EXPECT_TRUE(ParseCertificate("no pem").error().Is(Reason::kBadRequest));
+  EXPECT_FALSE(IssueCertificate({"x", "y"}, {.common_name = "a"}, kNow, kYear));
+  EXPECT_FALSE(IssueCertificate(Authority(), {.common_name = "a", .ip_addresses = {"1.2.3"}}, kNow, kYear));
+  EXPECT_FALSE(SignCertificateRequest(Authority(), "junk", false, true, kNow, kYear));
+  EXPECT_FALSE(DescribePublicKey("junk"));
+}
+
+TEST(PkiTest, SignsCertificateRequestKeepingSubjectAndNames) {
+  // openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj
+  // /O=system:nodes/CN=system:node:n1
+  //   -addext subjectAltName=DNS:n1
+  const char* csr = R"(-----BEGIN CERTIFICATE REQUEST-----
+MIIBDDCBsgIBADAwMRUwEwYDVQQKDAxzeXN0ZW06bm9kZXMxFzAVBgNVBAMMDnN5
+c3RlbTpub2RlOm4xMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEHuyThaP4NCDq
+tl34uREwuLaCqbPmqYReR3+bQtw9mF388Ze7HUMf1l4CmZRVF1VbVGTUgLUH9yU0
+NIHAzktISaAgMB4GCSqGSIb3DQEJDjERMA8wDQYDVR0RBAYwBIICbjEwCgYIKoZI
+zj0EAwIDSQAwRgIhALtkZgw9PO5Gh5eGB6et4H14GIbFESR8c8JAW/paEI69AiEA
+2LJsVHHNodXfK+dwTLUC3dv5co93uWnfS44XokIxPZU=
+-----END CERTIFICATE REQUEST-----
+)";
+  const auto pem = SignCertificateRequest(Authority(), csr, true, false, kNow, kYear);
+  ASSERT_TRUE(pem) << pem.error().ToString();
+  const auto info = ParseCertificate(*pem);
+  EXPECT_EQ(info->common_name, "system:node:n1");
+  EXPECT_EQ(info->organizations, std::vector<std::string>{"system:nodes"});
+  EXPECT_EQ(info->dns_names, std::vector<std::string>{"n1"});
+}
+
+class JwsTest : public testing::TestWithParam<KeyType> {};
+
+TEST_P(JwsTest, SignedByOneKeyVerifiesWithThatKeyOnly) {
+  const bool rsa = GetParam() == KeyType::kRsa2048;
+  const auto key = MakePrivateKey(GetParam());
+  const auto other = MakePrivateKey(GetParam());
+  const std::string header = rsa ? R"({"alg":"RS256"})" : R"({"alg":"ES256"})";
+  const auto token = SignJws(header, R"({"sub":"me"})", *key);
+  ASSERT_TRUE(token);
+  EXPECT_TRUE(VerifyJws(*token, *PublicKeyPem(*key)));
+  EXPECT_TRUE(VerifyJws(*token, *key));
+  EXPECT_FALSE(VerifyJws(*token, *PublicKeyPem(*other)));
+  EXPECT_FALSE(VerifyJws(*token + "A", *PublicKeyPem(*key)));
+  EXPECT_EQ(DecodeJws(*token)->payload_json, R"({"sub":"me"})");
+
+  std::string forged = *token;
+  forged[header.size() + 10] ^= 1;
+  EXPECT_FALSE(VerifyJws(forged, *PublicKeyPem(*key)));
+  const auto none = SignJws(R"({"alg":"none"})", "{}", *key);
+  EXPECT_FALSE(VerifyJws(*none, *PublicKeyPem(*key)));
+}
+
+TEST_P(JwsTest, DescribesThePublicKey) {
+  const auto key = MakePrivateKey(GetParam());
+  const auto from_private = DescribePublicKey(*key);
+  const auto from_public = DescribePublicKey(*PublicKeyPem(*key));
+  ASSERT_TRUE(from_private && from_public);
+  EXPECT_EQ(from_private->key_id, from_public->key_id);
+  EXPECT_EQ(Base64UrlDecode(from_public->key_id)->size(), 32u);
+  if (GetParam() == KeyType::kRsa2048) {
+    EXPECT_EQ(from_public->e, "AQAB");
+    EXPECT_EQ(Base64UrlDecode(from_public->n)->size(), 256u);
+  } else {
+    EXPECT_EQ(from_public->crv, "P-256");
+    EXPECT_EQ(Base64UrlDecode(from_public->x)->size(), 32u);
+    EXPECT_EQ(Base64UrlDecode(from_public->y)->size(), 32u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Keys, JwsTest, testing::Values(KeyType::kRsa2048, KeyType::kEcdsaP256));
+
+TEST(JwsDecodeTest, RefusesWhatIsNoToken) {
+  for (const char* text : {"", "a", "a.b", "a.b.c.d", "!!.e30.e30", "e30.e30.=="})
+    EXPECT_FALSE(DecodeJws(text)) << text;
+}
+
+TEST(EncodingTest, Base64BothWays) {
+  EXPECT_EQ(Base64Encode(""), "");
+  EXPECT_EQ(Base64Encode("f"), "Zg==");
+  EXPECT_EQ(Base64Encode("fo"), "Zm8=");
+  EXPECT_EQ(Base64Encode("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(Base64UrlEncode("\xff\xfe\xfd\xfc"), "__79_A");
+  std::string all;
+  for (int i = 0; i < 256; ++i) {
+    all += static_cast<char>(i);
+    EXPECT_EQ(*Base64Decode(Base64Encode(all)), all);
+    EXPECT_EQ(*Base64UrlDecode(Base64UrlEncode(all)), all);
+  }
+  EXPECT_EQ(*Base64Decode("Zm9v\r\nYmE=\n"), "fooba");
+  for (const char* bad : {"Z", "Zg", "Zg=", "Zg===", "Z=g=", "Zm9v!", "Zm 9v", "===="})
+    EXPECT_FALSE(Base64Decode(bad)) << bad;
+}
+
+TEST(EncodingTest, Hashes) {
+  EXPECT_EQ(HexEncode(Sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(HexEncode(Sha512("")).substr(0, 16), "cf83e1357eefb8bd");
+  EXPECT_EQ(RandomBytes(16).size(), 16u);
+  EXPECT_NE(RandomBytes(16), RandomBytes(16));
+  EXPECT_TRUE(ConstantTimeEqual("ab", "ab"));
+  EXPECT_FALSE(ConstantTimeEqual("ab", "ac"));
+  EXPECT_FALSE(ConstantTimeEqual("ab", "abc"));
+}
+
+}  // namespace
+}  // namespace flyball::net

@@ -1,0 +1,56 @@
+// NodeAgent: one node: its Node object, its lease, and the pods placed on it (upstream: kubelet).
+//
+// Flow: registers the Node, renews its lease every ten seconds and its status every five minutes, watches the
+// pods whose spec.nodeName is its name, and has a PodWorker for each. Everything runs on one strand and never
+// blocks; several agents fit in one process.
+// Caveat: new nodes are tainted node.kubernetes.io/not-ready:NoSchedule by admission. Upstream the node
+// lifecycle controller takes that away; where none runs the agent does it itself (remove_not_ready_taint),
+// which a server that restricts nodes to what kubelets may do refuses.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "client/client.h"
+#include "node/agent/node_object.h"
+#include "node/runtime/runtime.h"
+
+namespace flyball::node {
+
+class NodeServer;
+
+struct NodeAgentOptions {
+  std::string name;
+  std::string address = "127.0.0.1";  // where its server is reached
+  ResourceList capacity;              // MachineCapacity or SimCapacity
+  std::map<std::string, std::string> labels;
+  bool remove_not_ready_taint = true;
+};
+
+// Thread-safe. The client's runtime and the container runtime must outlive it.
+class NodeAgent {
+ public:
+  // `server` serves its logs and may be shared by agents; null: no logs.
+  NodeAgent(Client client, ContainerRuntime& runtime, NodeAgentOptions options, NodeServer* server = nullptr);
+  // As Stop.
+  ~NodeAgent();
+
+  // Registers and begins, in the background; tries again until it works.
+  void Start();
+  // No more watching and no more writes. Containers are left to the runtime's Shutdown.
+  void Stop();
+
+  // Registered, and the pods there were are known.
+  bool ready() const;
+  // Calls fn once that is so.
+  void OnReady(std::function<void()> fn);
+
+ private:
+  class Core;
+  const std::shared_ptr<Core> core_;
+  NodeServer* const server_;
+};
+
+}  // namespace flyball::node

@@ -1,0 +1,278 @@
+#include "node/agent/node_agent_core.h"
+
+#include "api/types/coordination.h"
+#include "api/values/time.h"
+#include "base/observe/log.h"
+#include "base/run/notification.h"
+#include "json/json.h"
+
+namespace flyball::node {
+namespace {
+
+constexpr char kNotReadyTaint[] = "node.kubernetes.io/not-ready";
+constexpr char kLeaseNamespace[] = "kube-node-lease";
+
+}  // namespace
+
+NodeAgent::Core::Core(Client client, ContainerRuntime& runtime, NodeAgentOptions options, int port)
+    : options_(std::move(options)),
+      description_{.name = options_.name,
+                   .address = options_.address,
+                   .port = port,
+                   .capacity = options_.capacity,
+                   .labels = options_.labels,
+                   .runtime_version = std::string(runtime.version())},
+      client_(std::move(client)),
+      runtime_(runtime),
+      context_(std::make_shared<WorkerContext>(
+          WorkerContext{.client = client_,
+                        .runtime = runtime_,
+                        .strand = Strand(client_.runtime().executor),
+                        .blocking = client_.runtime().worker_executor(),
+                        .recorder = EventRecorder(client_, "kubelet", options_.name),
+                        .host_ip = options_.address,
+                        .finished = {}})),
+      strand_(context_->strand),
+      ready_since_(api::Time::From(strand_.clock().Now())) {}
+
+void NodeAgent::Core::OnStrand(UniqueFunction<void(Core&)> fn) {
+  strand_.Post([weak = weak_from_this(), fn = std::move(fn)] {
+    if (const auto self = weak.lock(); self && !self->stopped_) fn(*self);
+  });
+}
+
+void NodeAgent::Core::After(Duration delay, UniqueFunction<void(Core&)> fn) {
+  strand_.PostAfter(delay, [weak = weak_from_this(), fn = std::move(fn)] {
+    if (const auto self = weak.lock(); self && !self->stopped_) fn(*self);
+  });
+}
+
+void NodeAgent::Core::Start() {
+  OnStrand([](Core& self) {
+    if (std::exchange(self.running_, true)) return;
+    self.context_->finished = [weak = self.weak_from_this()](const std::string& uid) {
+      // Not at once: the worker that says so is still on the stack.
+      if (const auto alive = weak.lock()) alive->OnStrand([uid](Core& core) { core.workers_.erase(uid); });
+    };
+    self.Register();
+  });
+}
+
+void NodeAgent::Core::Stop() {
+  if (stopped_.exchange(true)) return;
+  auto done = std::make_shared<Notification<bool>>();
+  strand_.Post([self = shared_from_this(), done] {
+    if (self->pods_) self->pods_->Remove();
+    if (self->informers_) self->informers_->Stop();
+    self->workers_.clear();
+    self->context_->finished = nullptr;
+    done->Set(true);
+  });
+  if (client_.runtime().may_block) done->Wait();
+}
+
+void NodeAgent::Core::OnReady(std::function<void()> fn) {
+  OnStrand([fn = std::move(fn)](Core& self) {
+    if (self.ready_)
+      fn();
+    else
+      self.waiting_.push_back(fn);
+  });
+}
+
+void NodeAgent::Core::NowReady() {
+  ready_ = true;
+  for (const auto& fn : std::exchange(waiting_, {})) fn();
+}
+
+void NodeAgent::Core::Register() {
+  Node node = MakeNode(description_, Now());
+  json::Value body = ToJson(node);
+  SetTypeMeta(body, KindRefOf<Node>());
+  client_.Of<Node>().CreateAsync(
+      std::move(body), {}, [weak = weak_from_this()](const Result<json::Value>& result) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (result) return self->OnStrand([node = *result](Core& core) { core.Registered(node); });
+        if (result.error().Is(Reason::kAlreadyExists))
+          return self->OnStrand([](Core& core) { core.Adopt(); });
+        log::Warning("node not registered, will try again", {{"error", result.error().ToString()}});
+        self->After(kRegisterRetry, [](Core& core) { core.Register(); });
+      });
+}
+
+// The node was registered before: its labels and status become what they should be.
+void NodeAgent::Core::Adopt() {
+  const Node node = MakeNode(description_, Now());
+  json::Object labels;
+  for (const auto& [key, value] : node.metadata.labels) labels.Set(key, value);
+  const json::Value patch = json::Object{{"metadata", json::Object{{"labels", std::move(labels)}}}};
+  client_.Of<Node>().PatchAsync("", options_.name, PatchType::kMerge, patch, {},
+                                [weak = weak_from_this()](const Result<json::Value>& result) {
+                                  const auto self = weak.lock();
+                                  if (!self) return;
+                                  if (!result)
+                                    return self->After(kRegisterRetry, [](Core& core) { core.Register(); });
+                                  self->OnStrand([adopted = *result](Core& core) {
+                                    core.ReportStatus();
+                                    core.Registered(adopted);
+                                  });
+                                });
+}
+
+void NodeAgent::Core::Registered(const json::Value& node) {
+  node_uid_ = node["metadata"]["uid"].string_or("");
+  log::Info("node registered", {{"node", options_.name}});
+  if (options_.remove_not_ready_taint) RemoveNotReadyTaint(node);
+  CreateLease();
+  After(kStatusReport, [](Core& self) { self.ReportStatus(); });
+  WatchPods();
+}
+
+void NodeAgent::Core::RemoveNotReadyTaint(const json::Value& node) {
+  const json::Value* taints = node["spec"].Find("taints");
+  if (!taints || !taints->is_array()) return;
+  json::Array kept;
+  for (const json::Value& taint : taints->as_array())
+    if (taint["key"].string_or("") != kNotReadyTaint) kept.push_back(taint);
+  if (kept.size() == taints->as_array().size()) return;
+  json::Object spec;
+  spec.Set("taints", kept.empty() ? json::Value(nullptr) : json::Value(std::move(kept)));
+  const json::Value patch = json::Object{{"spec", std::move(spec)}};
+  client_.Of<Node>().PatchAsync("", options_.name, PatchType::kMerge, patch, {},
+                                [](const Result<json::Value>& result) {
+                                  if (!result && !result.error().Is(Reason::kForbidden))
+                                    log::Warning("taint not removed", {{"error", result.error().ToString()}});
+                                });
+}
+
+json::Value NodeAgent::Core::StatusPatch() const {
+  Node node = MakeNode(description_, Now());
+  for (NodeCondition& condition : node.status.conditions) condition.last_transition_time = ready_since_;
+  return json::Object{{"status", ToJson(node.status)}};
+}
+
+void NodeAgent::Core::ReportStatus() {
+  client_.Of<Node>().PatchAsync(
+      "", options_.name, PatchType::kStrategicMerge, StatusPatch(), {.subresource = "status"},
+      [weak = weak_from_this()](const Result<json::Value>& result) {
+        const auto self = weak.lock();
+        if (!self || result) return;
+        log::Warning("node status not written", {{"error", result.error().ToString()}});
+        // Somebody deleted the Node: it registers again, as kubelet does.
+        if (result.error().Is(Reason::kNotFound)) self->OnStrand([](Core& core) { core.Register(); });
+      });
+  if (ready_) After(kStatusReport, [](Core& self) { self.ReportStatus(); });
+}
+
+void NodeAgent::Core::CreateLease() {
+  const json::Value lease = json::Object{
+      {"apiVersion", "coordination.k8s.io/v1"},
+      {"kind", "Lease"},
+      {"metadata",
+       json::Object{
+           {"name", options_.name},
+           {"namespace", kLeaseNamespace},
+           {"ownerReferences",
+            json::Array{json::Object{
+                {"apiVersion", "v1"}, {"kind", "Node"}, {"name", options_.name}, {"uid", node_uid_}}}}}},
+      {"spec", json::Object{{"holderIdentity", options_.name},
+                            {"leaseDurationSeconds", kLeaseDurationSeconds},
+                            {"renewTime", api::FormatMicroTime(Now())}}}};
+  client_.Of<Lease>().CreateAsync(lease, {}, [weak = weak_from_this()](const Result<json::Value>& result) {
+    const auto self = weak.lock();
+    if (!self) return;
+    // There already: renewing takes it over.
+    const bool there = !result && result.error().Is(Reason::kAlreadyExists);
+    self->After(there ? Duration::zero() : kLeaseRenewal, [](Core& core) { core.RenewLease(); });
+  });
+}
+
+void NodeAgent::Core::RenewLease() {
+  const json::Value patch = json::Object{
+      {"spec", json::Object{{"holderIdentity", options_.name}, {"renewTime", api::FormatMicroTime(Now())}}}};
+  client_.Of<Lease>().PatchAsync(kLeaseNamespace, options_.name, PatchType::kMerge, patch, {},
+                                 [weak = weak_from_this()](const Result<json::Value>& result) {
+                                   const auto self = weak.lock();
+                                   if (!self) return;
+                                   if (!result && result.error().Is(Reason::kNotFound))
+                                     return self->OnStrand([](Core& core) { core.CreateLease(); });
+                                   self->After(kLeaseRenewal, [](Core& core) { core.RenewLease(); });
+                                 });
+}
+
+void NodeAgent::Core::WatchPods() {
+  if (informers_) return;
+  informers_ = std::make_unique<InformerFactory>(client_, FactoryOptions{.drop_managed_fields = true});
+  const auto weak = weak_from_this();
+  const auto changed = [weak](const PodPtr& pod) {
+    if (const auto self = weak.lock()) self->OnStrand([pod](Core& core) { core.PodChanged(pod); });
+  };
+  const auto gone = [weak](const PodPtr& pod) {
+    if (const auto self = weak.lock()) self->OnStrand([pod](Core& core) { core.PodGone(pod); });
+  };
+  EventHandler<Pod> handler;
+  handler.on_add = [changed](const PodPtr& pod, bool) { changed(pod); };
+  handler.on_update = [changed, gone](const PodPtr& old_pod, const PodPtr& pod) {
+    if (old_pod->metadata.uid != pod->metadata.uid) gone(old_pod);
+    changed(pod);
+  };
+  handler.on_delete = [gone](const PodPtr& pod, bool) { gone(pod); };
+  const auto pods = informers_->For<Pod>({.field_selector = "spec.nodeName=" + options_.name});
+  pods_ = pods.AddHandler(std::move(handler));
+  pods_->OnSynced([weak] {
+    if (const auto self = weak.lock()) self->OnStrand([](Core& core) { core.NowReady(); });
+  });
+  informers_->Start();
+}
+
+void NodeAgent::Core::PodChanged(const PodPtr& pod) {
+  auto& worker = workers_[pod->metadata.uid];
+  if (!worker) worker = std::make_shared<PodWorker>(context_, pod);
+  worker->Update(pod);
+}
+
+void NodeAgent::Core::PodGone(const PodPtr& pod) {
+  const auto found = workers_.find(pod->metadata.uid);
+  if (found != workers_.end()) found->second->Gone();
+}
+
+PodWorker* NodeAgent::Core::FindWorker(const std::string& pod_namespace, const std::string& pod_name) const {
+  for (const auto& [uid, worker] : workers_) {
+    const ObjectMeta& meta = worker->pod().metadata;
+    if (meta.namespace_ == pod_namespace && meta.name == pod_name) return worker.get();
+  }
+  return nullptr;
+}
+
+void NodeAgent::Core::ReadLog(LogRequest request, LogSink sink, Closure not_here) {
+  OnStrand(
+      [request = std::move(request), sink = std::move(sink), not_here = std::move(not_here)](Core& self) {
+        LogQuery query = request.query;
+        const PodWorker* worker = self.FindWorker(query.pod_namespace, query.pod_name);
+        if (!worker) return not_here();
+        query.pod_uid = worker->pod().metadata.uid;
+        query.attempt = worker->LastAttempt(query.container) - (request.previous ? 1 : 0);
+        if (query.attempt < 0) {
+          const std::string previous = "previous terminated container \"" + query.container + "\" in pod \"" +
+                                       query.pod_name + "\" not found";
+          sink.done(Unexpected(BadRequest(request.previous ? previous : worker->WhyNoLog(query.container))));
+          return;
+        }
+        if (request.since_seconds >= 0)
+          query.since = self.Now() - std::chrono::seconds(request.since_seconds);
+        self.runtime_.ReadLog(query, sink);
+      });
+}
+
+void NodeAgent::Core::Find(PodQuery query, std::function<void(const FoundPod&)> found, Closure not_here) {
+  OnStrand([query = std::move(query), found = std::move(found), not_here = std::move(not_here)](Core& self) {
+    const PodWorker* worker = self.FindWorker(query.pod_namespace, query.pod_name);
+    if (!worker) return not_here();
+    FoundPod pod = worker->Describe(query.container);
+    pod.runtime = &self.runtime_;
+    found(pod);
+  });
+}
+
+}  // namespace flyball::node

@@ -1,0 +1,76 @@
+// NodeAgent::Core: what an agent is made of; calls under way hold weak references to it.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/run/executor.h"
+#include "base/run/mutex.h"
+#include "controller/events/event_recorder.h"
+#include "informer/informer_factory.h"
+#include "node/agent/node_agent.h"
+#include "node/pod/pod_source.h"
+#include "node/pod/pod_worker.h"
+
+namespace flyball::node {
+
+inline constexpr Duration kLeaseRenewal = std::chrono::seconds(10);
+inline constexpr int kLeaseDurationSeconds = 40;
+inline constexpr Duration kStatusReport = std::chrono::minutes(5);
+inline constexpr Duration kRegisterRetry = std::chrono::seconds(1);
+
+// Private methods run on the strand.
+class NodeAgent::Core final : public PodSource, public std::enable_shared_from_this<Core> {
+ public:
+  Core(Client client, ContainerRuntime& runtime, NodeAgentOptions options, int port);
+
+  void Start();
+  // Blocks until nothing of it runs any more, where the runtime may block.
+  void Stop();
+  bool ready() const { return ready_; }
+  void OnReady(std::function<void()> fn);
+
+  void ReadLog(LogRequest request, LogSink sink, Closure not_here) override;
+  void Find(PodQuery query, std::function<void(const FoundPod&)> found, Closure not_here) override;
+
+ private:
+  using PodPtr = std::shared_ptr<const Pod>;
+
+  void OnStrand(UniqueFunction<void(Core&)> fn);
+  void After(Duration delay, UniqueFunction<void(Core&)> fn);
+
+  void Register();
+  void Adopt();
+  void Registered(const json::Value& node);
+  void RemoveNotReadyTaint(const json::Value& node);
+  void ReportStatus();
+  void RenewLease();
+  void CreateLease();
+  void WatchPods();
+  void PodChanged(const PodPtr& pod);
+  void PodGone(const PodPtr& pod);
+  void NowReady();
+  PodWorker* FindWorker(const std::string& pod_namespace, const std::string& pod_name) const;
+  json::Value StatusPatch() const;
+  TimePoint Now() const { return strand_.clock().Now(); }
+
+  const NodeAgentOptions options_;
+  const NodeDescription description_;
+  const Client client_;
+  ContainerRuntime& runtime_;
+  const std::shared_ptr<WorkerContext> context_;
+  Strand& strand_;  // the context's
+  std::atomic<bool> stopped_ = false, ready_ = false;
+  bool running_ = false;
+  std::string node_uid_;
+  api::Time ready_since_;
+  std::unique_ptr<InformerFactory> informers_;
+  std::shared_ptr<HandlerRegistration> pods_;
+  std::map<std::string, std::shared_ptr<PodWorker>> workers_;  // by UID
+  std::vector<std::function<void()>> waiting_;
+};
+
+}  // namespace flyball::node

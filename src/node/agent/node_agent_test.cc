@@ -1,0 +1,245 @@
+// The agent with the sim runtime, on virtual time, against the real API server.
+#include "node/agent/node_agent.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "api/types/coordination.h"
+#include "base/run/sim_executor.h"
+#include "node/runtime/sim_runtime.h"
+#include "server/api_server.h"
+#include "store/memory/memory_store.h"
+
+namespace flyball::node {
+namespace {
+
+using namespace std::chrono_literals;
+
+class NodeAgentTest : public ::testing::Test {
+ protected:
+  NodeAgentTest()
+      : executor_(1),
+        store_(store::NewMemoryStore(executor_)),
+        server_(*server::ApiServer::Make({.disable_admission = {"ServiceAccount"}}, *store_, executor_,
+                                         executor_.random(), metrics_)),
+        runtime_{
+            .executor = executor_, .random = executor_.random(), .metrics = metrics_, .may_block = false},
+        client_(std::make_shared<RestClient>(
+            server_->InProcess({.name = "admin", .groups = {"system:masters", "system:authenticated"}}),
+            runtime_)),
+        containers_(NewSimRuntime(executor_, executor_.random())) {
+    StartAgent();
+  }
+  ~NodeAgentTest() override {
+    StopAgent();
+    server_->Stop();
+    executor_.RunFor(1min);
+  }
+
+  void StartAgent() {
+    agent_ = std::make_unique<NodeAgent>(client_, *containers_,
+                                         NodeAgentOptions{.name = "n1", .capacity = SimCapacity()});
+    agent_->Start();
+    executor_.RunFor(1s);
+  }
+  void StopAgent() {
+    agent_->Stop();
+    executor_.RunFor(1min);
+    agent_.reset();
+    containers_->Shutdown();
+  }
+
+  static Pod MakePod(const std::string& name) {
+    Pod pod{.metadata = {.name = name, .namespace_ = "default"}};
+    pod.spec.node_name = "n1";
+    pod.spec.containers = {{.name = "c", .image = "img"}};
+    return pod;
+  }
+  void Create(const Pod& pod) {
+    const auto made = client_.Create(pod);
+    ASSERT_TRUE(made) << made.error().ToString();
+  }
+  Pod Get(const std::string& name) {
+    auto pod = client_.Get<Pod>("default", name);
+    EXPECT_TRUE(pod) << pod.error().ToString();
+    return pod ? *pod : Pod{};
+  }
+  bool Exists(const std::string& name) { return client_.Get<Pod>("default", name).has_value(); }
+  static std::string ConditionOf(const auto& object, const std::string& type) {
+    for (const auto& condition : object.status.conditions)
+      if (condition.type == type) return condition.status;
+    return "(none)";
+  }
+  std::vector<std::string> Events(const std::string& reason) {
+    std::vector<std::string> messages;
+    const auto events = client_.Dynamic({"", "v1", "Event", "events", true}).List("default");
+    EXPECT_TRUE(events);
+    for (const json::Value& event : events->items)
+      if (event["reason"].string_or("") == reason) messages.emplace_back(event["message"].string_or(""));
+    return messages;
+  }
+
+  SimExecutor executor_;
+  Metrics metrics_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<server::ApiServer> server_;
+  Runtime runtime_;
+  Client client_;
+  std::unique_ptr<ContainerRuntime> containers_;
+  std::unique_ptr<NodeAgent> agent_;
+};
+
+TEST_F(NodeAgentTest, RegistersItsNodeReadyAndWithoutTaint) {
+  EXPECT_TRUE(agent_->ready());
+  const auto node = client_.Get<Node>("", "n1");
+  ASSERT_TRUE(node) << node.error().ToString();
+  EXPECT_EQ(ConditionOf(*node, "Ready"), "True");
+  EXPECT_TRUE(node->spec.taints.empty());
+  EXPECT_EQ(node->metadata.labels.at("kubernetes.io/hostname"), "n1");
+}
+
+TEST_F(NodeAgentTest, EphemeralContainersRunOnceBesideTheOthers) {
+  Create(MakePod("a"));
+  executor_.RunFor(1s);
+  const auto added = client_.Of<Pod>().Patch(
+      "default", "a", PatchType::kStrategicMerge,
+      json::Object{{"spec", json::Object{{"ephemeralContainers",
+                                          json::Array{json::Object{{"name", "look"},
+                                                                   {"image", "img"},
+                                                                   {"terminationMessagePolicy", "File"}}}}}}},
+      {.subresource = "ephemeralcontainers"});
+  ASSERT_TRUE(added) << added.error().ToString();
+  executor_.RunFor(1s);
+  const Pod pod = Get("a");
+  ASSERT_EQ(pod.status.ephemeral_container_statuses.size(), 1u);
+  const ContainerStatus& status = pod.status.ephemeral_container_statuses[0];
+  EXPECT_TRUE(status.state.running);
+  EXPECT_FALSE(status.ready);
+  EXPECT_EQ(pod.status.container_statuses.size(), 1u);
+  EXPECT_EQ(ConditionOf(pod, "Ready"), "True");
+}
+
+TEST_F(NodeAgentTest, RenewsItsLease) {
+  const auto before = client_.Get<Lease>("kube-node-lease", "n1");
+  ASSERT_TRUE(before) << before.error().ToString();
+  executor_.RunFor(11s);
+  const auto after = client_.Get<Lease>("kube-node-lease", "n1");
+  ASSERT_TRUE(after);
+  EXPECT_GT(*after->spec.renew_time, *before->spec.renew_time);
+}
+
+TEST_F(NodeAgentTest, RunsAPodAndSaysSo) {
+  Create(MakePod("p"));
+  executor_.RunFor(2s);
+  const Pod pod = Get("p");
+  EXPECT_EQ(pod.status.phase, "Running");
+  EXPECT_EQ(ConditionOf(pod, "Ready"), "True");
+  EXPECT_FALSE(pod.status.pod_ip.empty());
+  ASSERT_EQ(pod.status.container_statuses.size(), 1u);
+  EXPECT_TRUE(pod.status.container_statuses[0].ready);
+  EXPECT_TRUE(pod.status.container_statuses[0].state.running.has_value());
+  EXPECT_EQ(Events("Started"), std::vector<std::string>{"Started container c"});
+}
+
+TEST_F(NodeAgentTest, DeletesAPodOnceItsContainersHaveStopped) {
+  Create(MakePod("p"));
+  executor_.RunFor(2s);
+  ASSERT_TRUE(client_.Delete<Pod>("default", "p"));
+  executor_.RunFor(2s);
+  EXPECT_FALSE(Exists("p"));
+  EXPECT_EQ(Events("Killing"), std::vector<std::string>{"Stopping container c"});
+}
+
+TEST_F(NodeAgentTest, RestartsWithGrowingBackoff) {
+  Pod pod = MakePod("p");
+  pod.metadata.annotations = {{kSimExitAfter, "1"}, {kSimExitCode, "3"}};
+  Create(pod);
+  // Ends after 1 s, starts again at once, ends, waits 10 s.
+  executor_.RunFor(5s);
+  Pod now = Get("p");
+  ASSERT_EQ(now.status.container_statuses.size(), 1u);
+  const ContainerStatus& status = now.status.container_statuses[0];
+  EXPECT_EQ(status.restart_count, 1);
+  ASSERT_TRUE(status.state.waiting.has_value());
+  EXPECT_EQ(status.state.waiting->reason, "CrashLoopBackOff");
+  ASSERT_TRUE(status.last_state.terminated.has_value());
+  EXPECT_EQ(status.last_state.terminated->exit_code, 3);
+  EXPECT_EQ(now.status.phase, "Running");
+  executor_.RunFor(1h);
+  now = Get("p");
+  // 10 + 20 + 40 + 80 + 160 + 300... seconds apart.
+  EXPECT_GE(now.status.container_statuses[0].restart_count, 12);
+  EXPECT_LE(now.status.container_statuses[0].restart_count, 18);
+}
+
+TEST_F(NodeAgentTest, APodThatIsNotRestartedSucceeds) {
+  Pod pod = MakePod("p");
+  pod.spec.restart_policy = "Never";
+  pod.metadata.annotations = {{kSimExitAfter, "1"}};
+  Create(pod);
+  executor_.RunFor(3s);
+  const Pod now = Get("p");
+  EXPECT_EQ(now.status.phase, "Succeeded");
+  EXPECT_EQ(ConditionOf(now, "Ready"), "False");
+}
+
+TEST_F(NodeAgentTest, InitContainersComeFirstAndSidecarsStay) {
+  Pod pod = MakePod("p");
+  pod.spec.init_containers = {{.name = "side", .image = "img", .restart_policy = "Always"}};
+  Create(pod);
+  executor_.RunFor(2s);
+  const Pod now = Get("p");
+  EXPECT_EQ(now.status.phase, "Running");
+  EXPECT_EQ(ConditionOf(now, "Initialized"), "True");
+  ASSERT_EQ(now.status.init_container_statuses.size(), 1u);
+  EXPECT_TRUE(now.status.init_container_statuses[0].state.running.has_value());
+  ASSERT_TRUE(client_.Delete<Pod>("default", "p"));
+  executor_.RunFor(5s);
+  EXPECT_FALSE(Exists("p"));
+}
+
+TEST_F(NodeAgentTest, WaitsForAConfigMapThatIsNotThere) {
+  Pod pod = MakePod("p");
+  pod.spec.containers[0].env = {{.name = "A"}};
+  pod.spec.containers[0].env[0].value_from.emplace().config_map_key_ref =
+      ConfigMapKeySelector{.name = "settings", .key = "a"};
+  Create(pod);
+  executor_.RunFor(2s);
+  const Pod waiting = Get("p");
+  ASSERT_TRUE(waiting.status.container_statuses.at(0).state.waiting.has_value());
+  EXPECT_EQ(waiting.status.container_statuses[0].state.waiting->reason, "CreateContainerConfigError");
+  EXPECT_EQ(waiting.status.container_statuses[0].state.waiting->message, "configmap \"settings\" not found");
+  ASSERT_TRUE(client_.Create(
+      ConfigMap{.metadata = {.name = "settings", .namespace_ = "default"}, .data = {{"a", "1"}}}));
+  executor_.RunFor(20s);
+  EXPECT_EQ(Get("p").status.phase, "Running");
+}
+
+TEST_F(NodeAgentTest, StartsContainersAgainAfterTheAgentDid) {
+  Create(MakePod("p"));
+  executor_.RunFor(2s);
+  StopAgent();
+  containers_ = NewSimRuntime(executor_, executor_.random());
+  StartAgent();
+  executor_.RunFor(2s);
+  const Pod now = Get("p");
+  EXPECT_EQ(now.status.phase, "Running");
+  EXPECT_EQ(now.status.container_statuses.at(0).restart_count, 1);
+}
+
+TEST_F(NodeAgentTest, RunsManyPods) {
+  for (int i = 0; i < 200; ++i) Create(MakePod("p" + std::to_string(i)));
+  executor_.RunFor(5s);
+  const auto pods = client_.List<Pod>("default");
+  ASSERT_TRUE(pods);
+  std::set<std::string> addresses;
+  for (const Pod& pod : pods->items) {
+    EXPECT_EQ(ConditionOf(pod, "Ready"), "True") << pod.metadata.name;
+    addresses.insert(pod.status.pod_ip);
+  }
+  EXPECT_EQ(addresses.size(), 200u);
+}
+
+}  // namespace
+}  // namespace flyball::node

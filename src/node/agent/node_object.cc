@@ -1,0 +1,105 @@
+#include "node/agent/node_object.h"
+
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace flyball::node {
+namespace {
+
+std::string ReadLine(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string OsImage() {
+  std::ifstream file("/etc/os-release");
+  constexpr std::string_view kKey = "PRETTY_NAME=\"";
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(kKey)) return line.substr(kKey.size(), line.size() - kKey.size() - 1);
+  return "Linux";
+}
+
+std::string Architecture(const utsname& machine) {
+  const std::string_view name = machine.machine;
+  if (name == "x86_64") return "amd64";
+  if (name == "aarch64") return "arm64";
+  return std::string(name);
+}
+
+NodeCondition Condition(const char* type, const char* status, const char* reason, const char* message,
+                        api::Time now) {
+  return {.type = type,
+          .status = status,
+          .last_heartbeat_time = now,
+          .last_transition_time = now,
+          .reason = reason,
+          .message = message};
+}
+
+api::Quantity Bytes(std::int64_t n) {
+  return *api::Quantity::Parse(std::to_string(n / 1024) + "Ki");
+}
+
+}  // namespace
+
+ResourceList MachineCapacity(const std::string& data_dir) {
+  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+  const std::int64_t memory = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  struct statvfs disk {};
+  const std::string where = data_dir.empty() ? "/" : data_dir;
+  if (statvfs(where.c_str(), &disk) != 0) disk = {};
+  const auto bytes = static_cast<std::int64_t>(disk.f_blocks * disk.f_frsize);
+  return {{"cpu", api::Quantity(cpus)},
+          {"memory", Bytes(memory)},
+          {"ephemeral-storage", Bytes(bytes)},
+          {"pods", api::Quantity(110)}};
+}
+
+ResourceList SimCapacity() {
+  return {{"cpu", api::Quantity(256)},
+          {"memory", *api::Quantity::Parse("1Ti")},
+          {"ephemeral-storage", *api::Quantity::Parse("1Ti")},
+          {"pods", api::Quantity(1000)}};
+}
+
+Node MakeNode(const NodeDescription& description, TimePoint at) {
+  utsname machine{};
+  uname(&machine);
+  const std::string arch = Architecture(machine);
+  const api::Time now = api::Time::From(at);
+  Node node{.metadata = {.name = description.name, .labels = description.labels}};
+  for (const char* prefix : {"kubernetes.io/", "beta.kubernetes.io/"}) {
+    node.metadata.labels[std::string(prefix) + "os"] = "linux";
+    node.metadata.labels[std::string(prefix) + "arch"] = arch;
+  }
+  node.metadata.labels["kubernetes.io/hostname"] = description.name;
+  NodeStatus& status = node.status;
+  status.capacity = status.allocatable = description.capacity;
+  status.addresses = {{.type = "InternalIP", .address = description.address},
+                      {.type = "Hostname", .address = description.name}};
+  status.daemon_endpoints.kubelet_endpoint.port = description.port;
+  status.node_info = {.machine_id = ReadLine("/etc/machine-id"),
+                      .system_uuid = ReadLine("/etc/machine-id"),
+                      .boot_id = ReadLine("/proc/sys/kernel/random/boot_id"),
+                      .kernel_version = machine.release,
+                      .os_image = OsImage(),
+                      .container_runtime_version = description.runtime_version,
+                      .kubelet_version = "v1.34.0",
+                      .operating_system = "linux",
+                      .architecture = arch};
+  status.conditions = {
+      Condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
+                "kubelet has sufficient memory available", now),
+      Condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure", now),
+      Condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available",
+                now),
+      Condition("Ready", "True", "KubeletReady", "kubelet is posting ready status", now)};
+  return node;
+}
+
+}  // namespace flyball::node

@@ -1,0 +1,30 @@
+// The Node object: what the machine is and has, as kubelet reports it.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "api/types/core.h"
+#include "base/run/clock.h"
+
+namespace flyball::node {
+
+using ResourceList = std::map<std::string, api::Quantity>;
+
+// CPUs, memory and disk of this machine; 110 pods, as kubelet.
+ResourceList MachineCapacity(const std::string& data_dir);
+// What a simulated node claims to have: room for a thousand small pods.
+ResourceList SimCapacity();
+
+struct NodeDescription {
+  std::string name, address;
+  int port = 0;  // of the agent's server; 0: none
+  ResourceList capacity;
+  std::map<std::string, std::string> labels;  // further ones
+  std::string runtime_version;                // "native://0.1.0"
+};
+
+// Name, labels and status, with all conditions good and stamped `now`.
+Node MakeNode(const NodeDescription& description, TimePoint now);
+
+}  // namespace flyball::node

@@ -1,0 +1,42 @@
+// PodSource: who knows some pods of this process' nodes: their logs, and where their containers run.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/values/unique_function.h"
+#include "node/runtime/runtime.h"
+
+namespace flyball::node {
+
+// A question for a log, before anybody knows which start of the container it is about.
+struct LogRequest {
+  LogQuery query;  // without UID and attempt
+  bool previous = false;
+  std::int64_t since_seconds = -1;
+};
+
+struct PodQuery {
+  std::string pod_namespace, pod_name;
+  std::string container;  // empty: any
+};
+
+// A pod that runs here, and the container that was asked for.
+struct FoundPod {
+  ContainerRuntime* runtime = nullptr;  // outlives the source
+  std::string pod_uid, pod_ip;
+  std::string container_id;  // the runtime's; empty if there is none such, or it does not run
+  bool tty = false;          // of the container's own process
+};
+
+// Thread-safe.
+class PodSource {
+ public:
+  virtual ~PodSource() = default;
+  // Passes the log to the sink; or calls not_here if the pod is not one of this source's.
+  virtual void ReadLog(LogRequest request, LogSink sink, Closure not_here) = 0;
+  // Calls one of the two, from any thread.
+  virtual void Find(PodQuery query, std::function<void(const FoundPod&)> found, Closure not_here) = 0;
+};
+
+}  // namespace flyball::node

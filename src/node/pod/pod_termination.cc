@@ -1,0 +1,94 @@
+// How a pod ends: hooks, signals, grace, and the last delete.
+#include <algorithm>
+#include <csignal>
+
+#include "base/observe/log.h"
+#include "node/pod/pod_worker.h"
+
+namespace flyball::node {
+namespace {
+
+constexpr Duration kDeleteRetry = std::chrono::seconds(5);
+
+}  // namespace
+
+void PodWorker::BeginTermination(Duration grace) {
+  state_ = State::kTerminating;
+  grace_ = grace;
+  for (const auto& unit : units_)
+    if (unit->timer != kNoTimer) context_.strand.Cancel(std::exchange(unit->timer, kNoTimer));
+  StopRunning();
+  CheckStopped();
+}
+
+// Sidecars serve the others to their end.
+void PodWorker::StopRunning() {
+  const bool mains_run = std::any_of(units_.begin(), units_.end(),
+                                     [](const auto& unit) { return !unit->sidecar && unit->running(); });
+  for (const auto& unit : units_)
+    if (unit->running() && (!unit->sidecar || !mains_run))
+      StopUnit(*unit, grace_, "Stopping container " + unit->name);
+}
+
+void PodWorker::StopUnit(ContainerUnit& unit, Duration grace, const std::string& message) {
+  if (!unit.running()) return;
+  if (unit.prober) unit.prober->Stop();
+  if (grace <= Duration::zero()) return context_.runtime.Signal(unit.runtime_id, SIGKILL);
+  if (unit.kill_timer != kNoTimer) context_.strand.Cancel(unit.kill_timer);
+  unit.kill_timer = context_.strand.PostAfter(grace, OnStrand([&unit, id = unit.runtime_id](PodWorker& self) {
+                                                unit.kill_timer = kNoTimer;
+                                                self.context_.runtime.Signal(id, SIGKILL);
+                                              }));
+  if (std::exchange(unit.stopping, true)) return;
+  context_.recorder.Normal(TargetOf(unit), "Killing", message);
+  Terminate(unit, grace);
+}
+
+// The hook first; whatever becomes of it, the signal follows.
+void PodWorker::Terminate(ContainerUnit& unit, Duration grace) {
+  const auto& lifecycle = SpecOf(unit).lifecycle;
+  if (!lifecycle || !lifecycle->pre_stop) return context_.runtime.Signal(unit.runtime_id, SIGTERM);
+  const auto signal = [weak = weak_from_this(), context = keep_, id = unit.runtime_id] {
+    context->strand.Post([weak, id] {
+      if (const auto self = weak.lock()) self->context_.runtime.Signal(id, SIGTERM);
+    });
+  };
+  const LifecycleHandler& hook = *lifecycle->pre_stop;
+  if (hook.exec) {
+    context_.runtime.Exec(unit.runtime_id, hook.exec->command, grace,
+                          [signal](const Result<ExecResult>&) { signal(); });
+  } else if (hook.sleep) {
+    context_.strand.PostAfter(std::chrono::seconds(hook.sleep->seconds), signal);
+  } else {
+    Probe probe{.http_get = hook.http_get, .tcp_socket = hook.tcp_socket, .timeout_seconds = 30};
+    AskOverNetwork(probe, SpecOf(unit), pod_ip_, context_.blocking, context_.strand,
+                   [signal](const ProbeAnswer&) { signal(); });
+  }
+}
+
+void PodWorker::CheckStopped() {
+  if (state_ != State::kTerminating) return;
+  const bool any =
+      std::any_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->running(); });
+  if (any) return StopRunning();
+  state_ = State::kStopped;
+  context_.runtime.RemovePod(pod_->metadata.namespace_, pod_->metadata.name, pod_->metadata.uid);
+  if (object_gone_) return context_.finished(pod_->metadata.uid);
+  WriteStatus();
+  if (!writing_) DeleteObject();
+}
+
+// The object waits for this: without containers there is nothing left to be graceful about.
+void PodWorker::DeleteObject() {
+  context_.client.Of<Pod>().DeleteAsync(
+      pod_->metadata.namespace_, pod_->metadata.name, {.grace_period_seconds = 0, .uid = pod_->metadata.uid},
+      [weak = weak_from_this(), context = keep_](const Result<json::Value>& result) {
+        if (result || result.error().Is(Reason::kNotFound) || result.error().Is(Reason::kConflict)) return;
+        log::Warning("pod not deleted, will try again", {{"error", result.error().ToString()}});
+        context->strand.PostAfter(kDeleteRetry, [weak] {
+          if (const auto self = weak.lock(); self && !self->object_gone_) self->DeleteObject();
+        });
+      });
+}
+
+}  // namespace flyball::node

@@ -1,0 +1,400 @@
+#include "node/pod/pod_worker.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/observe/log.h"
+
+namespace flyball::node {
+namespace {
+
+// How long an image's absence is reported as an error before it is a back-off.
+constexpr Duration kPullErrorShown = std::chrono::seconds(1);
+
+Duration BackoffAfter(int failures) {
+  Duration backoff = kFirstRestartBackoff;
+  for (int i = 1; i < failures && backoff < kMaxRestartBackoff; ++i) backoff *= 2;
+  return std::min(backoff, kMaxRestartBackoff);
+}
+
+std::string Seconds(Duration d) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(d).count();
+  if (seconds < 60) return std::to_string(seconds) + "s";
+  return std::to_string(seconds / 60) + "m" + std::to_string(seconds % 60) + "s";
+}
+
+// "web_default(4c1b...)", as kubelet names pods in messages.
+std::string FullName(const Pod& pod) {
+  return pod.metadata.name + "_" + pod.metadata.namespace_ + "(" + pod.metadata.uid + ")";
+}
+
+}  // namespace
+
+PodWorker::PodWorker(std::shared_ptr<WorkerContext> context, PodPtr pod)
+    : keep_(std::move(context)), context_(*keep_), pod_(std::move(pod)), start_time_(Now()) {
+  const PodSpec& spec = pod_->spec;
+  for (std::size_t i = 0; i < spec.init_containers.size(); ++i) {
+    auto unit = std::make_unique<ContainerUnit>();
+    unit->name = spec.init_containers[i].name;
+    unit->init = true;
+    unit->sidecar = spec.init_containers[i].restart_policy == "Always";
+    unit->index = i;
+    units_.push_back(std::move(unit));
+  }
+  for (std::size_t i = 0; i < spec.containers.size(); ++i) {
+    auto unit = std::make_unique<ContainerUnit>();
+    unit->name = spec.containers[i].name;
+    unit->index = i;
+    units_.push_back(std::move(unit));
+  }
+  AddEphemeral();
+  Restore();
+}
+
+PodWorker::~PodWorker() {
+  for (const auto& unit : units_)
+    if (unit->prober) unit->prober->Stop();
+}
+
+// What an agent before this one has written. Nothing of what it started runs any more.
+void PodWorker::Restore() {
+  const PodStatus& status = pod_->status;
+  pod_ip_ = status.pod_ip;
+  if (status.start_time) {
+    start_time_ = *status.start_time;
+    written_ = status;
+  }
+  for (const auto& unit : units_)
+    for (const auto* list :
+         {&status.init_container_statuses, &status.container_statuses, &status.ephemeral_container_statuses})
+      for (const ContainerStatus& known : *list)
+        if (known.name == unit->name) RestoreUnit(*unit, known);
+  if (status.phase == "Succeeded" || status.phase == "Failed") state_ = State::kEnded;
+}
+
+void PodWorker::RestoreUnit(ContainerUnit& unit, const ContainerStatus& known) {
+  unit.restarts = known.restart_count;
+  unit.starts = known.container_id.empty() ? 0 : known.restart_count + 1;
+  unit.id = known.container_id;
+  unit.image_id = known.image_id;
+  if (known.last_state.terminated) unit.previous = *known.last_state.terminated;
+  if (known.state.terminated) {
+    unit.ended = *known.state.terminated;
+  } else if (known.state.running) {
+    unit.ended = ContainerStateTerminated{.exit_code = 137,
+                                          .reason = "ContainerStatusUnknown",
+                                          .message = "The container was lost when the node agent restarted",
+                                          .started_at = known.state.running->started_at,
+                                          .finished_at = Now(),
+                                          .container_id = known.container_id};
+  } else {
+    return;
+  }
+  unit.state = ContainerUnit::State::kExited;
+  // What is over stays over; everything else starts again, at once.
+  if (ShouldRestart(unit)) unit.state = ContainerUnit::State::kWaiting;
+}
+
+const Container& PodWorker::SpecOf(const ContainerUnit& unit) const {
+  if (unit.ephemeral) return *unit.ephemeral;
+  return unit.init ? pod_->spec.init_containers[unit.index] : pod_->spec.containers[unit.index];
+}
+
+EventTarget PodWorker::TargetOf(const ContainerUnit& unit) const {
+  EventTarget target = flyball::TargetOf(*pod_);
+  const char* list = unit.init ? "initContainers" : unit.ephemeral ? "ephemeralContainers" : "containers";
+  target.field_path = std::string("spec.") + list + "{" + unit.name + "}";
+  return target;
+}
+
+FoundPod PodWorker::Describe(const std::string& container) const {
+  FoundPod found{.pod_uid = pod_->metadata.uid, .pod_ip = pod_ip_};
+  for (const auto& unit : units_) {
+    if (unit->name != container || !unit->running()) continue;
+    found.container_id = unit->runtime_id;
+    found.tty = SpecOf(*unit).tty;
+  }
+  return found;
+}
+
+int PodWorker::LastAttempt(const std::string& container) const {
+  for (const auto& unit : units_)
+    if (unit->name == container) return unit->starts - 1;
+  return -1;
+}
+
+std::string PodWorker::WhyNoLog(const std::string& container) const {
+  const std::string which = "container \"" + container + "\" in pod \"" + pod_->metadata.name + "\" is ";
+  for (const auto& unit : units_) {
+    if (unit->name != container) continue;
+    const auto& waiting = MakeContainerStatus(*unit).state.waiting;
+    if (!waiting) continue;
+    if (waiting->reason == "ErrImagePull") return which + "waiting to start: image can't be pulled";
+    if (waiting->reason == "ImagePullBackOff")
+      return which + "waiting to start: trying and failing to pull image";
+    return which + "waiting to start: " + waiting->reason;
+  }
+  return which + "not available";
+}
+
+void PodWorker::Update(PodPtr pod) {
+  pod_ = std::move(pod);
+  if (pod_->metadata.deletion_timestamp) {
+    const auto grace = std::chrono::seconds(pod_->metadata.deletion_grace_period_seconds.value_or(30));
+    if (state_ == State::kStopped) return;
+    if (state_ != State::kTerminating || grace < grace_) BeginTermination(grace);
+    return;
+  }
+  const bool news = AddEphemeral();
+  if (std::exchange(begun_, true) && !news) return;
+  if (state_ == State::kRunning) Sync();
+}
+
+void PodWorker::Gone() {
+  object_gone_ = true;
+  if (state_ == State::kStopped)
+    context_.finished(pod_->metadata.uid);
+  else
+    BeginTermination(Duration::zero());
+}
+
+void PodWorker::Sync() {
+  if (state_ == State::kRunning) {
+    if (pod_ip_.empty())
+      pod_ip_ =
+          pod_->spec.host_network ? context_.host_ip : context_.runtime.AllocatePodIp(pod_->metadata.uid);
+    StartDue();
+    if (AllEnded()) {
+      state_ = State::kEnded;
+      // Sidecars end with the containers they serve, and so does what was there to look at them.
+      for (const auto& unit : units_)
+        if (unit->sidecar || unit->ephemeral)
+          StopUnit(*unit, std::chrono::seconds(30), "Stopping container " + unit->name);
+    }
+  }
+  WriteStatus();
+}
+
+bool PodWorker::InitDone() const {
+  return std::all_of(units_.begin(), units_.end(),
+                     [](const auto& unit) { return !unit->init || unit->init_done(); });
+}
+
+// Ephemeral containers whatever the others do; init containers one after the other, then all others at once.
+void PodWorker::StartDue() {
+  for (const auto& unit : units_)
+    if (unit->ephemeral && unit->state == ContainerUnit::State::kWaiting) StartUnit(*unit);
+  for (const auto& unit : units_) {
+    if (unit->ephemeral) continue;
+    if (unit->state == ContainerUnit::State::kWaiting) StartUnit(*unit);
+    if (unit->init && !unit->init_done()) return;
+  }
+}
+
+bool PodWorker::AllEnded() const {
+  bool mains_ended = true;
+  for (const auto& unit : units_) {
+    const bool ended = unit->state == ContainerUnit::State::kExited;
+    // One failed init container ends a pod that is not restarted.
+    if (unit->init && !unit->sidecar && ended && !unit->exited_well()) return true;
+    if (unit->main() && !ended) mains_ended = false;
+  }
+  return mains_ended;
+}
+
+void PodWorker::StartUnit(ContainerUnit& unit) {
+  const Container& spec = SpecOf(unit);
+  unit.state = ContainerUnit::State::kStarting;
+  unit.waiting_reason =
+      !unit.main() || pod_->spec.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
+  unit.waiting_message.clear();
+  const auto image = context_.runtime.EnsureImage(spec.image);
+  if (!image) return ImageMissing(unit, image.error());
+  unit.image_id = *image;
+  unit.pull_failures = 0;
+  context_.recorder.Normal(TargetOf(unit), "Pulled",
+                           "Container image \"" + spec.image + "\" already present on machine");
+  auto done = [weak = weak_from_this(), context = keep_, &unit, pod = pod_](Result<Variables> variables) {
+    context->strand.Post([weak, &unit, pod, variables = std::move(variables)] {
+      if (const auto self = weak.lock()) self->Launch(unit, pod, variables);
+    });
+  };
+  if (spec.env.empty() && spec.env_from.empty()) return Launch(unit, pod_, Variables());
+  ResolveEnvironment(context_.client, pod_, spec, {pod_ip_, context_.host_ip}, std::move(done));
+}
+
+void PodWorker::Launch(ContainerUnit& unit, const PodPtr& pod, const Result<Variables>& variables) {
+  if (state_ != State::kRunning || unit.state != ContainerUnit::State::kStarting) return;
+  if (!variables) return CannotStart(unit, "CreateContainerConfigError", variables.error());
+  const Container& spec = SpecOf(unit);
+  ContainerConfig config{.pod_namespace = pod->metadata.namespace_,
+                         .pod_name = pod->metadata.name,
+                         .pod_uid = pod->metadata.uid,
+                         .name = unit.name,
+                         .attempt = unit.starts,
+                         .image = spec.image,
+                         .working_dir = spec.working_dir,
+                         .stdin = spec.stdin,
+                         .stdin_once = spec.stdin_once,
+                         .tty = spec.tty,
+                         .env = *variables,
+                         .annotations = pod->metadata.annotations};
+  for (const std::string& word : spec.command) config.command.push_back(Expand(word, *variables));
+  for (const std::string& word : spec.args) config.args.push_back(Expand(word, *variables));
+  auto exited = [weak = weak_from_this(), context = keep_, &unit,
+                 starts = unit.starts + 1](const ContainerExit& exit) {
+    context->strand.Post([weak, &unit, starts, exit] {
+      const auto self = weak.lock();
+      if (self && unit.starts == starts) self->Exited(unit, unit.runtime_id, exit);
+    });
+  };
+  const auto id = context_.runtime.Start(config, std::move(exited));
+  if (!id) {
+    const bool users = id.error().Is(Reason::kBadRequest);
+    return CannotStart(unit, users ? "CreateContainerConfigError" : "RunContainerError", id.error());
+  }
+  if (unit.ended) unit.previous = std::exchange(unit.ended, std::nullopt);
+  if (unit.starts > 0) ++unit.restarts;
+  ++unit.starts;
+  unit.runtime_id = *id;
+  unit.id = std::string(context_.runtime.name()) + "://" + *id;
+  unit.state = ContainerUnit::State::kRunning;
+  unit.started_at = Now();
+  unit.started = unit.ready = unit.stopping = false;
+  context_.recorder.Normal(TargetOf(unit), "Created", "Created container: " + unit.name);
+  context_.recorder.Normal(TargetOf(unit), "Started", "Started container " + unit.name);
+  BeginProbes(unit);
+  Sync();
+}
+
+void PodWorker::CannotStart(ContainerUnit& unit, const std::string& reason, const Error& error) {
+  unit.state = ContainerUnit::State::kPullWait;
+  unit.waiting_reason = reason;
+  unit.waiting_message = error.message();
+  context_.recorder.Warning(TargetOf(unit), "Failed", "Error: " + error.message());
+  Retry(unit, BackoffAfter(++unit.pull_failures));
+  WriteStatus();
+}
+
+void PodWorker::ImageMissing(ContainerUnit& unit, const Error& error) {
+  const std::string image = SpecOf(unit).image;
+  unit.state = ContainerUnit::State::kPullWait;
+  unit.waiting_reason = "ErrImagePull";
+  unit.waiting_message = error.message();
+  context_.recorder.Warning(TargetOf(unit), "Failed",
+                            "Failed to pull image \"" + image + "\": " + error.message());
+  context_.recorder.Warning(TargetOf(unit), "Failed", "Error: ErrImagePull");
+  const Duration backoff = BackoffAfter(++unit.pull_failures);
+  unit.timer = context_.strand.PostAfter(
+      kPullErrorShown, OnStrand([&unit, image, backoff, why = error.message()](PodWorker& self) {
+        unit.waiting_reason = "ImagePullBackOff";
+        unit.waiting_message = "Back-off pulling image \"" + image + "\": ErrImagePull: " + why;
+        self.context_.recorder.Normal(self.TargetOf(unit), "BackOff",
+                                      "Back-off pulling image \"" + image + "\"");
+        self.context_.recorder.Warning(self.TargetOf(unit), "Failed", "Error: ImagePullBackOff");
+        self.Retry(unit, backoff);
+        self.WriteStatus();
+      }));
+  WriteStatus();
+}
+
+void PodWorker::Retry(ContainerUnit& unit, Duration delay) {
+  unit.timer = context_.strand.PostAfter(delay, OnStrand([&unit](PodWorker& self) {
+                                           unit.timer = kNoTimer;
+                                           if (self.state_ != State::kRunning) return;
+                                           unit.state = ContainerUnit::State::kWaiting;
+                                           self.Sync();
+                                         }));
+}
+
+void PodWorker::BeginProbes(ContainerUnit& unit) {
+  const Container& spec = SpecOf(unit);
+  if (!spec.startup_probe && !spec.readiness_probe && !spec.liveness_probe) {
+    unit.started = unit.ready = true;
+    return;
+  }
+  const auto weak = weak_from_this();
+  ProbeEvents events;
+  events.started = [weak, &unit] {
+    const auto self = weak.lock();
+    if (!self || std::exchange(unit.started, true)) return;
+    self->Sync();
+  };
+  events.ready = [weak, &unit](bool ready) {
+    const auto self = weak.lock();
+    if (!self || unit.ready == ready) return;
+    unit.ready = ready;
+    self->Sync();
+  };
+  events.unhealthy = [weak, &unit](ProbeKind kind, const std::string& message) {
+    if (const auto self = weak.lock())
+      self->context_.recorder.Warning(self->TargetOf(unit), "Unhealthy",
+                                      std::string(ProbeName(kind)) + " probe failed: " + message);
+  };
+  events.failed = [weak, &unit](ProbeKind kind) {
+    if (const auto self = weak.lock()) self->ProbeFailed(unit, kind);
+  };
+  unit.prober = std::make_shared<ContainerProber>(
+      ContainerProber::Parts{keep_, context_.strand, context_.blocking, context_.runtime}, pod_, spec,
+      unit.runtime_id, pod_ip_, std::move(events));
+  unit.prober->Start();
+}
+
+void PodWorker::ProbeFailed(ContainerUnit& unit, ProbeKind kind) {
+  std::string which(ProbeName(kind));
+  which[0] = static_cast<char>(which[0] - 'A' + 'a');
+  const auto grace = pod_->spec.termination_grace_period_seconds.value_or(30);
+  StopUnit(unit, std::chrono::seconds(grace),
+           "Container " + unit.name + " failed " + which + " probe, will be restarted");
+}
+
+void PodWorker::Exited(ContainerUnit& unit, const std::string&, const ContainerExit& exit) {
+  if (unit.prober) unit.prober->Stop();
+  unit.prober.reset();
+  if (unit.kill_timer != kNoTimer) context_.strand.Cancel(std::exchange(unit.kill_timer, kNoTimer));
+  const api::Time now = Now();
+  std::string reason = exit.reason;
+  if (reason.empty()) reason = exit.exit_code == 0 ? "Completed" : "Error";
+  unit.ended = ContainerStateTerminated{.exit_code = exit.exit_code,
+                                        .signal = exit.signal,
+                                        .reason = reason,
+                                        .message = exit.message,
+                                        .started_at = unit.started_at,
+                                        .finished_at = now,
+                                        .container_id = unit.id};
+  if (unit.started_at && now.ToTimePoint() - unit.started_at->ToTimePoint() >= kBackoffReset)
+    unit.crashes = 0;
+  unit.started = unit.ready = false;
+  unit.state = ContainerUnit::State::kExited;
+  if (state_ == State::kRunning && ShouldRestart(unit)) ScheduleRestart(unit);
+  Sync();
+  if (state_ == State::kTerminating) CheckStopped();
+}
+
+bool PodWorker::ShouldRestart(const ContainerUnit& unit) const {
+  if (unit.ephemeral) return false;
+  if (unit.sidecar) return true;
+  const std::string& policy = pod_->spec.restart_policy;
+  const bool well = unit.ended && unit.ended->exit_code == 0;
+  if (unit.init) return !well && policy != "Never";
+  return policy == "Always" || policy.empty() || (policy == "OnFailure" && !well);
+}
+
+// The first restart is at once; from then on each waits twice as long as the one before.
+void PodWorker::ScheduleRestart(ContainerUnit& unit) {
+  if (++unit.crashes == 1) {
+    unit.state = ContainerUnit::State::kWaiting;
+    return;
+  }
+  const Duration backoff = BackoffAfter(unit.crashes - 1);
+  unit.state = ContainerUnit::State::kBackoff;
+  unit.waiting_reason = "CrashLoopBackOff";
+  unit.waiting_message = "back-off " + Seconds(backoff) + " restarting failed container=" + unit.name +
+                         " pod=" + FullName(*pod_);
+  context_.recorder.Warning(
+      TargetOf(unit), "BackOff",
+      "Back-off restarting failed container " + unit.name + " in pod " + FullName(*pod_));
+  Retry(unit, backoff);
+}
+
+}  // namespace flyball::node

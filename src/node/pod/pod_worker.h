@@ -1,0 +1,127 @@
+// PodWorker: makes one pod of this node what its object says: containers started in order, probed, restarted
+// by policy, stopped with grace; and its status what really is (upstream: kubelet's pod workers).
+//
+// States: kRunning -> kTerminating (the pod is being deleted, or its object is gone) -> kStopped (nothing of
+// it runs; the object is deleted for good) -> finished. kEnded: all containers have ended for good; only a
+// deletion moves it on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/types/core.h"
+#include "base/run/executor.h"
+#include "client/client.h"
+#include "controller/events/event_recorder.h"
+#include "node/pod/container_unit.h"
+#include "node/pod/environment.h"
+#include "node/pod/pod_source.h"
+#include "node/runtime/runtime.h"
+
+namespace flyball::node {
+
+inline constexpr Duration kFirstRestartBackoff = std::chrono::seconds(10);
+inline constexpr Duration kMaxRestartBackoff = std::chrono::minutes(5);
+// A container that ran this long has its back-off forgotten.
+inline constexpr Duration kBackoffReset = std::chrono::minutes(10);
+
+// What all workers of an agent share. Callbacks of calls under way keep it alive.
+struct WorkerContext {
+  Client client;
+  ContainerRuntime& runtime;
+  Strand strand;       // all workers run on it
+  Executor& blocking;  // for probes over the network
+  EventRecorder recorder;
+  std::string host_ip;
+  std::function<void(const std::string& uid)> finished;  // the worker can be dropped
+};
+
+// Confined to WorkerContext::strand. Owned by shared_ptr.
+class PodWorker : public std::enable_shared_from_this<PodWorker> {
+ public:
+  using PodPtr = std::shared_ptr<const Pod>;
+  PodWorker(std::shared_ptr<WorkerContext> context, PodPtr pod);
+  ~PodWorker();
+
+  // The first call begins.
+  void Update(PodPtr pod);
+  // The object is gone: whatever runs is stopped at once.
+  void Gone();
+  // For logs: how often a container was started; -1 if there is no such container or it never was.
+  int LastAttempt(const std::string& container) const;
+  // Why a container that was never started has no log, in kubelet's words.
+  std::string WhyNoLog(const std::string& container) const;
+  // For exec and its like, without the runtime.
+  FoundPod Describe(const std::string& container) const;
+  const Pod& pod() const { return *pod_; }
+
+ private:
+  enum class State { kRunning, kTerminating, kStopped, kEnded };
+
+  void Restore();
+  void RestoreUnit(ContainerUnit& unit, const ContainerStatus& known);
+  // Units for the ephemeral containers that have none yet. True if there were any.
+  bool AddEphemeral();
+  const Container& SpecOf(const ContainerUnit& unit) const;
+  EventTarget TargetOf(const ContainerUnit& unit) const;
+
+  // Starts what should run and does not, then writes the status.
+  void Sync();
+  void StartDue();
+  bool InitDone() const;
+  void StartUnit(ContainerUnit& unit);
+  void Launch(ContainerUnit& unit, const PodPtr& pod, const Result<Variables>& variables);
+  void CannotStart(ContainerUnit& unit, const std::string& reason, const Error& error);
+  void ImageMissing(ContainerUnit& unit, const Error& error);
+  void Retry(ContainerUnit& unit, Duration delay);
+  void BeginProbes(ContainerUnit& unit);
+  void ProbeFailed(ContainerUnit& unit, ProbeKind kind);
+  void Exited(ContainerUnit& unit, const std::string& runtime_id, const ContainerExit& exit);
+  bool ShouldRestart(const ContainerUnit& unit) const;
+  void ScheduleRestart(ContainerUnit& unit);
+  bool AllEnded() const;
+
+  void BeginTermination(Duration grace);
+  void StopRunning();
+  void StopUnit(ContainerUnit& unit, Duration grace, const std::string& message);
+  void Terminate(ContainerUnit& unit, Duration grace);
+  void CheckStopped();
+  void DeleteObject();
+
+  // pod_status.cc
+  PodStatus MakeStatus() const;
+  ContainerStatus MakeContainerStatus(const ContainerUnit& unit) const;
+  std::string Phase() const;
+  void AddConditions(PodStatus& status) const;
+  void WriteStatus();
+  void StatusWritten(const Status& result);
+
+  api::Time Now() const { return api::Time::From(context_.strand.clock().Now()); }
+  template <typename Fn>
+  Closure OnStrand(Fn fn);
+
+  const std::shared_ptr<WorkerContext> keep_;
+  WorkerContext& context_;  // *keep_
+  PodPtr pod_;
+  State state_ = State::kRunning;
+  std::vector<std::unique_ptr<ContainerUnit>> units_;  // init containers first
+  std::string pod_ip_;
+  api::Time start_time_;
+  Duration grace_{};
+  bool begun_ = false, object_gone_ = false;
+
+  std::optional<PodStatus> written_;  // what the server has, as far as we know
+  bool writing_ = false;
+  int write_failures_ = 0;
+};
+
+template <typename Fn>
+Closure PodWorker::OnStrand(Fn fn) {
+  return [weak = weak_from_this(), fn = std::move(fn)] {
+    if (const auto self = weak.lock()) fn(*self);
+  };
+}
+
+}  // namespace flyball::node

@@ -1,0 +1,312 @@
+#include "node/runtime/native_runtime.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/observe/log.h"
+#include "base/run/mutex.h"
+#include "node/runtime/container_log.h"
+#include "node/runtime/native_process.h"
+#include "node/runtime/native_streams.h"
+#include "node/runtime/orphan_processes.h"
+
+namespace flyball::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of what an exec probe writes, enough for its event.
+constexpr std::size_t kMaxExecOutput = 10240;
+constexpr char kDefaultPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+struct RunningContainer {
+  pid_t pid = 0;
+  ProcessSpec spec;  // where an exec runs
+  std::shared_ptr<AttachedClients> clients;
+};
+
+class NativeRuntime final : public ContainerRuntime {
+ public:
+  NativeRuntime(const NativeRuntimeOptions& options, Executor& executor, Random& random)
+      : options_(options), executor_(executor), random_(random), state_(std::make_shared<State>()) {}
+  ~NativeRuntime() override { Shutdown(); }
+
+  Status Open() {
+    std::error_code error;
+    fs::create_directories(options_.data_dir, error);
+    if (error) return Unexpected(InternalError(options_.data_dir + ": " + error.message()));
+    options_.data_dir = fs::canonical(options_.data_dir).string();
+    if (const int killed = KillLeftovers(ContainersDir(), options_.data_dir); killed > 0)
+      log::Info("killed processes of an earlier agent", {{"count", std::to_string(killed)}});
+    fs::create_directories(ContainersDir(), error);
+    if (error) return Unexpected(InternalError(ContainersDir() + ": " + error.message()));
+    return {};
+  }
+
+  std::string_view name() const override { return "native"; }
+  std::string_view version() const override { return "native://0.1.0"; }
+  bool real() const override { return true; }
+
+  Result<std::string> EnsureImage(const std::string& image) override {
+    if (image == kHostImage || image == "host:latest") return std::string("native://host");
+    return Unexpected(Error(Reason::kNotFound,
+                            "image \"" + image +
+                                "\" is not on this node and the native runtime cannot fetch or load images "
+                                "yet: use image `host` with a command to run a program of this machine, or "
+                                "start the node with --runtime sim"));
+  }
+
+  Result<std::string> Start(const ContainerConfig& config,
+                            UniqueFunction<void(ContainerExit)> exited) override {
+    if (config.command.empty() && config.args.empty())
+      return Unexpected(BadRequest("no command specified: image `host` has none of its own"));
+    const std::string id = NewId();
+    ProcessSpec spec = SpecOf(config);
+    spec.input = config.stdin;
+    spec.terminal = config.tty;
+    auto clients = std::make_shared<AttachedClients>(config.stdin_once);
+    auto log = std::make_shared<ContainerLog>(
+        LogPath(config.pod_namespace, config.pod_name, config.pod_uid, config.name, config.attempt),
+        executor_.clock());
+    ProcessEvents events;
+    events.output = [log, clients](Stream stream, std::string_view data) {
+      log->Append(stream, data);
+      clients->Output(stream, data);
+    };
+    events.input_taken = [clients](std::size_t bytes) { clients->InputTaken(bytes); };
+    events.exited = [state = state_, log, clients, id, record = RecordPath(id),
+                     exited = std::move(exited)](int status) {
+      log->Close();
+      clients->Ended(ExitOf(status));
+      std::error_code ignored;
+      fs::remove(record, ignored);
+      {
+        MutexLock lock(state->mu);
+        state->running.erase(id);
+        if (state->running.empty()) state->drained.NotifyAll();
+      }
+      exited(ExitOf(status));
+    };
+    // The entry is there before the process can end.
+    {
+      MutexLock lock(state_->mu);
+      state_->running[id] = {0, spec, clients};
+      state_->logs[LogKey(config.pod_uid, config.name)] = {config.attempt, log};
+    }
+    const auto pid = loop_->Spawn(spec, std::move(events));
+    MutexLock lock(state_->mu);
+    const auto entry = state_->running.find(id);
+    if (!pid) {
+      state_->running.erase(id);
+      log->Close();
+      return Unexpected(pid.error());
+    }
+    if (entry != state_->running.end()) {
+      entry->second.pid = *pid;
+      std::ofstream(RecordPath(id)) << *pid << ' ' << ProcessStartTime(*pid) << '\n';
+    }
+    return id;
+  }
+
+  void Signal(const std::string& id, int signal) override {
+    pid_t pid = 0;
+    {
+      MutexLock lock(state_->mu);
+      const auto found = state_->running.find(id);
+      if (found != state_->running.end()) pid = found->second.pid;
+    }
+    if (pid > 0) loop_->Signal(pid, signal);
+  }
+
+  void Exec(const std::string& id, const std::vector<std::string>& command, Duration timeout,
+            UniqueFunction<void(Result<ExecResult>)> done) override;
+  Result<std::shared_ptr<StreamHandle>> OpenExec(const std::string& id, const StreamRequest& request,
+                                                 StreamEvents events) override;
+  Result<std::shared_ptr<StreamHandle>> Attach(const std::string& id, const StreamRequest& request,
+                                               StreamEvents events) override;
+  void ReadLog(const LogQuery& query, LogSink sink) override;
+
+  std::string AllocatePodIp(const std::string&) override { return options_.pod_ip; }
+
+  void RemovePod(const std::string& ns, const std::string& pod, const std::string& uid) override {
+    std::error_code ignored;
+    fs::remove_all(options_.data_dir + "/logs/" + ns + "_" + pod + "_" + uid, ignored);
+    fs::remove_all(options_.data_dir + "/pods/" + uid, ignored);
+    MutexLock lock(state_->mu);
+    std::erase_if(state_->logs, [&](const auto& entry) { return entry.first.starts_with(uid + "/"); });
+  }
+
+  void Shutdown() override {
+    std::vector<pid_t> pids;
+    {
+      MutexLock lock(state_->mu);
+      for (const auto& [id, container] : state_->running) pids.push_back(container.pid);
+    }
+    for (const pid_t pid : pids)
+      if (pid > 0) loop_->Signal(pid, SIGKILL);
+    MutexLock lock(state_->mu);
+    while (!state_->running.empty()) state_->drained.Wait(state_->mu);
+  }
+
+ private:
+  struct LogEntry {
+    int attempt = 0;
+    std::shared_ptr<ContainerLog> log;
+  };
+  struct State {
+    Mutex mu;
+    CondVar drained;
+    std::map<std::string, RunningContainer> running FLYBALL_GUARDED_BY(mu);
+    std::map<std::string, LogEntry> logs FLYBALL_GUARDED_BY(mu);  // of the latest start of each container
+  };
+
+  Result<RunningContainer> Find(const std::string& id) {
+    MutexLock lock(state_->mu);
+    const auto found = state_->running.find(id);
+    if (found == state_->running.end())
+      return Unexpected(Error(Reason::kNotFound, "container is not running"));
+    return found->second;
+  }
+  std::string ContainersDir() const { return options_.data_dir + "/containers"; }
+  std::string RecordPath(const std::string& id) const { return ContainersDir() + "/" + id; }
+  static std::string LogKey(const std::string& uid, const std::string& container) {
+    return uid + "/" + container;
+  }
+  std::string LogPath(const std::string& ns, const std::string& pod, const std::string& uid,
+                      const std::string& container, int attempt) const {
+    return options_.data_dir + "/logs/" + ns + "_" + pod + "_" + uid + "/" + container + "/" +
+           std::to_string(attempt) + ".log";
+  }
+  std::string NewId() {
+    std::string id = random_.Uuid() + random_.Uuid();
+    std::erase(id, '-');
+    return id;
+  }
+
+  ProcessSpec SpecOf(const ContainerConfig& config) const {
+    ProcessSpec spec{.argv = config.command, .working_dir = config.working_dir};
+    spec.argv.insert(spec.argv.end(), config.args.begin(), config.args.end());
+    if (spec.working_dir.empty()) {
+      spec.working_dir = options_.data_dir + "/pods/" + config.pod_uid + "/" + config.name;
+      std::error_code ignored;
+      fs::create_directories(spec.working_dir, ignored);
+    }
+    const char* path = std::getenv("PATH");
+    const char* home = std::getenv("HOME");
+    spec.env = {{"PATH", path ? path : kDefaultPath},
+                {"HOME", home ? home : "/"},
+                {"HOSTNAME", config.pod_name},
+                {kOwnerVariable, options_.data_dir}};
+    for (const auto& variable : config.env) {
+      std::erase_if(spec.env, [&](const auto& known) { return known.first == variable.first; });
+      spec.env.push_back(variable);
+    }
+    return spec;
+  }
+
+  NativeRuntimeOptions options_;
+  Executor& executor_;
+  Random& random_;
+  const std::shared_ptr<State> state_;
+  // Apart from the state: closures on its thread hold that, and it cannot be destroyed on its own thread.
+  const std::shared_ptr<ProcessLoop> loop_ = std::make_shared<ProcessLoop>();
+};
+
+void NativeRuntime::Exec(const std::string& id, const std::vector<std::string>& command, Duration timeout,
+                         UniqueFunction<void(Result<ExecResult>)> done) {
+  const auto container = Find(id);
+  if (!container) return done(Unexpected(container.error()));
+  const ProcessSpec spec = ExecSpec(container->spec, {.command = command});
+  struct Run {
+    Mutex mu;
+    ExecResult result FLYBALL_GUARDED_BY(mu);
+    TimerId timer FLYBALL_GUARDED_BY(mu) = kNoTimer;
+    UniqueFunction<void(Result<ExecResult>)> done;
+  };
+  auto run = std::make_shared<Run>();
+  run->done = std::move(done);
+  ProcessEvents events;
+  events.output = [run](Stream, std::string_view data) {
+    MutexLock lock(run->mu);
+    run->result.output.append(
+        data.substr(0, kMaxExecOutput - std::min(kMaxExecOutput, run->result.output.size())));
+  };
+  events.exited = [run, &executor = executor_](int status) {
+    ExecResult result;
+    {
+      MutexLock lock(run->mu);
+      run->result.exit_code = ExitOf(status).exit_code;
+      if (run->timer != kNoTimer) executor.Cancel(run->timer);
+      result = std::move(run->result);
+    }
+    run->done(std::move(result));
+  };
+  const auto pid = loop_->Spawn(spec, std::move(events));
+  if (!pid) return run->done(Unexpected(pid.error()));
+  MutexLock lock(run->mu);
+  run->timer = executor_.PostAfter(timeout, [run, weak = std::weak_ptr<ProcessLoop>(loop_), pid = *pid] {
+    {
+      MutexLock timed(run->mu);
+      run->result.timed_out = true;
+    }
+    if (const auto loop = weak.lock()) loop->Signal(pid, SIGKILL);
+  });
+}
+
+Result<std::shared_ptr<StreamHandle>> NativeRuntime::OpenExec(const std::string& id,
+                                                              const StreamRequest& request,
+                                                              StreamEvents events) {
+  FLYBALL_ASSIGN(const RunningContainer container, Find(id));
+  return StartExec(loop_, ExecSpec(container.spec, request), std::move(events));
+}
+
+Result<std::shared_ptr<StreamHandle>> NativeRuntime::Attach(const std::string& id,
+                                                            const StreamRequest& request,
+                                                            StreamEvents events) {
+  FLYBALL_ASSIGN(const RunningContainer container, Find(id));
+  return AttachedClients::Add(container.clients, loop_, container.pid, request, std::move(events));
+}
+
+void NativeRuntime::ReadLog(const LogQuery& query, LogSink sink) {
+  auto reader = std::make_shared<LogReader>(
+      LogPath(query.pod_namespace, query.pod_name, query.pod_uid, query.container, query.attempt), query);
+  std::shared_ptr<ContainerLog> live;
+  {
+    MutexLock lock(state_->mu);
+    const auto found = state_->logs.find(LogKey(query.pod_uid, query.container));
+    if (found != state_->logs.end() && found->second.attempt == query.attempt) live = found->second.log;
+  }
+  struct Turn {
+    Mutex mu;
+    bool over FLYBALL_GUARDED_BY(mu) = false;
+  };
+  auto give = [reader, sink, turn = std::make_shared<Turn>()](bool closed) {
+    // The one who begins to follow and the one who writes may both come.
+    MutexLock lock(turn->mu);
+    if (turn->over) return false;
+    bool exhausted = false;
+    const auto text = reader->ReadMore(&exhausted);
+    const bool wanted = text && (text->empty() || sink.write(*text));
+    if (wanted && !closed && !exhausted) return true;
+    turn->over = true;
+    if (wanted || !text) sink.done(text ? Status() : Status(Unexpected(text.error())));
+    return false;
+  };
+  if (query.follow && live)
+    live->Follow(give);
+  else
+    give(true);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ContainerRuntime>> NewNativeRuntime(const NativeRuntimeOptions& options,
+                                                           Executor& executor, Random& random) {
+  auto runtime = std::make_unique<NativeRuntime>(options, executor, random);
+  FLYBALL_TRY(runtime->Open());
+  return std::unique_ptr<ContainerRuntime>(std::move(runtime));
+}
+
+}  // namespace flyball::node

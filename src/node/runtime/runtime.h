@@ -1,0 +1,136 @@
+// ContainerRuntime: what runs containers for the node agent. `sim` only says that they run; `native` starts a
+// real process for each.
+//
+// A container is started once and ends once; a restart is a new container with a new id.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/run/clock.h"
+#include "base/values/result.h"
+#include "base/values/unique_function.h"
+
+namespace flyball::node {
+
+struct ContainerConfig {
+  std::string pod_namespace, pod_name, pod_uid;
+  std::string name;   // of the container
+  int attempt = 0;    // how often it was started before
+  std::string image;  // as EnsureImage took it
+  std::vector<std::string> command, args;
+  std::string working_dir;
+  bool stdin = false, stdin_once = false, tty = false;
+  std::vector<std::pair<std::string, std::string>> env;
+  std::map<std::string, std::string> annotations;  // of the pod
+};
+
+struct ContainerExit {
+  int exit_code = 0;  // 128 + signal if a signal ended it
+  int signal = 0;
+  std::string reason;  // "Completed", "Error"; empty: by the exit code
+  std::string message;
+};
+
+struct ExecResult {
+  int exit_code = 0;
+  bool timed_out = false;
+  std::string output;  // both streams, cut off after a few kilobytes
+};
+
+enum class Stream { kStdout, kStderr };
+
+struct TerminalSize {
+  unsigned short width = 0, height = 0;
+};
+
+// What a client wants of a process' standard streams.
+struct StreamRequest {
+  std::vector<std::string> command;  // empty for attach
+  bool stdin = false, stdout = false, stderr = false, tty = false;
+};
+
+// Called from any thread, one at a time; must not block.
+struct StreamEvents {
+  std::function<void(Stream stream, std::string_view data)> output;
+  // So many bytes given to WriteInput have been taken, or will never be.
+  std::function<void(std::size_t bytes)> input_taken;
+  // Once, last: the process has ended.
+  std::function<void(const ContainerExit& exit)> ended;
+};
+
+// A client's hold on the standard streams of a process. Thread-safe. Dropping it does nothing.
+class StreamHandle {
+ public:
+  virtual ~StreamHandle() = default;
+  virtual void WriteInput(std::string data) = 0;
+  virtual void CloseInput() = 0;
+  virtual void Resize(TerminalSize size) = 0;
+  // Holds back what the process writes. False: that is not possible here, others read it too.
+  virtual bool PauseOutput(bool paused) = 0;
+  // The client is gone: an exec is killed, an attached container let go.
+  virtual void Stop() = 0;
+};
+
+// What to read of a container's log.
+struct LogQuery {
+  std::string pod_namespace, pod_name, pod_uid, container;
+  int attempt = 0;
+  bool follow = false, timestamps = false;
+  std::int64_t tail_lines = -1;  // -1: all
+  std::int64_t limit_bytes = -1;
+  TimePoint since{};  // lines before are left out
+};
+// Told of a log's text. Return false to have no more. `done` is called once, at the end, unless that was so.
+struct LogSink {
+  std::function<bool(std::string text)> write;
+  std::function<void(const Status& status)> done;
+};
+
+// Thread-safe. No method blocks for longer than starting a process takes.
+class ContainerRuntime {
+ public:
+  virtual ~ContainerRuntime() = default;
+
+  virtual std::string_view name() const = 0;     // "native"; the scheme of container ids
+  virtual std::string_view version() const = 0;  // "native://0.1.0"
+  // False: nothing really runs, so probes succeed without being sent.
+  virtual bool real() const = 0;
+
+  // The id of an image that is here. NotFound with a message for people if it is not and cannot be.
+  virtual Result<std::string> EnsureImage(const std::string& image) = 0;
+
+  // Starts; `exited` is called once, from any thread, when it has ended. The id is unique for ever.
+  // BadRequest: the configuration cannot work; others: starting failed.
+  virtual Result<std::string> Start(const ContainerConfig& config,
+                                    UniqueFunction<void(ContainerExit)> exited) = 0;
+  // To every process of the container. Nothing if it has ended.
+  virtual void Signal(const std::string& id, int signal) = 0;
+  // Runs a command beside the container.
+  virtual void Exec(const std::string& id, const std::vector<std::string>& command, Duration timeout,
+                    UniqueFunction<void(Result<ExecResult>)> done) = 0;
+
+  // Runs a command beside the container: with its environment and directory, as its user. NotFound if the
+  // container does not run; BadRequest if the command cannot be started.
+  virtual Result<std::shared_ptr<StreamHandle>> OpenExec(const std::string& id, const StreamRequest& request,
+                                                         StreamEvents events) = 0;
+  // The streams of the container's own process, from now on. NotFound if it does not run.
+  virtual Result<std::shared_ptr<StreamHandle>> Attach(const std::string& id, const StreamRequest& request,
+                                                       StreamEvents events) = 0;
+
+  virtual void ReadLog(const LogQuery& query, LogSink sink) = 0;
+  // The address pods of this node get: one each, or the node's.
+  virtual std::string AllocatePodIp(const std::string& pod_uid) = 0;
+  // The pod is gone: its directories, logs and address too.
+  virtual void RemovePod(const std::string& pod_namespace, const std::string& pod_name,
+                         const std::string& pod_uid) = 0;
+  // Kills everything and waits for it.
+  virtual void Shutdown() = 0;
+};
+
+}  // namespace flyball::node

@@ -1,0 +1,113 @@
+#include "node/runtime/sim_runtime.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <unordered_map>
+
+#include "base/run/mutex.h"
+
+namespace flyball::node {
+namespace {
+
+class SimRuntime final : public ContainerRuntime {
+ public:
+  SimRuntime(Executor& executor, Random& random, int subnet)
+      : executor_(executor), random_(random), subnet_(subnet), state_(std::make_shared<State>()) {}
+
+  std::string_view name() const override { return "sim"; }
+  std::string_view version() const override { return "sim://0.1.0"; }
+  bool real() const override { return false; }
+  Result<std::string> EnsureImage(const std::string& image) override { return "sim://" + image; }
+
+  Result<std::string> Start(const ContainerConfig& config,
+                            UniqueFunction<void(ContainerExit)> exited) override {
+    const std::string id = random_.Uuid();
+    {
+      MutexLock lock(state_->mu);
+      state_->running.emplace(id, std::move(exited));
+    }
+    if (const auto after = config.annotations.find(kSimExitAfter); after != config.annotations.end()) {
+      const auto code = config.annotations.find(kSimExitCode);
+      const int exit_code = code == config.annotations.end() ? 0 : std::atoi(code->second.c_str());
+      executor_.PostAfter(std::chrono::seconds(std::atoi(after->second.c_str())),
+                          [weak = std::weak_ptr<State>(state_), id, exit_code] {
+                            if (const auto state = weak.lock()) End(*state, id, {.exit_code = exit_code});
+                          });
+    }
+    return id;
+  }
+
+  void Signal(const std::string& id, int signal) override {
+    if (signal != SIGTERM && signal != SIGKILL) return;
+    // A simulated process ends well when it is asked to.
+    const ContainerExit exit = signal == SIGKILL ? ContainerExit{.exit_code = 137, .signal = SIGKILL}
+                                                 : ContainerExit{.exit_code = 0};
+    executor_.Post([weak = std::weak_ptr<State>(state_), id, exit] {
+      if (const auto state = weak.lock()) End(*state, id, exit);
+    });
+  }
+
+  void Exec(const std::string&, const std::vector<std::string>&, Duration,
+            UniqueFunction<void(Result<ExecResult>)> done) override {
+    done(ExecResult{});
+  }
+  Result<std::shared_ptr<StreamHandle>> OpenExec(const std::string&, const StreamRequest&,
+                                                 StreamEvents) override {
+    return Unexpected(NothingRuns());
+  }
+  Result<std::shared_ptr<StreamHandle>> Attach(const std::string&, const StreamRequest&,
+                                               StreamEvents) override {
+    return Unexpected(NothingRuns());
+  }
+  void ReadLog(const LogQuery&, LogSink sink) override { sink.done({}); }
+
+  std::string AllocatePodIp(const std::string&) override {
+    MutexLock lock(state_->mu);
+    // .0 is the network, .1 the gateway, .255 the broadcast address, as in real ones.
+    const int n = next_ip_++;
+    const int block = subnet_ + n / 253;
+    return "10." + std::to_string(64 + block / 256) + "." + std::to_string(block % 256) + "." +
+           std::to_string(2 + n % 253);
+  }
+  void RemovePod(const std::string&, const std::string&, const std::string&) override {}
+  void Shutdown() override {
+    MutexLock lock(state_->mu);
+    state_->running.clear();
+  }
+
+ private:
+  struct State {
+    Mutex mu;
+    std::unordered_map<std::string, UniqueFunction<void(ContainerExit)>> running FLYBALL_GUARDED_BY(mu);
+  };
+  static Error NothingRuns() {
+    return Error(Reason::kUnknown, 501,
+                 "the sim runtime runs no processes, so there is nothing to execute in or attach to: start "
+                 "the node with --runtime native");
+  }
+  static void End(State& state, const std::string& id, const ContainerExit& exit) {
+    UniqueFunction<void(ContainerExit)> exited;
+    {
+      MutexLock lock(state.mu);
+      const auto found = state.running.find(id);
+      if (found == state.running.end()) return;
+      exited = std::move(found->second);
+      state.running.erase(found);
+    }
+    exited(exit);
+  }
+
+  Executor& executor_;
+  Random& random_;
+  const int subnet_;
+  const std::shared_ptr<State> state_;
+  int next_ip_ FLYBALL_GUARDED_BY(state_->mu) = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ContainerRuntime> NewSimRuntime(Executor& executor, Random& random, int subnet) {
+  return std::make_unique<SimRuntime>(executor, random, subnet);
+}
+
+}  // namespace flyball::node

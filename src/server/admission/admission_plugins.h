@@ -1,0 +1,24 @@
+// The admission plugins, in kube-apiserver's order, as --enable-admission-plugins and
+// --disable-admission-plugins say.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/run/random.h"
+#include "base/values/result.h"
+#include "server/admission/resource_quota.h"
+#include "server/api_server.h"
+#include "server/auth/authorization.h"
+#include "server/registry/admission.h"
+
+namespace flyball::server {
+
+// BadRequest for a name that is none of them.
+Result<std::vector<std::unique_ptr<AdmissionPlugin>>> AdmissionPlugins(const ApiServerOptions& options,
+                                                                       const Catalog& catalog,
+                                                                       const Authorizer& authorizer,
+                                                                       const QuotaCharging& charging,
+                                                                       Random& random);
+
+}  // namespace flyball::server

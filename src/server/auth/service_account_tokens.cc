@@ -1,0 +1,243 @@
+#include "server/auth/service_account_tokens.h"
+
+#include <algorithm>
+
+#include "json/json.h"
+#include "net/tls/pki.h"
+#include "server/documents/documents.h"
+
+namespace flyball::server {
+namespace {
+
+// The signing key first; the others are accepted only.
+struct Key {
+  net::PublicKeyParts parts;
+  std::string public_pem;
+};
+
+std::int64_t UnixSeconds(TimePoint t) {
+  return std::chrono::duration_cast<std::chrono::seconds>(t.time_since_epoch()).count();
+}
+
+Error InvalidToken(const char* why) {
+  return Error(Reason::kUnauthorized, std::string("invalid bearer token, ") + why);
+}
+
+json::Value NameAndUid(std::string_view name, std::string_view uid) {
+  return json::Object{{"name", name}, {"uid", uid}};
+}
+
+std::vector<std::string> AudiencesOf(const json::Value& claim) {
+  if (claim.is_string()) return {std::string(claim.as_string())};
+  std::vector<std::string> out;
+  if (claim.is_array())
+    for (const auto& item : claim.as_array()) out.emplace_back(item.string_or(""));
+  return out;
+}
+
+bool Overlap(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::any_of(a.begin(), a.end(),
+                     [&](const auto& x) { return std::find(b.begin(), b.end(), x) != b.end(); });
+}
+
+json::Value KeyDocument(const Key& key) {
+  json::Object out{
+      {"use", "sig"}, {"kty", key.parts.kty}, {"kid", key.parts.key_id}, {"alg", key.parts.algorithm}};
+  if (key.parts.kty == "RSA") {
+    out.Set("n", key.parts.n);
+    out.Set("e", key.parts.e);
+  } else {
+    out.Set("crv", key.parts.crv);
+    out.Set("x", key.parts.x);
+    out.Set("y", key.parts.y);
+  }
+  return out;
+}
+
+class JwtTokens final : public ServiceAccountTokens {
+ public:
+  JwtTokens(const ApiServerOptions& options, std::string signing_key, std::vector<Key> keys,
+            const Catalog& catalog, const Clock& clock)
+      : issuers_(options.service_account_issuers),
+        audiences_(options.api_audiences.empty() ? issuers_ : options.api_audiences),
+        signing_key_(std::move(signing_key)),
+        keys_(std::move(keys)),
+        catalog_(catalog),
+        clock_(clock) {}
+
+  Result<IssuedToken> Issue(std::string_view space, std::string_view name, std::string_view uid,
+                            const std::vector<std::string>& audiences, Duration lifetime,
+                            const BoundObject& bound) override;
+  std::unique_ptr<Authenticator> NewAuthenticator() override;
+  const std::vector<std::string>& audiences() const override { return audiences_; }
+  void AddPages(Documents& documents) override;
+
+  Result<std::optional<User>> Check(std::string_view token, const std::vector<std::string>& audiences) const;
+
+ private:
+  Status CheckClaims(const json::Value& claims, const std::vector<std::string>& audiences) const;
+  Status CheckStillThere(const json::Value& claims) const;
+  bool Exists(std::string_view plural, std::string_view space, const json::Value& reference) const;
+
+  const std::vector<std::string> issuers_;  // ours first
+  const std::vector<std::string> audiences_;
+  const std::string signing_key_;
+  const std::vector<Key> keys_;
+  const Catalog& catalog_;
+  const Clock& clock_;
+};
+
+class JwtAuthenticator final : public Authenticator {
+ public:
+  explicit JwtAuthenticator(const JwtTokens& tokens) : tokens_(tokens) {}
+  Result<std::optional<User>> Authenticate(const net::Request& request) override {
+    return AuthenticateToken(BearerToken(request), {});
+  }
+  Result<std::optional<User>> AuthenticateToken(std::string_view token,
+                                                const std::vector<std::string>& audiences) override {
+    if (token.empty()) return std::optional<User>();
+    return tokens_.Check(token, audiences);
+  }
+
+ private:
+  const JwtTokens& tokens_;
+};
+
+Result<IssuedToken> JwtTokens::Issue(std::string_view space, std::string_view name, std::string_view uid,
+                                     const std::vector<std::string>& audiences, Duration lifetime,
+                                     const BoundObject& bound) {
+  const auto now = clock_.Now();
+  const auto wanted = audiences.empty() ? audiences_ : audiences;
+  json::Object kubernetes{{"namespace", space}, {"serviceaccount", NameAndUid(name, uid)}};
+  if (bound.kind == "Pod") kubernetes.Set("pod", NameAndUid(bound.name, bound.uid));
+  if (bound.kind == "Secret") kubernetes.Set("secret", NameAndUid(bound.name, bound.uid));
+  if (bound.kind == "Node") kubernetes.Set("node", NameAndUid(bound.name, bound.uid));
+  if (!bound.node_name.empty()) kubernetes.Set("node", NameAndUid(bound.node_name, bound.node_uid));
+  json::Object claims{
+      {"aud", json::Array(wanted.begin(), wanted.end())},
+      {"exp", UnixSeconds(now + lifetime)},
+      {"iat", UnixSeconds(now)},
+      {"iss", issuers_.front()},
+      {"jti", Random::System().Uuid()},
+      {"kubernetes.io", std::move(kubernetes)},
+      {"nbf", UnixSeconds(now)},
+      {"sub", std::string(kServiceAccountPrefix) + std::string(space) + ":" + std::string(name)}};
+  json::Object header{{"alg", keys_.front().parts.algorithm}, {"kid", keys_.front().parts.key_id}};
+  FLYBALL_ASSIGN(std::string token, net::SignJws(json::Write(json::Value(std::move(header))),
+                                                 json::Write(json::Value(std::move(claims))), signing_key_));
+  return IssuedToken{std::move(token), now + lifetime};
+}
+
+Result<std::optional<User>> JwtTokens::Check(std::string_view token,
+                                             const std::vector<std::string>& audiences) const {
+  const auto jws = net::DecodeJws(token);
+  if (!jws) return std::optional<User>();  // some other kind of token
+  const auto claims = json::Parse(jws->payload_json);
+  if (!claims || std::count(issuers_.begin(), issuers_.end(), (*claims)["iss"].string_or("")) == 0)
+    return std::optional<User>();
+  const bool signed_by_us = std::any_of(
+      keys_.begin(), keys_.end(), [&](const Key& key) { return net::VerifyJws(token, key.public_pem); });
+  if (!signed_by_us) return Unexpected(InvalidToken("its signature is not ours"));
+  FLYBALL_TRY(CheckClaims(*claims, audiences.empty() ? audiences_ : audiences));
+  FLYBALL_TRY(CheckStillThere(*claims));
+
+  const auto& kubernetes = (*claims)["kubernetes.io"];
+  const std::string space(kubernetes["namespace"].string_or(""));
+  const auto& account = kubernetes["serviceaccount"];
+  User user;
+  user.name = std::string(kServiceAccountPrefix) + space + ":" + std::string(account["name"].string_or(""));
+  user.uid = account["uid"].string_or("");
+  user.groups = {"system:serviceaccounts", "system:serviceaccounts:" + space};
+  const auto extra = [&](const char* key, const json::Value& value) {
+    if (value.is_string())
+      user.extra[std::string("authentication.kubernetes.io/") + key] = {std::string(value.as_string())};
+  };
+  if ((*claims)["jti"].is_string())
+    user.extra["authentication.kubernetes.io/credential-id"] = {"JTI=" +
+                                                                std::string((*claims)["jti"].as_string())};
+  extra("pod-name", kubernetes["pod"]["name"]);
+  extra("pod-uid", kubernetes["pod"]["uid"]);
+  extra("node-name", kubernetes["node"]["name"]);
+  extra("node-uid", kubernetes["node"]["uid"]);
+  return std::optional(std::move(user));
+}
+
+Status JwtTokens::CheckClaims(const json::Value& claims, const std::vector<std::string>& audiences) const {
+  const auto now = UnixSeconds(clock_.Now());
+  if (claims["exp"].int_or(0) <= now) return Unexpected(InvalidToken("it has expired"));
+  if (claims["nbf"].int_or(0) > now) return Unexpected(InvalidToken("it is not valid yet"));
+  if (!Overlap(AudiencesOf(claims["aud"]), audiences))
+    return Unexpected(InvalidToken("it is for another audience"));
+  return {};
+}
+
+bool JwtTokens::Exists(std::string_view plural, std::string_view space, const json::Value& reference) const {
+  const auto resource = catalog_.Find("", "v1", plural);
+  const auto object = resource->cache->Get(ServedResource::CacheKey(space, reference["name"].string_or("")));
+  return object && object->uid() == reference["uid"].string_or("");
+}
+
+// A token is worth no more than what it was made for: the account, and the object it is bound to.
+Status JwtTokens::CheckStillThere(const json::Value& claims) const {
+  const auto& kubernetes = claims["kubernetes.io"];
+  const auto space = kubernetes["namespace"].string_or("");
+  if (!Exists("serviceaccounts", space, kubernetes["serviceaccount"]))
+    return Unexpected(InvalidToken("its service account is gone"));
+  if (kubernetes["pod"].is_object() && !Exists("pods", space, kubernetes["pod"]))
+    return Unexpected(InvalidToken("its pod is gone"));
+  if (kubernetes["secret"].is_object() && !Exists("secrets", space, kubernetes["secret"]))
+    return Unexpected(InvalidToken("its secret is gone"));
+  if (kubernetes["node"].is_object() && !kubernetes["pod"].is_object() &&
+      !Exists("nodes", "", kubernetes["node"]))
+    return Unexpected(InvalidToken("its node is gone"));
+  return {};
+}
+
+std::unique_ptr<Authenticator> JwtTokens::NewAuthenticator() {
+  return std::make_unique<JwtAuthenticator>(*this);
+}
+
+void JwtTokens::AddPages(Documents& documents) {
+  documents.AddPage("/openid/v1/jwks", [this] {
+    json::Array keys;
+    for (const auto& key : keys_) keys.push_back(KeyDocument(key));
+    return Answer{200, "application/jwk-set+json", json::Write(json::Object{{"keys", std::move(keys)}})};
+  });
+  documents.AddPage("/.well-known/openid-configuration", [this, &documents] {
+    json::Array algorithms;
+    for (const auto& key : keys_) algorithms.push_back(key.parts.algorithm);
+    json::Object document{{"issuer", issuers_.front()},
+                          {"jwks_uri", "https://" + documents.Address() + "/openid/v1/jwks"},
+                          {"response_types_supported", json::Array{"id_token"}},
+                          {"subject_types_supported", json::Array{"public"}},
+                          {"id_token_signing_alg_values_supported", std::move(algorithms)}};
+    return Answer{200, "application/json", json::Write(json::Value(std::move(document)))};
+  });
+}
+
+Result<Key> MakeKey(std::string_view pem) {
+  FLYBALL_ASSIGN(auto parts, net::DescribePublicKey(pem));
+  FLYBALL_ASSIGN(auto public_pem, net::PublicKeyPem(pem));
+  return Key{std::move(parts), std::move(public_pem)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ServiceAccountTokens>> ServiceAccountTokens::Make(const ApiServerOptions& options,
+                                                                         const Catalog& catalog,
+                                                                         const Clock& clock) {
+  std::string signing_key = options.service_account_signing_key;
+  if (signing_key.empty()) {
+    FLYBALL_ASSIGN(signing_key, net::MakePrivateKey(net::KeyType::kEcdsaP256));
+  }
+  std::vector<Key> keys;
+  FLYBALL_ASSIGN(Key first, MakeKey(signing_key));
+  keys.push_back(std::move(first));
+  for (const auto& pem : options.service_account_keys) {
+    FLYBALL_ASSIGN(Key key, MakeKey(pem));
+    if (key.parts.key_id != keys.front().parts.key_id) keys.push_back(std::move(key));
+  }
+  return std::make_unique<JwtTokens>(options, std::move(signing_key), std::move(keys), catalog, clock);
+}
+
+}  // namespace flyball::server

@@ -1,0 +1,61 @@
+#include "server/bootstrap/kubernetes_service.h"
+
+#include "api/values/ip_address.h"
+
+namespace flyball::server {
+namespace {
+
+constexpr int kHttpsPort = 443;
+
+json::Value NamedKubernetes(std::string_view api_version, std::string_view kind, json::Object labels) {
+  return json::Object{
+      {"apiVersion", api_version},
+      {"kind", kind},
+      {"metadata",
+       json::Object{{"name", "kubernetes"}, {"namespace", "default"}, {"labels", std::move(labels)}}}};
+}
+
+json::Array HttpsPorts(int port) {
+  return {json::Object{{"name", "https"}, {"port", port}, {"protocol", "TCP"}}};
+}
+
+}  // namespace
+
+Result<std::string> KubernetesServiceAddress(const std::string& service_range) {
+  const auto range = api::ParseCidr(service_range);
+  if (!range) return Unexpected(BadRequest("no service range: \"" + service_range + "\""));
+  api::IpAddress first = range->Network();
+  first.bytes.back() = static_cast<std::uint8_t>(first.bytes.back() + 1);
+  return first.ToString();
+}
+
+Result<json::Value> KubernetesService(const std::string& service_range, int port) {
+  FLYBALL_ASSIGN(const std::string address, KubernetesServiceAddress(service_range));
+  auto ports = HttpsPorts(kHttpsPort);
+  ports[0]["targetPort"] = port;
+  json::Value service =
+      NamedKubernetes("v1", "Service", {{"component", "apiserver"}, {"provider", "kubernetes"}});
+  service["spec"] = json::Object{{"type", "ClusterIP"},
+                                 {"clusterIP", address},
+                                 {"clusterIPs", json::Array{address}},
+                                 {"ipFamilies", json::Array{"IPv4"}},
+                                 {"ipFamilyPolicy", "SingleStack"},
+                                 {"ports", std::move(ports)}};
+  return service;
+}
+
+std::vector<json::Value> KubernetesEndpoints(const std::string& host, int port) {
+  json::Value endpoints =
+      NamedKubernetes("v1", "Endpoints", {{"endpointslice.kubernetes.io/skip-mirror", "true"}});
+  endpoints["subsets"] = json::Array{
+      json::Object{{"addresses", json::Array{json::Object{{"ip", host}}}}, {"ports", HttpsPorts(port)}}};
+  json::Value slice =
+      NamedKubernetes("discovery.k8s.io/v1", "EndpointSlice", {{"kubernetes.io/service-name", "kubernetes"}});
+  slice["addressType"] = host.find(':') == std::string::npos ? "IPv4" : "IPv6";
+  slice["endpoints"] = json::Array{
+      json::Object{{"addresses", json::Array{host}}, {"conditions", json::Object{{"ready", true}}}}};
+  slice["ports"] = HttpsPorts(port);
+  return {std::move(endpoints), std::move(slice)};
+}
+
+}  // namespace flyball::server

@@ -1,0 +1,21 @@
+// The `kubernetes` Service of the namespace `default`, through which programs in the cluster find the API
+// (upstream: controlplane/controller/kubernetesservice and its endpoint reconciler).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/values/result.h"
+#include "json/value.h"
+
+namespace flyball::server {
+
+// The range's first address. BadRequest if the range makes no sense.
+Result<std::string> KubernetesServiceAddress(const std::string& service_range);
+// The Service on the range's first address. BadRequest if the range makes no sense.
+Result<json::Value> KubernetesService(const std::string& service_range, int port);
+// Endpoints and EndpointSlice that say where this run of the server listens. `host` is an IPv4 or IPv6
+// address.
+std::vector<json::Value> KubernetesEndpoints(const std::string& host, int port);
+
+}  // namespace flyball::server

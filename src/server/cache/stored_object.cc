@@ -1,0 +1,122 @@
+#include "server/cache/stored_object.h"
+
+#include <algorithm>
+
+#include "api/select/selector.h"
+#include "json/json.h"
+
+namespace flyball::server {
+namespace {
+
+constexpr std::string_view kMetadata = "\"metadata\":{";
+
+// Behind the bracket that closes the one at `open`. Requires valid JSON.
+std::size_t EndOfObject(std::string_view text, std::size_t open) {
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = open; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{') {
+      ++depth;
+    } else if (c == '}' && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return text.size();
+}
+
+}  // namespace
+
+Result<ObjectPtr> StoredObject::Build(Bytes bytes, store::Revision revision, const api::KindInfo& kind) {
+  auto value = json::Parse(*bytes);
+  if (!value) return Unexpected(InternalError("stored object is not JSON: " + value.error().message()));
+  if (!(*value)["metadata"].is_object()) return Unexpected(InternalError("stored object has no metadata"));
+  return ObjectPtr(FromValue(*value, std::move(bytes), revision, kind));
+}
+
+std::shared_ptr<StoredObject> StoredObject::FromValue(const json::Value& value, Bytes bytes,
+                                                      store::Revision revision, const api::KindInfo& kind) {
+  auto object = std::make_shared<StoredObject>();
+  object->bytes_ = std::move(bytes);
+  object->revision_ = revision;
+  object->Extract(value, kind);
+  object->Locate(value["metadata"]["uid"].string_or(""));
+  return object;
+}
+
+void StoredObject::Extract(const json::Value& value, const api::KindInfo& kind) {
+  const auto& metadata = value["metadata"];
+  if (const auto& labels = metadata["labels"]; labels.is_object()) {
+    labels_.reserve(labels.size());
+    for (const auto& [key, label] : labels.as_object()) labels_.emplace_back(key, label.string_or(""));
+    std::sort(labels_.begin(), labels_.end());
+  }
+  fields_ = api::SelectableValues(kind, value);
+}
+
+// The first "metadata" member is the object's own: only apiVersion and kind come before it.
+void StoredObject::Locate(std::string_view uid) {
+  const auto metadata = bytes_->find(kMetadata);
+  metadata_offset_ = static_cast<std::uint32_t>(metadata);
+  if (uid.empty()) return;
+  const std::string member = "\"uid\":\"" + std::string(uid) + "\"";
+  const auto at = bytes_->find(member, metadata);
+  if (at == std::string::npos) return;
+  version_offset_ = static_cast<std::uint32_t>(at + member.size());
+  uid_size_ = static_cast<std::uint32_t>(uid.size());
+}
+
+std::string StoredObject::uid() const {
+  if (version_offset_ == 0) return {};
+  return bytes_->substr(version_offset_ - 1 - uid_size_, uid_size_);
+}
+
+void StoredObject::AppendJson(std::string& out, Form form, store::Revision resource_version) const {
+  if (form == Form::kListItem) out += '{';
+  AppendWithVersion(out, form == Form::kListItem ? metadata_offset_ : 0, bytes_->size(), resource_version);
+}
+
+void StoredObject::AppendMetadata(std::string& out, store::Revision resource_version) const {
+  const std::size_t brace = metadata_offset_ + kMetadata.size() - 1;
+  AppendWithVersion(out, brace, EndOfObject(*bytes_, brace), resource_version);
+}
+
+void StoredObject::AppendWithVersion(std::string& out, std::size_t from, std::size_t to,
+                                     store::Revision resource_version) const {
+  const std::string_view text = *bytes_;
+  if (resource_version == 0) {
+    out += text.substr(from, to - from);
+    return;
+  }
+  if (version_offset_ != 0) {
+    out += text.substr(from, version_offset_ - from);
+    out += ",\"resourceVersion\":\"";
+    out += std::to_string(resource_version);
+    out += '"';
+    out += text.substr(version_offset_, to - version_offset_);
+    return;
+  }
+  // No uid to follow (objects written by others): first in metadata.
+  const auto after_brace = metadata_offset_ + kMetadata.size();
+  out += text.substr(from, after_brace - from);
+  out += "\"resourceVersion\":\"";
+  out += std::to_string(resource_version);
+  out += text[after_brace] == '}' ? "\"" : "\",";
+  out += text.substr(after_brace, to - after_brace);
+}
+
+json::Value StoredObject::ToValue(store::Revision resource_version) const {
+  std::string text;
+  text.reserve(bytes_->size() + 40);
+  AppendJson(text, Form::kWhole, resource_version);
+  return std::move(*json::Parse(text));
+}
+
+}  // namespace flyball::server

@@ -1,0 +1,91 @@
+#include "server/cache/watch_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "api/schema/schema.h"
+#include "base/run/sim_executor.h"
+
+namespace flyball::server {
+namespace {
+
+// The cache of ConfigMaps, fed by hand.
+class WatchCacheTest : public testing::Test {
+ protected:
+  void Put(const std::string& name, std::size_t bytes = 10) {
+    const std::string text = R"({"metadata":{"name":")" + name + R"(","namespace":"n"},"data":{"x":")" +
+                             std::string(bytes, 'x') + "\"}}";
+    store::Event event;
+    event.type = store::Event::Type::kPut;
+    event.kv.key = "/registry/configmaps/n/" + name;
+    event.kv.value = MakeBytes(text);
+    event.kv.mod_revision = ++revision_;
+    cache_->Apply(event);
+    published_ = revision_;
+  }
+  static std::size_t Count(Subscriber& subscriber) {
+    std::vector<Subscriber::Item> items;
+    subscriber.Take(items, nullptr);
+    return items.size();
+  }
+
+  SimExecutor sim_{1};
+  std::atomic<store::Revision> published_{0};
+  store::Revision revision_ = 0;
+  std::shared_ptr<const api::KindInfo> kind_{api::FindBuiltinKind("", "v1", "ConfigMap"),
+                                             [](const api::KindInfo*) {}};
+  std::shared_ptr<ResourceCache> cache_ =
+      std::make_shared<ResourceCache>("/registry/configmaps/", kind_, sim_, published_);
+};
+
+TEST_F(WatchCacheTest, ASlowSubscriberIsClosedAndOthersGoOn) {
+  const auto slow = cache_->SubscribeNow({}).subscriber;
+  const auto quick = cache_->SubscribeNow({}).subscriber;
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i <= Subscriber::kMaxQueued; ++i) {
+    Put("a");
+    sim_.RunReady();
+    seen += Count(*quick);
+  }
+  EXPECT_TRUE(slow->closed());
+  EXPECT_EQ(Count(*slow), 0u);
+  EXPECT_FALSE(quick->closed());
+  EXPECT_EQ(seen, Subscriber::kMaxQueued + 1);
+}
+
+TEST_F(WatchCacheTest, ASubscriberMayHaveMoreToCatchUpWithThanItMayFallBehind) {
+  for (std::size_t i = 0; i < Subscriber::kMaxQueued + 10; ++i) Put("a");
+  sim_.RunReady();
+  auto subscription = cache_->SubscribeAfter({}, 5);
+  ASSERT_TRUE(subscription);
+  Put("b");
+  sim_.RunReady();
+  EXPECT_FALSE(subscription->subscriber->closed());
+  EXPECT_EQ(Count(*subscription->subscriber), Subscriber::kMaxQueued + 6);
+}
+
+TEST_F(WatchCacheTest, LargeChangesCountByTheirBytes) {
+  constexpr std::size_t kMegabyte = 1u << 20;
+  const auto slow = cache_->SubscribeNow({}).subscriber;
+  for (int i = 0; i < 100; ++i) Put("a", kMegabyte);
+  sim_.RunReady();
+  EXPECT_TRUE(slow->closed());
+  const auto too_old = cache_->SubscribeAfter({}, 1);
+  ASSERT_FALSE(too_old);
+  EXPECT_TRUE(too_old.error().Is(Reason::kExpired));
+  EXPECT_TRUE(cache_->SubscribeAfter({}, revision_ - 60));
+}
+
+TEST_F(WatchCacheTest, AnEncodedChangeIsSharedAndCanBeForgotten) {
+  auto subscription = cache_->SubscribeNow({});
+  Put("a");
+  sim_.RunReady();
+  std::vector<Subscriber::Item> items;
+  ASSERT_TRUE(subscription.subscriber->Take(items, nullptr));
+  const Bytes first = items[0].change->Encoded(ChangeType::kAdded);
+  EXPECT_EQ(items[0].change->Encoded(ChangeType::kAdded), first);
+  items[0].change->ForgetEncoded();
+  EXPECT_EQ(*items[0].change->Encoded(ChangeType::kAdded), *first);
+}
+
+}  // namespace
+}  // namespace flyball::server

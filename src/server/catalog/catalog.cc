@@ -1,0 +1,133 @@
+#include "server/catalog/catalog.h"
+
+#include <array>
+
+#include "server/catalog/conversion.h"
+
+namespace flyball::server {
+namespace {
+
+struct Place {
+  std::string_view plural, folder;
+};
+// Resources that kube-apiserver keeps under another name than their plural.
+constexpr std::array kPlaces = {
+    Place{"nodes", "minions"},
+    Place{"services", "services/specs"},
+    Place{"endpoints", "services/endpoints"},
+    Place{"ingresses", "ingress"},
+    Place{"replicationcontrollers", "controllers"},
+    Place{"networkpolicies", "networkpolicies"},
+};
+
+std::shared_ptr<const api::KindInfo> Unowned(const api::KindInfo& kind) {
+  return {&kind, [](const api::KindInfo*) {}};  // the built-in tables live for ever
+}
+
+bool IsStored(const api::KindInfo& kind) {
+  return kind.verbs.find("list") != std::string_view::npos && kind.kind != "ComponentStatus";
+}
+
+}  // namespace
+
+std::string StoragePrefix(std::string_view group, std::string_view plural) {
+  // Groups whose servers were once separate programs keep their group in the path.
+  if (group == "apiextensions.k8s.io" || group == "apiregistration.k8s.io")
+    return "/registry/" + std::string(group) + "/" + std::string(plural) + "/";
+  for (const auto& place : kPlaces)
+    if (place.plural == plural) return "/registry/" + std::string(place.folder) + "/";
+  return "/registry/" + std::string(plural) + "/";
+}
+
+std::string ServedResource::CacheKey(std::string_view namespace_name, std::string_view name) {
+  std::string key(namespace_name);
+  if (!key.empty()) key += '/';
+  key += name;
+  return key;
+}
+
+std::string ServedResource::Key(std::string_view namespace_name, std::string_view name) const {
+  return prefix + CacheKey(kind->namespaced ? namespace_name : std::string_view{}, name);
+}
+
+ResourcePtr Catalog::Snapshot::Find(std::string_view group, std::string_view version,
+                                    std::string_view plural) const {
+  const auto it = resources.find(std::tuple(group, version, plural));
+  return it == resources.end() ? nullptr : it->second;
+}
+
+ResourcePtr Catalog::Snapshot::FindGroupResource(std::string_view group, std::string_view plural) const {
+  ResourcePtr found;
+  for (const auto& resource : ordered) {
+    if (resource->kind->group != group || resource->kind->plural != plural) continue;
+    if (!found || !resource->conversion) found = resource;
+  }
+  return found;
+}
+
+ResourcePtr Catalog::Snapshot::FindKind(std::string_view group, std::string_view version,
+                                        std::string_view kind) const {
+  for (const auto& resource : ordered)
+    if (resource->kind->group == group && resource->kind->version == version && resource->kind->kind == kind)
+      return resource;
+  return nullptr;
+}
+
+bool Catalog::Snapshot::HasGroup(std::string_view group) const {
+  for (const auto& resource : ordered)
+    if (resource->kind->group == group) return true;
+  return false;
+}
+
+bool Catalog::Snapshot::HasGroupVersion(std::string_view group, std::string_view version) const {
+  for (const auto& resource : ordered)
+    if (resource->kind->group == group && resource->kind->version == version) return true;
+  return false;
+}
+
+Result<std::unique_ptr<Catalog>> Catalog::Make(WatchCache& cache) {
+  auto snapshot = std::make_shared<Snapshot>();
+  for (const auto& kind : api::BuiltinKinds()) {
+    auto resource = std::make_shared<ServedResource>();
+    resource->kind = Unowned(kind);
+    resource->hooks = &api::HooksFor(kind.group, kind.kind);
+    resource->conversion = ConversionFor(kind);
+    if (IsStored(kind)) {
+      resource->prefix = StoragePrefix(kind.group, kind.plural);
+      // A version that is converted shares the cache of the one that is stored.
+      auto stored = cache.AddResource(resource->prefix, Unowned(StoredKind(kind)));
+      if (!stored) return Unexpected(stored.error());
+      resource->cache = *stored;
+    }
+    snapshot->resources[{std::string(kind.group), std::string(kind.version), std::string(kind.plural)}] =
+        resource;
+    snapshot->ordered.push_back(std::move(resource));
+  }
+  auto catalog = std::unique_ptr<Catalog>(new Catalog());
+  catalog->snapshot_ = std::move(snapshot);
+  return catalog;
+}
+
+std::shared_ptr<const Catalog::Snapshot> Catalog::snapshot() const {
+  MutexLock lock(mu_);
+  return snapshot_;
+}
+
+void Catalog::SetCustom(const std::string& group, const std::string& plural,
+                        std::vector<ResourcePtr> versions) {
+  MutexLock lock(mu_);
+  auto next = std::make_shared<Snapshot>(*snapshot_);
+  ++next->generation;
+  const auto is_it = [&](const ResourcePtr& r) {
+    return r->custom && r->kind->group == group && r->kind->plural == plural;
+  };
+  std::erase_if(next->resources, [&](const auto& entry) { return is_it(entry.second); });
+  std::erase_if(next->ordered, is_it);
+  for (auto& version : versions) {
+    next->resources[{group, std::string(version->kind->version), plural}] = version;
+    next->ordered.push_back(std::move(version));
+  }
+  snapshot_ = std::move(next);
+}
+
+}  // namespace flyball::server

@@ -1,0 +1,88 @@
+// Catalog: what this server serves: every built-in resource and every custom one that is established, by
+// group, version and plural. Readers take an immutable snapshot; a custom resource definition swaps in a new
+// one.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "api/rules/kind_hooks.h"
+#include "api/schema/schema.h"
+#include "base/run/mutex.h"
+#include "base/values/result.h"
+#include "server/cache/watch_cache.h"
+
+namespace flyball::api {
+class CustomKind;
+}
+
+namespace flyball::server {
+
+// Turns a stored object into a version it is not stored as, and back (upstream: conversion). Null members:
+// identity.
+struct VersionConversion {
+  std::function<json::Value(json::Value object)> from_stored, to_stored;
+};
+
+// One resource in one version.
+struct ServedResource {
+  std::shared_ptr<const api::KindInfo> kind;
+  const api::KindHooks* hooks = nullptr;
+  std::string prefix;                    // "/registry/pods/"; empty: nothing is stored (reviews, bindings)
+  std::shared_ptr<ResourceCache> cache;  // null: nothing is stored
+  std::shared_ptr<const api::CustomKind> custom;        // null: built-in
+  std::shared_ptr<const VersionConversion> conversion;  // null: stored in this version
+  bool preferred = true;                                // the version discovery prefers for this group
+  bool terminating = false;  // custom: its definition is being deleted, nothing is created any more
+
+  // "/registry/pods/ns/name".
+  std::string Key(std::string_view namespace_name, std::string_view name) const;
+  // "ns/name" or "name": the cache's key.
+  static std::string CacheKey(std::string_view namespace_name, std::string_view name);
+};
+using ResourcePtr = std::shared_ptr<const ServedResource>;
+
+// Thread-safe.
+class Catalog {
+ public:
+  using Key = std::tuple<std::string, std::string, std::string>;  // group, version, plural
+  struct Snapshot {
+    std::map<Key, ResourcePtr, std::less<>> resources;
+    std::vector<ResourcePtr> ordered;  // discovery order: built-in groups, then custom ones by name
+    std::uint64_t generation = 0;      // changes with every change: ETags of discovery and OpenAPI
+
+    ResourcePtr Find(std::string_view group, std::string_view version, std::string_view plural) const;
+    // Any version of it, the stored one first.
+    ResourcePtr FindGroupResource(std::string_view group, std::string_view plural) const;
+    ResourcePtr FindKind(std::string_view group, std::string_view version, std::string_view kind) const;
+    bool HasGroup(std::string_view group) const;
+    bool HasGroupVersion(std::string_view group, std::string_view version) const;
+  };
+
+  // Every built-in kind, its cache loaded from the store. An Error is the store's.
+  static Result<std::unique_ptr<Catalog>> Make(WatchCache& cache);
+
+  std::shared_ptr<const Snapshot> snapshot() const;
+  ResourcePtr Find(std::string_view group, std::string_view version, std::string_view plural) const {
+    return snapshot()->Find(group, version, plural);
+  }
+
+  // Adds or replaces the custom resources of one group and plural (all its served versions); an empty list
+  // removes them.
+  void SetCustom(const std::string& group, const std::string& plural, std::vector<ResourcePtr> versions);
+
+ private:
+  Catalog() = default;
+  mutable Mutex mu_;
+  std::shared_ptr<const Snapshot> snapshot_ FLYBALL_GUARDED_BY(mu_);
+};
+
+// Where a built-in resource is stored, as kube-apiserver lays it out in etcd.
+std::string StoragePrefix(std::string_view group, std::string_view plural);
+
+}  // namespace flyball::server

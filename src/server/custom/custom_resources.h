@@ -1,0 +1,41 @@
+// Custom resources: turns CustomResourceDefinitions into served resources, and back off again when they go.
+// The definitions' status (names accepted, established, stored versions) is written by the server itself, as
+// upstream's apiextensions controllers do inside kube-apiserver.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "api/rules/field_error.h"
+#include "base/run/executor.h"
+#include "base/values/result.h"
+#include "json/value.h"
+#include "server/registry/server_state.h"
+
+namespace flyball::api {
+class CustomKind;
+}
+
+namespace flyball::server {
+
+// Whether `object` (an update of `old`, or new if that is null) obeys the definition's schema.
+void ValidateCustom(const api::CustomKind& kind, const json::Value& object, const json::Value* old,
+                    api::FieldErrors& errors);
+
+// Follows the definitions and keeps the catalog in step. Confined to its strand; Start and the destructor to
+// the owner.
+class CustomResources {
+ public:
+  CustomResources(ServerState& state, WatchCache& cache);
+  ~CustomResources();
+
+  // Serves every definition there is, then follows changes. Blocks until the first part is done.
+  Status Start();
+
+ private:
+  struct Follower;
+  std::shared_ptr<Follower> follower_;
+};
+
+}  // namespace flyball::server

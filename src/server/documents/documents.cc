@@ -1,0 +1,176 @@
+#include "server/documents/documents.h"
+
+#include "api/wire/discovery.h"
+#include "json/json.h"
+#include "server/documents/document_kinds.h"
+#include "server/request/api_errors.h"
+#include "server/request/negotiation.h"
+
+namespace flyball::server {
+namespace {
+
+json::Value VersionValue() {
+  return json::Object{{"major", kKubernetesMajor},
+                      {"minor", kKubernetesMinor},
+                      {"emulationMajor", kKubernetesMajor},
+                      {"emulationMinor", kKubernetesMinor},
+                      {"minCompatibilityMajor", kKubernetesMajor},
+                      {"minCompatibilityMinor", "33"},
+                      {"gitVersion", kKubernetesVersion},
+                      {"gitCommit", ""},
+                      {"gitTreeState", "clean"},
+                      {"buildDate", "1970-01-01T00:00:00Z"},
+                      {"goVersion", "none"},
+                      {"compiler", "g++"},
+                      {"platform", "linux/amd64"}};
+}
+
+Answer RootPaths(const Kinds& kinds) {
+  json::Array paths{"/api", "/api/v1", "/apis"};
+  for (const auto group : api::GroupsOf(kinds.list)) {
+    const std::string base = "/apis/" + std::string(group);
+    paths.push_back(base);
+    for (const auto version : api::VersionsOf(kinds.list, group))
+      paths.push_back(base + "/" + std::string(version));
+  }
+  for (const auto page :
+       {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
+    paths.push_back(page);
+  return {200, "application/json", json::Write(json::Object{{"paths", std::move(paths)}})};
+}
+
+}  // namespace
+
+void Documents::AddCheck(std::string name, std::function<Status()> check) {
+  checks_.emplace_back(std::move(name), std::move(check));
+}
+
+void Documents::AddPage(std::string path, std::function<Answer()> page) {
+  pages_[std::move(path)] = std::move(page);
+}
+
+Result<std::optional<Answer>> Documents::Get(const RequestScope& scope, const net::Request& request) {
+  std::string_view path = scope.info.path;
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  if (const auto page = pages_.find(path); page != pages_.end()) return std::optional(page->second());
+  if (auto health = Health(scope)) return health;
+  if (path == "/version") return std::optional(Answer{200, "application/json", json::Write(VersionValue())});
+  if (path == "/metrics")
+    return std::optional(Answer{200, "text/plain; version=0.0.4; charset=utf-8", state_.metrics.Serialize()});
+  if (path == "/") return std::optional(RootPaths(KindsOf(state_.catalog)));
+  if (path.starts_with("/openapi/")) {
+    FLYBALL_ASSIGN(Answer answer, OpenApi(path, scope, request));
+    return std::optional(std::move(answer));
+  }
+  if (path == "/api" || path == "/apis" || path.starts_with("/api/") || path.starts_with("/apis/")) {
+    FLYBALL_ASSIGN(Answer answer, Discovery(path, request));
+    return std::optional(std::move(answer));
+  }
+  return std::optional<Answer>();
+}
+
+void Documents::SetAddress(std::string address) {
+  MutexLock lock(mu_);
+  address_ = std::move(address);
+}
+
+std::string Documents::Address() const {
+  MutexLock lock(mu_);
+  return address_;
+}
+
+Answer Documents::Keep(const std::string& key, const net::Request& request,
+                       const std::function<Answer()>& make) {
+  const auto generation = state_.catalog.snapshot()->generation;
+  Cached cached;
+  {
+    MutexLock lock(mu_);
+    if (generation_ != generation) {
+      kept_.clear();
+      generation_ = generation;
+    }
+    if (const auto it = kept_.find(key); it != kept_.end()) cached = it->second;
+  }
+  if (cached.etag.empty()) {
+    cached.answer = make();
+    cached.etag = cached.answer.headers.Get("etag");
+    if (cached.etag.empty()) cached.etag = api::DocumentETag(cached.answer.body);
+    MutexLock lock(mu_);
+    if (generation_ == generation) kept_[key] = cached;
+  }
+  cached.answer.headers.Set("etag", cached.etag);
+  cached.answer.headers.Set("vary", "Accept");
+  if (request.headers.Get("if-none-match") == cached.etag) {
+    cached.answer.code = 304;
+    cached.answer.body.clear();
+  }
+  return cached.answer;
+}
+
+Result<Answer> Documents::Discovery(std::string_view path, const net::Request& request) {
+  const auto parts = SplitPath(path);
+  const bool core = parts[0] == "api";
+  if (parts.size() == 1) {
+    FLYBALL_ASSIGN(const AnswerFormat format, NegotiateDiscovery(request.headers.Get("accept")));
+    if (format.form == AnswerForm::kAggregatedDiscovery) {
+      const bool v2 = format.version == "v2";
+      return Keep(std::string(path) + " " + std::string(format.version), request, [&] {
+        const auto kinds = KindsOf(state_.catalog);
+        Answer document{
+            200,
+            "application/json;g=apidiscovery.k8s.io;v=" + std::string(format.version) +
+                ";as=APIGroupDiscoveryList",
+            api::AggregatedDiscoveryDocument(
+                kinds.list, core, v2 ? api::DiscoveryVersion::kV2 : api::DiscoveryVersion::kV2Beta1)};
+        document.headers.Set("cache-control", "public");
+        return document;
+      });
+    }
+    if (core) {
+      MutexLock lock(mu_);
+      return Answer{200, "application/json", api::ApiVersionsDocument(address_)};
+    }
+    return Answer{200, "application/json", api::ApiGroupListDocument(KindsOf(state_.catalog).list)};
+  }
+  const auto kinds = KindsOf(state_.catalog);
+  std::optional<std::string> document;
+  if (core && parts.size() == 2) document = api::ApiResourceListDocument(kinds.list, "", parts[1]);
+  if (!core && parts.size() == 2) {
+    document = api::ApiGroupDocument(kinds.list, parts[1]);
+    if (!document) return NotFoundPage();
+  }
+  if (!core && parts.size() == 3) document = api::ApiResourceListDocument(kinds.list, parts[1], parts[2]);
+  if (!document) return Unexpected(NoSuchResource());
+  return Answer{200, "application/json", std::move(*document)};
+}
+
+std::optional<Answer> Documents::Health(const RequestScope& scope) const {
+  std::string_view path = scope.info.path;
+  std::string_view which;
+  for (const std::string_view root : {"/healthz", "/livez", "/readyz"})
+    if (path == root || (path.starts_with(root) && path[root.size()] == '/')) which = root;
+  if (which.empty()) return std::nullopt;
+  std::string_view single = path.substr(which.size());
+  while (single.starts_with('/')) single.remove_prefix(1);
+  const auto excluded = scope.info.query.GetAll("exclude");
+  std::string report;
+  bool healthy = true, found = single.empty();
+  for (const auto& [name, check] : checks_) {
+    if (!single.empty() && name != single) continue;
+    found = true;
+    if (std::find(excluded.begin(), excluded.end(), name) != excluded.end()) {
+      report += "[+]" + name + " excluded: ok\n";
+      continue;
+    }
+    const auto status = check();
+    healthy &= status.has_value();
+    report += status ? "[+]" + name + " ok\n" : "[-]" + name + " failed: reason withheld\n";
+  }
+  if (!found) return NotFoundPage();
+  const std::string root(which.substr(1));
+  if (!healthy) return TextAnswer(500, report + root + " check failed\n");
+  if (!scope.info.query.Has("verbose") || !single.empty()) return TextAnswer(200, "ok");
+  return TextAnswer(200, report + root + " check passed\n");
+}
+
+}  // namespace flyball::server

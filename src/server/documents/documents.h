@@ -1,0 +1,66 @@
+// Documents: everything the server says of itself: discovery, OpenAPI, version, health, metrics. Built when
+// first asked for and kept until the catalog changes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/run/mutex.h"
+#include "net/http/http.h"
+#include "server/registry/server_state.h"
+#include "server/request/answer.h"
+
+namespace flyball::server {
+
+// Thread-safe.
+class Documents {
+ public:
+  explicit Documents(ServerState& state) : state_(state) {}
+
+  // "host:port" where clients find the server, shown in /api.
+  void SetAddress(std::string address);
+  std::string Address() const;
+
+  // Health checks by name ("ping", "etcd", "poststarthook/..."), in this order. Before serving.
+  void AddCheck(std::string name, std::function<Status()> check);
+  // Verbatim answers for paths of other modules (/openid/v1/jwks, ...). Before serving.
+  void AddPage(std::string path, std::function<Answer()> page);
+
+  // The answer to a request for none of the resources; nullopt: there is no such page.
+  Result<std::optional<Answer>> Get(const RequestScope& scope, const net::Request& request);
+
+ private:
+  struct Cached {
+    Answer answer;
+    std::string etag;
+  };
+  Result<Answer> Discovery(std::string_view path, const net::Request& request);
+  Result<Answer> OpenApi(std::string_view path, const RequestScope& scope, const net::Request& request);
+  // The OpenAPI v3 document of one group and version, under the address with its hash for ever.
+  Answer GroupOpenApi(const std::string& group, const std::string& version, const RequestScope& scope,
+                      const net::Request& request);
+  std::optional<Answer> Health(const RequestScope& scope) const;
+  // The document under `key`, made by `make` if this generation of the catalog has none; its ETag is the one
+  // `make` set, or a hash of it. 304 if the client has it.
+  Answer Keep(const std::string& key, const net::Request& request, const std::function<Answer()>& make);
+
+  ServerState& state_;
+  std::vector<std::pair<std::string, std::function<Status()>>> checks_;
+  std::map<std::string, std::function<Answer()>, std::less<>> pages_;
+  mutable Mutex mu_;
+  std::string address_ FLYBALL_GUARDED_BY(mu_) = "127.0.0.1:6443";
+  std::uint64_t generation_ FLYBALL_GUARDED_BY(mu_) = 0;
+  std::map<std::string, Cached> kept_ FLYBALL_GUARDED_BY(mu_);
+};
+
+// The version document: what kubectl version shows.
+inline constexpr std::string_view kKubernetesMajor = "1";
+inline constexpr std::string_view kKubernetesMinor = "34";
+inline constexpr std::string_view kKubernetesVersion = "v1.34.0+flyball";
+
+}  // namespace flyball::server

@@ -1,0 +1,29 @@
+#include "server/endpoints/api_endpoints.h"
+
+#include "server/endpoints/finalize.h"
+#include "server/endpoints/nodes/node_location.h"
+#include "server/endpoints/nodes/pod_log.h"
+#include "server/endpoints/nodes/pod_streams.h"
+#include "server/endpoints/nodes/proxy.h"
+#include "server/endpoints/pod_endpoints.h"
+#include "server/endpoints/reviews.h"
+#include "server/endpoints/scale.h"
+#include "server/endpoints/token.h"
+
+namespace flyball::server {
+
+void AddApiEndpoints(EndpointTable& table, const ApiServerOptions& options, ServiceAccountTokens& tokens,
+                     std::shared_ptr<const LocalComponents> components) {
+  AddReviewEndpoints(table);
+  AddScaleEndpoint(table);
+  AddPodEndpoints(table);
+  AddTokenEndpoint(table, tokens);
+  AddFinalizeEndpoints(table);
+  const auto nodes = NewNodeTransports(options.node_client_certificate, options.node_client_key);
+  AddPodLogEndpoint(table, nodes);
+  AddPodStreamEndpoints(table, nodes);
+  AddProxyEndpoints(table, nodes);
+  AddComponentStatusEndpoint(table, std::move(components));
+}
+
+}  // namespace flyball::server

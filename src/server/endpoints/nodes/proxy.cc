@@ -1,0 +1,301 @@
+#include "server/endpoints/nodes/proxy.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "server/endpoints/nodes/node_location.h"
+#include "server/endpoints/nodes/pod_ready.h"
+#include "server/endpoints/nodes/relay.h"
+#include "server/request/api_errors.h"
+
+namespace flyball::server {
+namespace {
+
+// Where a request goes on to.
+struct Destination {
+  std::string url;  // scheme://host:port
+  std::shared_ptr<TransportCache> through;
+};
+
+using FindDestination = Result<Destination> (*)(ServerState&, RequestScope&, const ProxyName&,
+                                                const std::shared_ptr<TransportCache>& nodes,
+                                                const std::shared_ptr<TransportCache>& pods);
+
+Error ServiceUnavailable(const std::string& message) {
+  return Error(Reason::kServiceUnavailable, 503, message);
+}
+
+std::string UrlOf(const std::string& scheme, const std::string& host, const std::string& port) {
+  const std::string base = (scheme.empty() ? "http" : scheme) + "://";
+  if (port.empty()) return base + (host.find(':') == std::string::npos ? host : "[" + host + "]");
+  return base + HostPort(host, std::atoi(port.c_str()));
+}
+
+// The first port of the first container that names one.
+std::string FirstPort(const json::Value& pod) {
+  if (!pod["spec"]["containers"].is_array()) return {};
+  for (const auto& container : pod["spec"]["containers"].as_array())
+    if (!container["ports"].empty())
+      return std::to_string(container["ports"].as_array()[0]["containerPort"].int_or(0));
+  return {};
+}
+
+Result<Destination> FindPod(ServerState&, RequestScope& scope, const ProxyName& wanted,
+                            const std::shared_ptr<TransportCache>&,
+                            const std::shared_ptr<TransportCache>& pods) {
+  const auto object =
+      scope.resource->cache->Get(ServedResource::CacheKey(scope.info.namespace_name, wanted.name));
+  if (!object) return Unexpected(NotFound(*scope.resource->kind, wanted.name));
+  const json::Value pod = object->ToValue();
+  const std::string ip(pod["status"]["podIP"].string_or(""));
+  if (ip.empty()) return Unexpected(BadRequest("address not allowed"));
+  return Destination{UrlOf(wanted.scheme, ip, wanted.port.empty() ? FirstPort(pod) : wanted.port), pods};
+}
+
+// The name of the service's port that was asked for by name or number; "" is the one without a name.
+Result<std::string> ServicePortName(const json::Value& service, const ProxyName& wanted) {
+  std::int64_t number = 0;
+  const char* end = wanted.port.data() + wanted.port.size();
+  const auto parsed = std::from_chars(wanted.port.data(), end, number);
+  if (wanted.port.empty() || parsed.ec != std::errc() || parsed.ptr != end) return wanted.port;
+  if (service["spec"]["ports"].is_array())
+    for (const auto& port : service["spec"]["ports"].as_array())
+      if (port["port"].int_or(0) == number) return std::string(port["name"].string_or(""));
+  return Unexpected(
+      ServiceUnavailable("no service port " + wanted.port + " found for service \"" + wanted.name + "\""));
+}
+
+// "ip:port" of every ready endpoint of a slice, for the port of that name.
+void AddEndpoints(const json::Value& slice, const std::string& port_name, std::vector<Destination>& out,
+                  const ProxyName& wanted, const std::shared_ptr<TransportCache>& pods) {
+  if (!slice["ports"].is_array() || !slice["endpoints"].is_array()) return;
+  for (const auto& port : slice["ports"].as_array()) {
+    if (port["name"].string_or("") != port_name) continue;
+    for (const auto& endpoint : slice["endpoints"].as_array()) {
+      const auto& ready = endpoint["conditions"]["ready"];
+      if ((ready.is_bool() && !ready.as_bool()) || endpoint["addresses"].empty()) continue;
+      const std::string ip(endpoint["addresses"].as_array()[0].string_or(""));
+      out.push_back({UrlOf(wanted.scheme, ip, std::to_string(port["port"].int_or(0))), pods});
+    }
+  }
+}
+
+bool Selects(const json::Value& service, const json::Value& pod) {
+  const auto& selector = service["spec"]["selector"];
+  if (!selector.is_object() || selector.empty()) return false;
+  for (const auto& [key, value] : selector.as_object())
+    if (!(pod["metadata"]["labels"][key] == value)) return false;
+  return true;
+}
+
+// The number that a service's port has in a pod; 0 if the pod names none so.
+std::int64_t PortIn(const json::Value& pod, const json::Value& service_port) {
+  const auto& target = service_port["targetPort"];
+  if (!target.is_string()) return target.int_or(service_port["port"].int_or(0));
+  for (const auto& container : pod["spec"]["containers"].as_array())
+    if (container["ports"].is_array())
+      for (const auto& port : container["ports"].as_array())
+        if (port["name"] == target) return port["containerPort"].int_or(0);
+  return 0;
+}
+
+// No EndpointSlice may hold a loopback address, which is what pods have that share the network of a machine
+// that serves itself alone: those are found by the service's selector.
+void AddLoopbackPods(ServerState& state, const json::Value& service, const std::string& port_name,
+                     std::vector<Destination>& out, const ProxyName& wanted,
+                     const std::shared_ptr<TransportCache>& pods) {
+  const std::string ns(service["metadata"]["namespace"].string_or(""));
+  for (const auto& object :
+       state.catalog.Find("", "v1", "pods")->cache->List({.namespace_name = ns}).objects) {
+    const json::Value pod = object->ToValue();
+    const std::string ip(pod["status"]["podIP"].string_or(""));
+    if (!ip.starts_with("127.") && ip != "::1") continue;
+    if (!Selects(service, pod) || !IsPodReady(pod)) continue;
+    for (const auto& port : service["spec"]["ports"].as_array())
+      if (const auto number = PortIn(pod, port); port["name"].string_or("") == port_name && number > 0)
+        out.push_back({UrlOf(wanted.scheme, ip, std::to_string(number)), pods});
+  }
+}
+
+Result<Destination> FindService(ServerState& state, RequestScope& scope, const ProxyName& wanted,
+                                const std::shared_ptr<TransportCache>&,
+                                const std::shared_ptr<TransportCache>& pods) {
+  const std::string& ns = scope.info.namespace_name;
+  const auto object = scope.resource->cache->Get(ServedResource::CacheKey(ns, wanted.name));
+  if (!object) return Unexpected(NotFound(*scope.resource->kind, wanted.name));
+  const json::Value service = object->ToValue();
+  FLYBALL_ASSIGN(const std::string port_name, ServicePortName(service, wanted));
+  std::vector<Destination> all;
+  const auto slices = state.catalog.Find("discovery.k8s.io", "v1", "endpointslices");
+  for (const auto& candidate : slices->cache->List({.namespace_name = ns}).objects) {
+    const json::Value slice = candidate->ToValue();
+    if (slice["metadata"]["labels"]["kubernetes.io/service-name"].string_or("") == wanted.name)
+      AddEndpoints(slice, port_name, all, wanted, pods);
+  }
+  if (service["spec"]["ports"].is_array()) AddLoopbackPods(state, service, port_name, all, wanted, pods);
+  if (all.empty())
+    return Unexpected(ServiceUnavailable("no endpoints available for service \"" + scope.info.name + "\""));
+  return all[state.random.Next() % all.size()];
+}
+
+Result<Destination> FindNode(ServerState& state, RequestScope&, const ProxyName& wanted,
+                             const std::shared_ptr<TransportCache>& nodes,
+                             const std::shared_ptr<TransportCache>& pods) {
+  FLYBALL_ASSIGN(const NodeAddress address, AddressOf(state, wanted.name));
+  if (wanted.port.empty() || wanted.port == std::to_string(address.port))
+    return Destination{address.url(), nodes};
+  return Destination{UrlOf(wanted.scheme, address.host, wanted.port), pods};
+}
+
+bool IsHopByHop(std::string_view name) {
+  constexpr std::string_view kNames[] = {"connection",
+                                         "keep-alive",
+                                         "proxy-connection",
+                                         "proxy-authenticate",
+                                         "proxy-authorization",
+                                         "te",
+                                         "trailer",
+                                         "transfer-encoding",
+                                         "upgrade",
+                                         "content-length"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+// What the API server was told about the caller is not the other server's business.
+bool IsForUs(std::string_view name) {
+  return name == "authorization" || name == "host" || name.starts_with("impersonate-") ||
+         name.starts_with("sec-websocket-") || name.starts_with("x-stream-protocol-");
+}
+
+net::Headers ForwardedHeaders(const net::Request& request) {
+  net::Headers headers;
+  for (const auto& [name, value] : request.headers)
+    if (!IsHopByHop(name) && !IsForUs(name)) headers.Add(name, value);
+  headers.Set("x-forwarded-uri", request.target.substr(0, request.target.find('?')));
+  headers.Set("x-forwarded-host", std::string(request.headers.Get("host")));
+  headers.Set("x-forwarded-proto", request.peer.tls ? "https" : "http");
+  const std::string& peer = request.peer.address;
+  headers.Set("x-forwarded-for", peer.substr(0, peer.rfind(':')));
+  return headers;
+}
+
+// A redirect within the other server becomes one within its proxied paths.
+std::string RewrittenLocation(std::string_view location, const std::string& url, const std::string& prefix) {
+  if (location.starts_with(url)) location.remove_prefix(url.size());
+  if (location.empty()) return prefix + "/";
+  return location[0] == '/' && !location.starts_with("//") ? prefix + std::string(location)
+                                                           : std::string(location);
+}
+
+class ProxyEndpoint final : public Endpoint {
+ public:
+  ProxyEndpoint(std::string what, FindDestination find, std::shared_ptr<TransportCache> nodes,
+                std::shared_ptr<TransportCache> pods)
+      : what_(std::move(what)), find_(find), nodes_(std::move(nodes)), pods_(std::move(pods)) {}
+
+  Task<Result<std::optional<Answer>>> Handle(ServerState& state, RequestScope& scope,
+                                             const net::Request& request,
+                                             std::shared_ptr<net::ResponseStream> stream) override {
+    ProxyName wanted;
+    if (!ParseProxyName(scope.info.name, wanted))
+      co_return Unexpected(BadRequest("invalid " + what_ + " request \"" + scope.info.name + "\""));
+    FLYBALL_CO_ASSIGN(const Destination destination, find_(state, scope, wanted, nodes_, pods_));
+    const std::string target = ProxiedTarget(request.target);
+    if ((target.empty() || target[0] == '?') && (request.method == "GET" || request.method == "HEAD"))
+      co_return std::optional(AddSlash(request.target));
+    FLYBALL_CO_ASSIGN(const auto transport, destination.through->To(destination.url));
+    const std::string path = target.empty() || target[0] != '/' ? "/" + target : target;
+    if (IsUpgrade(request)) {
+      RelayUpgrade(transport, request, path, ForwardedHeaders(request), stream);
+    } else {
+      Forward(transport, request, destination, path, stream);
+    }
+    co_return std::optional<Answer>();
+  }
+
+ private:
+  static Answer AddSlash(const std::string& target) {
+    const std::size_t mark = std::min(target.find('?'), target.size());
+    Answer answer = TextAnswer(301, "");
+    answer.headers.Set("location", target.substr(0, mark) + "/" + target.substr(mark));
+    return answer;
+  }
+
+  static void Forward(const std::shared_ptr<net::Transport>& transport, const net::Request& request,
+                      const Destination& destination, const std::string& path,
+                      const std::shared_ptr<net::ResponseStream>& stream) {
+    net::Request ask;
+    ask.method = request.method;
+    ask.target = path;
+    ask.headers = ForwardedHeaders(request);
+    ask.body = request.body;
+    const std::string whole = request.target;
+    const std::string prefix = whole.substr(0, whole.size() - ProxiedTarget(whole).size());
+    RelayRules rules;
+    rules.headers = [url = destination.url, prefix](const net::Headers& from) {
+      net::Headers headers;
+      for (const auto& [name, value] : from) {
+        if (IsHopByHop(name)) continue;
+        headers.Add(name, name == "location" ? RewrittenLocation(value, url, prefix) : value);
+      }
+      return headers;
+    };
+    rules.unreachable = [](const Error& error) {
+      return ServiceUnavailable("error trying to reach service: " + error.message());
+    };
+    RelayAnswer(transport, std::move(ask), stream, std::move(rules));
+  }
+
+  const std::string what_;
+  const FindDestination find_;
+  const std::shared_ptr<TransportCache> nodes_, pods_;
+};
+
+}  // namespace
+
+bool ParseProxyName(std::string_view text, ProxyName& out) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    parts.emplace_back(text.substr(0, colon));
+    if (colon == text.size()) break;
+    text.remove_prefix(colon + 1);
+  }
+  if (parts.size() == 1) parts.emplace_back();
+  if (parts.size() == 2) parts.insert(parts.begin(), std::string());
+  if (parts.size() != 3) return false;
+  out = {parts[0], parts[1], parts[2]};
+  return !out.name.empty() && (out.scheme.empty() || out.scheme == "http" || out.scheme == "https");
+}
+
+std::string ProxiedTarget(std::string_view target, std::string_view subresource) {
+  const std::size_t path_end = std::min(target.find('?'), target.size());
+  // /api/v1/namespaces/<ns>/<resource>/<name>/proxy or /api/v1/nodes/<name>/proxy: names hold no slash, and
+  // neither a version nor a resource is called so.
+  constexpr std::size_t kLeastBefore = 4;
+  std::size_t at = 0, segments = 0;
+  bool namespaced = false;
+  while (at < path_end) {
+    if (target[at] == '/') {
+      ++at;
+      continue;
+    }
+    const std::size_t end = std::min(target.find('/', at), path_end);
+    const std::string_view segment = target.substr(at, end - at);
+    if (segments == 2) namespaced = segment == "namespaces";
+    if (segment == subresource && segments >= kLeastBefore + (namespaced ? 2 : 0))
+      return std::string(target.substr(end));
+    ++segments;
+    at = end;
+  }
+  return {};
+}
+
+void AddProxyEndpoints(EndpointTable& table, std::shared_ptr<TransportCache> nodes) {
+  const auto pods = std::make_shared<TransportCache>(net::ClientTls{});
+  table.Add("pods/proxy", std::make_unique<ProxyEndpoint>("pod", &FindPod, nodes, pods));
+  table.Add("services/proxy", std::make_unique<ProxyEndpoint>("service", &FindService, nodes, pods));
+  table.Add("nodes/proxy", std::make_unique<ProxyEndpoint>("node", &FindNode, nodes, pods));
+}
+
+}  // namespace flyball::server

@@ -1,0 +1,231 @@
+#include "server/handlers/request_handler.h"
+
+#include "api/custom/custom_kind.h"
+#include "api/wire/protobuf.h"
+#include "base/observe/log.h"
+#include "json/json.h"
+#include "server/auth/impersonation.h"
+#include "server/handlers/read_handlers.h"
+#include "server/handlers/write_handlers.h"
+#include "server/request/api_errors.h"
+#include "server/request/negotiation.h"
+
+namespace flyball::server {
+namespace {
+
+using MaybeAnswer = Result<std::optional<Answer>>;
+
+// The one built-in kind of v1.34 that is on its way out.
+constexpr std::string_view kEndpointsDeprecated =
+    "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+
+AuthorizationAttributes AttributesOf(const RequestScope& scope) {
+  const auto& info = scope.info;
+  AuthorizationAttributes attributes;
+  attributes.user = &scope.user;
+  attributes.verb = info.verb;
+  attributes.is_resource = info.is_resource;
+  attributes.namespace_name = info.namespace_name;
+  attributes.group = info.group;
+  attributes.version = info.version;
+  attributes.resource = info.resource;
+  attributes.subresource = info.subresource;
+  attributes.name = info.name.empty() ? info.selector_name : info.name;
+  attributes.path = info.path;
+  return attributes;
+}
+
+MaybeAnswer Wrap(Result<Answer> answer) {
+  if (!answer) return Unexpected(answer.error());
+  return std::optional(std::move(*answer));
+}
+
+// Documents that are not negotiated (health, version, OpenAPI) stay as they are.
+bool IsNegotiated(const RequestScope& scope, const Answer& answer) {
+  const auto& path = scope.info.path;
+  const bool api = scope.info.is_resource || path == "/api" || path.starts_with("/api/") || path == "/apis" ||
+                   path.starts_with("/apis/");
+  return answer.content_type == "application/json" && !answer.body.empty() && (api || answer.code >= 400);
+}
+
+// Browsers and command-line tools get text that people can read (upstream: isPrettyPrint).
+bool IsForPeople(const RequestScope& scope) {
+  if (scope.info.query.Has("pretty")) {
+    const auto asked = scope.info.query.Get("pretty");
+    return asked == "true" || asked == "1";
+  }
+  const auto& agent = scope.user_agent;
+  return agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");
+}
+
+// Handlers answer in JSON; what the client prefers is made from it.
+void EncodeAsAsked(const RequestScope& scope, const net::Request& request, Answer& answer) {
+  if (!IsNegotiated(scope, answer)) return;
+  const auto format = NegotiateObject(request.headers.Get("accept"), true);
+  const bool protobuf = format && format->protobuf;
+  if (!protobuf && !IsForPeople(scope)) return;
+  const auto value = json::Parse(answer.body);
+  if (!value) return;
+  if (!protobuf) {
+    answer.body = json::WritePretty(*value, 2);
+    return;
+  }
+  auto message = api::EncodeProtobufAnswer(*value);
+  if (!message) return;
+  answer.body = std::move(*message);
+  answer.content_type = "application/vnd.kubernetes.protobuf";
+}
+
+// The client may give an id of its own, to find the request again.
+std::string AuditId(const net::Request& request, Random& random) {
+  constexpr std::size_t kMaxAuditId = 64;
+  const auto given = request.headers.Get("audit-id");
+  return given.empty() || given.size() > kMaxAuditId ? random.Uuid() : std::string(given);
+}
+
+Error Panicked(std::string_view what) {
+  return InternalError("panic: " + std::string(what));
+}
+
+}  // namespace
+
+Status RequestHandler::Identify(const net::Request& request, RequestScope& scope) const {
+  FLYBALL_ASSIGN(scope.user, state_.authenticator.Authenticate(request));
+  FLYBALL_ASSIGN(User target, Impersonate(request, scope.user, state_.authorizer));
+  if (target == scope.user) return {};
+  scope.impersonator = std::exchange(scope.user, std::move(target));
+  return {};
+}
+
+Status RequestHandler::Authorize(RequestScope& scope) const {
+  const auto attributes = AttributesOf(scope);
+  const auto verdict = state_.authorizer.Authorize(attributes);
+  const bool allowed = verdict.decision == Decision::kAllow;
+  if (audit_.enabled()) {
+    scope.audit_annotations["authorization.k8s.io/decision"] = allowed ? "allow" : "forbid";
+    scope.audit_annotations["authorization.k8s.io/reason"] = verdict.reason;
+  }
+  if (allowed) return {};
+  return Unexpected(ForbiddenError(attributes, verdict.reason));
+}
+
+Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
+                                  std::shared_ptr<net::ResponseStream> stream) {
+  auto info = ParseRequestInfo(request->method, request->target);
+  if (!info) {
+    SendAnswer(*stream, ErrorAnswer(info.error()), {});
+    co_return;
+  }
+  RequestScope scope(std::move(*info), {}, stream->executor(), state_.clock().Now());
+  scope.user_agent = request->headers.Get("user-agent");
+  scope.audit_id = AuditId(*request, state_.random);
+  std::optional<Answer> answer;
+  std::optional<Error> error;
+  std::string panic;
+  try {
+    auto routed = co_await Route(scope, *request, stream);
+    if (!routed) {
+      error = routed.error();
+    } else {
+      answer = std::move(*routed);
+    }
+  } catch (const std::exception& e) {
+    panic = e.what();
+  }
+  if (!panic.empty()) {
+    log::Error("a request handler failed", {{"path", scope.info.path}, {"error", panic}});
+    error = Panicked(panic);
+  }
+  if (error) answer = ErrorAnswer(*error);
+  const int code = answer ? answer->code : 200;
+  if (answer) EncodeAsAsked(scope, *request, *answer);
+  if (answer) {
+    if (request->method == "HEAD") answer->body.clear();
+    AddScopeHeaders(scope, answer->headers);
+    if (answer->source) {
+      co_await StreamAnswer(*stream, std::move(*answer), scope.warnings);
+    } else {
+      SendAnswer(*stream, std::move(*answer), scope.warnings);
+    }
+  }
+  const TimePoint finished = state_.clock().Now();
+  request_metrics_.Record(scope, code, finished - scope.now);
+  audit_.Record(scope, *request, code, error ? &*error : nullptr, finished);
+}
+
+Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request& request,
+                                        std::shared_ptr<net::ResponseStream> stream) {
+  FLYBALL_CO_TRY(Identify(request, scope));
+  FLYBALL_CO_ASSIGN(const FlowControl::Ticket ticket, co_await flow_.Admit(scope));
+  FLYBALL_CO_TRY(Authorize(scope));
+  if (scope.info.is_resource) co_return co_await RouteResource(scope, request, std::move(stream));
+  auto page = documents_.Get(scope, request);
+  if (!page) co_return Unexpected(page.error());
+  if (!*page) co_return std::optional(TextAnswer(404, "404 page not found\n"));
+  if (request.method != "GET" && request.method != "HEAD") co_return Unexpected(MethodNotAllowed());
+  co_return page;
+}
+
+Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::Request& request,
+                                                std::shared_ptr<net::ResponseStream> stream) {
+  const auto& info = scope.info;
+  scope.resource = state_.catalog.Find(info.group, info.version, info.resource);
+  if (!scope.resource && !state_.catalog.snapshot()->HasGroup(info.group))
+    co_return std::optional(TextAnswer(404, "404 page not found\n"));
+  if (!scope.resource) co_return Unexpected(NoSuchResource());
+  const auto& kind = *scope.resource->kind;
+  if (kind.namespaced && info.namespace_name.empty() && info.verb != "list" && info.verb != "watch" &&
+      !info.name.empty())
+    co_return Unexpected(NoSuchResource());
+  if (!kind.namespaced && !info.namespace_name.empty() && kind.plural != "namespaces") {
+    if (scope.resource->custom) co_return std::optional(TextAnswer(404, "404 page not found\n"));
+    co_return Unexpected(NoSuchResource());
+  }
+
+  if (scope.resource->custom) FLYBALL_CO_TRY(NegotiateText(request.headers.Get("accept"), true));
+  if (scope.resource->custom && !scope.resource->custom->deprecation_warning().empty())
+    scope.warnings.push_back(scope.resource->custom->deprecation_warning());
+  if (!scope.resource->custom && kind.kind == "Endpoints" && kind.group.empty())
+    scope.warnings.emplace_back(kEndpointsDeprecated);
+
+  std::string_view verbs = kind.verbs;
+  if (!info.subresource.empty()) {
+    const auto* subresource = kind.FindSubresource(info.subresource);
+    if (!subresource && scope.resource->custom) co_return Unexpected(NotFound(kind, info.name));
+    if (!subresource) co_return Unexpected(NoSuchResource());
+    verbs = subresource->verbs;
+  }
+  if (!HasVerb(verbs, info.verb)) co_return Unexpected(MethodNotAllowed());
+  if (info.name.empty() && (info.verb == "update" || info.verb == "patch"))
+    co_return Unexpected(MethodNotAllowed());
+  // The object says its name; only what belongs to an object is created below it.
+  if (info.verb == "create" && !info.name.empty() && info.subresource.empty())
+    co_return Unexpected(MethodNotAllowed());
+  // Creating and deleting collections happens inside one namespace.
+  if (kind.namespaced && info.namespace_name.empty() &&
+      (info.verb == "create" || info.verb == "deletecollection"))
+    co_return Unexpected(MethodNotAllowed());
+
+  if (info.verb == "create" && scope.resource->terminating)
+    co_return Unexpected(DefinitionTerminating(kind, info.verb));
+
+  if (auto* endpoint = endpoints_.Find(*scope.resource, info.subresource))
+    co_return co_await endpoint->Handle(state_, scope, request, std::move(stream));
+  if (!scope.resource->cache || (!info.subresource.empty() && info.subresource != "status"))
+    co_return Unexpected(
+        Error(Reason::kUnknown, 501,
+              "flyball does not implement " + std::string(kind.plural) + "/" + info.subresource + " yet"));
+  if (info.verb == "watch") {
+    FLYBALL_CO_TRY(co_await HandleWatch(state_, scope, request, std::move(stream)));
+    co_return std::optional<Answer>();
+  }
+  if (info.verb == "get") co_return Wrap(co_await HandleGet(state_, scope, request));
+  if (info.verb == "list") co_return Wrap(co_await HandleList(state_, scope, request));
+  if (info.verb == "create") co_return Wrap(co_await HandleCreate(state_, scope, request));
+  if (info.verb == "update") co_return Wrap(co_await HandleUpdate(state_, scope, request));
+  if (info.verb == "patch") co_return Wrap(co_await HandlePatch(state_, scope, request));
+  if (info.verb == "delete") co_return Wrap(co_await HandleDelete(state_, scope, request));
+  co_return Wrap(co_await HandleDeleteCollection(state_, scope, request));
+}
+
+}  // namespace flyball::server

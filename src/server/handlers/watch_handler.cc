@@ -1,0 +1,119 @@
+// WATCH: one coroutine a stream.
+//
+// Flow: subscribe (from now, or from a version) → head → initial objects → events as they come → end.
+// Guarantees: nothing is sent twice or left out between the initial objects and the events. The stream ends
+// at the time the client asked for, or a random 30 to 60 minutes. Caveats: a client that reads too slowly is
+// cut off (Subscriber::kMaxQueued) and must list again.
+#include "api/wire/status.h"
+#include "json/json.h"
+#include "server/handlers/read_handlers.h"
+#include "server/request/answer.h"
+#include "server/request/api_errors.h"
+#include "server/request/list_options.h"
+#include "server/request/presentation.h"
+
+namespace flyball::server {
+namespace {
+
+constexpr std::int64_t kMinWatchSeconds = 1800;  // upstream: --min-request-timeout
+
+Duration WatchTime(const ListOptions& options, Random& random) {
+  if (options.timeout_seconds && *options.timeout_seconds > 0)
+    return std::chrono::seconds(*options.timeout_seconds);
+  return std::chrono::seconds(kMinWatchSeconds + static_cast<std::int64_t>(random.Below(kMinWatchSeconds)));
+}
+
+Bytes ErrorEvent(const Error& error) {
+  json::Object event{{"type", "ERROR"}, {"object", api::StatusFromError(error)}};
+  return MakeBytes(json::Write(json::Value(std::move(event))) + "\n");
+}
+
+Result<Subscription> Subscribe(const ServedResource& resource, const RequestInfo& info,
+                               const ListOptions& options) {
+  ObjectFilter filter = FilterOf(info, options);
+  const auto version = options.resource_version.value_or(0);
+  if (options.send_initial_events.value_or(version == 0))
+    return resource.cache->SubscribeNow(std::move(filter));
+  if (version == 0) {  // sendInitialEvents=false: from now on, without what is there
+    auto subscription = resource.cache->SubscribeNow(std::move(filter));
+    subscription.initial.clear();
+    return subscription;
+  }
+  return resource.cache->SubscribeAfter(std::move(filter), version);
+}
+
+// Waits until there is something to take; false once the subscription is over and everything was taken.
+Task<bool> TakeItems(Executor& executor, Subscriber& subscriber, std::vector<Subscriber::Item>& items) {
+  for (;;) {
+    auto start = [&](UniqueFunction<void(bool)> done) {
+      auto shared = std::make_shared<UniqueFunction<void(bool)>>(std::move(done));
+      if (subscriber.Take(items, [shared] { (*shared)(true); })) (*shared)(true);
+    };
+    auto ready = Callback<bool>(executor, std::move(start));
+    co_await ready;
+    if (!items.empty()) co_return true;
+    if (subscriber.closed()) co_return false;
+  }
+}
+
+Task<void> SendInitial(net::ResponseStream& stream, Presenter& presenter, const Subscription& subscription,
+                       const ListOptions& options) {
+  for (const auto& object : subscription.initial) {
+    if (!stream.Write(presenter.Initial(*object))) co_return;
+    if (IsFull(stream)) co_await Drain(stream);
+  }
+  if (options.send_initial_events.value_or(false) && options.allow_bookmarks)
+    stream.Write(presenter.Bookmark(subscription.revision, true));
+}
+
+Task<void> SendChanges(net::ResponseStream& stream, Presenter& presenter, Subscriber& subscriber,
+                       bool bookmarks) {
+  std::vector<Subscriber::Item> items;
+  while (co_await TakeItems(stream.executor(), subscriber, items)) {
+    for (const auto& item : items) {
+      if (!item.change && !bookmarks) continue;
+      if (!stream.Write(item.change ? presenter.Event(item) : presenter.Bookmark(item.revision, false)))
+        co_return;
+      if (IsFull(stream)) co_await Drain(stream);
+    }
+  }
+}
+
+}  // namespace
+
+Task<Status> HandleWatch(ServerState& state, RequestScope& scope, const net::Request& request,
+                         std::shared_ptr<net::ResponseStream> stream) {
+  const auto accept = request.headers.Get("accept");
+  FLYBALL_CO_ASSIGN(const AnswerFormat format,
+                    scope.resource->custom ? NegotiateText(accept, true) : NegotiateObject(accept, true));
+  FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *scope.resource->kind, true));
+  Presenter presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
+  net::Headers headers;
+  headers.Set("content-type",
+              format.protobuf ? "application/vnd.kubernetes.protobuf;stream=watch" : "application/json");
+  headers.Set("cache-control", "no-cache, private");
+  AddScopeHeaders(scope, headers);
+
+  auto subscription = Subscribe(*scope.resource, scope.info, options);
+  if (!subscription) {
+    stream->Begin(200, std::move(headers));
+    stream->Write(presenter.Framed(ErrorEvent(subscription.error())));
+    stream->End();
+    co_return Status();
+  }
+  const auto subscriber = subscription->subscriber;
+  const auto cache = scope.resource->cache;
+  const TimerId timer =
+      scope.executor.PostAfter(WatchTime(options, state.random), [subscriber] { subscriber->Close(); });
+  stream->OnClose([subscriber] { subscriber->Close(); });
+  stream->Begin(200, std::move(headers));
+  co_await SendInitial(*stream, presenter, *subscription, options);
+  subscription->initial.clear();
+  co_await SendChanges(*stream, presenter, *subscriber, options.allow_bookmarks);
+  scope.executor.Cancel(timer);
+  cache->Unsubscribe(subscriber);
+  stream->End();
+  co_return Status();
+}
+
+}  // namespace flyball::server

@@ -1,0 +1,305 @@
+#include "server/registry/object_codec.h"
+
+#include "api/custom/custom_kind.h"
+#include "api/custom/custom_object.h"
+#include "api/rules/object_meta.h"
+#include "api/rules/validate.h"
+#include "api/schema/decode.h"
+#include "api/schema/defaults.h"
+#include "api/wire/protobuf.h"
+#include "json/json.h"
+#include "json/yaml/yaml.h"
+#include "net/tls/pki.h"
+#include "server/custom/custom_resources.h"
+
+namespace flyball::server {
+namespace {
+
+constexpr std::size_t kSummaryLength = 30;  // upstream: summarizeData
+
+// The start of a body for an error message: text if it looks like JSON, else hexadecimal.
+std::string Summary(std::string_view body) {
+  if (body.empty()) return "<empty>";
+  const bool cut = body.size() > kSummaryLength;
+  const auto head = body.substr(0, kSummaryLength);
+  return (body[0] == '{' ? std::string(head) : net::HexEncode(head)) + (cut ? " ..." : "");
+}
+
+struct Expected {
+  const api::TypeInfo& type;
+  std::string api_version;
+  std::string_view kind;
+  AcceptsVersion also = nullptr;
+};
+
+Error Unrecognized(const Expected& expected, std::string_view cause, std::string_view body) {
+  return BadRequest("the object provided is unrecognized (must be of type " + std::string(expected.kind) +
+                    "): " + std::string(cause) + " (" + Summary(body) + ")");
+}
+
+struct Parsed {
+  json::Value value;
+  std::vector<std::string> duplicates;
+  std::vector<std::string> strict_errors;
+};
+
+Result<Parsed> ParseJson(const Expected& expected, std::string_view body) {
+  Parsed parsed;
+  json::ParseOptions options;
+  options.duplicates = &parsed.duplicates;
+  auto value = json::Parse(body, options);
+  if (!value)
+    return Unexpected(Unrecognized(
+        expected, "couldn't get version/kind; json parse error: " + value.error().message(), body));
+  parsed.value = std::move(*value);
+  return parsed;
+}
+
+Result<Parsed> ParseYaml(const Expected& expected, std::string_view body) {
+  Parsed parsed;
+  auto value = json::ParseYaml(body, &parsed.duplicates);
+  if (!value)
+    return Unexpected(Unrecognized(
+        expected, "couldn't get version/kind; json parse error: " + value.error().message(), body));
+  parsed.value = std::move(*value);
+  return parsed;
+}
+
+// A body of another type: one this server does not know, or one that cannot become the expected one.
+Status CheckForeignType(const Expected& expected, std::string_view version, std::string_view kind) {
+  const auto slash = version.find('/');
+  const auto group = slash == std::string_view::npos ? std::string_view{} : version.substr(0, slash);
+  const auto short_version = version.substr(slash + 1);
+  const auto item = kind.ends_with("List") ? kind.substr(0, kind.size() - 4) : kind;
+  const bool known = api::FindKindType(group, short_version, kind) != nullptr ||
+                     api::FindKindType(group, short_version, item) != nullptr;
+  if (expected.type.schema) return {};
+  std::string why;
+  if (!known) {
+    why = "no kind \"" + std::string(kind) + "\" is registered for version \"" + std::string(version) +
+          "\" in scheme \"kubernetes/pkg/api/legacyscheme/scheme.go:30\"";
+  } else if (kind != expected.kind) {
+    const auto expected_slash = expected.api_version.find('/');
+    const std::string package =
+        expected_slash == std::string::npos
+            ? "core"
+            : expected.api_version.substr(0, expected.api_version.find_first_of("./"));
+    why = "converting (" + std::string(short_version) + "." + std::string(kind) + ") to (" + package + "." +
+          std::string(expected.kind) + "): unknown conversion";
+  } else {
+    return {};
+  }
+  return Unexpected(api::CannotBeHandled(kind, short_version, expected.kind, why));
+}
+
+// apiVersion and kind: absent ones are taken to be right, as upstream's decoder does with its defaults.
+Status CheckType(const Expected& expected, json::Value& value, std::string_view body) {
+  if (value.is_null()) value = json::Object{};
+  if (!value.is_object())
+    return Unexpected(Unrecognized(expected,
+                                   "couldn't get version/kind; json parse error: json: cannot unmarshal " +
+                                       std::string(json::GoKindName(value)) +
+                                       " into Go value of type struct { APIVersion string "
+                                       "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
+                                       "\"json:\\\"kind,omitempty\\\"\" }",
+                                   body));
+  const auto version = value["apiVersion"].string_or("");
+  const auto kind = value["kind"].string_or("");
+  if (expected.also && expected.also(version) && (kind.empty() || kind == expected.kind)) return {};
+  if (!kind.empty() && (kind != expected.kind || version != expected.api_version) && !version.empty()) {
+    if (auto checked = CheckForeignType(expected, version, kind); !checked) return checked;
+  }
+  if (!kind.empty() && kind != expected.kind)
+    return Unexpected(BadRequest(std::string(kind) + " in version \"" +
+                                 std::string(version.substr(version.rfind('/') + 1)) +
+                                 "\" cannot be handled as a " + std::string(expected.kind)));
+  if (!version.empty() && version != expected.api_version)
+    return Unexpected(BadRequest("the API version in the data (" + std::string(version) +
+                                 ") does not match the expected API version (" + expected.api_version + ")"));
+  return {};
+}
+
+Result<json::Value> DecodeAs(RequestScope& scope, const Expected& expected, Parsed parsed,
+                             const api::CustomKind* custom = nullptr) {
+  api::DecodeContext context;
+  context.strict_errors = std::move(parsed.strict_errors);
+  context.AddDuplicates(parsed.duplicates);
+  const auto version = std::string_view(expected.api_version).substr(expected.api_version.rfind('/') + 1);
+  parsed.value["apiVersion"] = expected.api_version;
+  parsed.value["kind"] = expected.kind;
+  if (auto decoded = api::Decode(expected.type, parsed.value, context); !decoded)
+    return Unexpected(api::CannotBeHandled(expected.kind, version, expected.kind, decoded.error().message()));
+  if (custom) api::PruneCustomObject(custom->schema(), parsed.value, &context.strict_errors);
+  if (!context.strict_errors.empty()) {
+    if (scope.field_validation == FieldValidation::kStrict)
+      return Unexpected(
+          api::CannotBeHandled(expected.kind, version, expected.kind, api::StrictErrorText(context)));
+    if (scope.field_validation == FieldValidation::kWarn)
+      for (auto& text : context.strict_errors) scope.warnings.push_back(std::move(text));
+  }
+  return std::move(parsed.value);
+}
+
+Result<Parsed> ParseBody(const Expected& expected, std::string_view content_type, std::string_view body) {
+  FLYBALL_ASSIGN(const MediaType media, BodyMediaType(content_type));
+  Parsed parsed;
+  switch (media) {
+    case MediaType::kJson: {
+      FLYBALL_ASSIGN(parsed, ParseJson(expected, body));
+      break;
+    }
+    case MediaType::kYaml: {
+      FLYBALL_ASSIGN(parsed, ParseYaml(expected, body));
+      break;
+    }
+    case MediaType::kProtobuf: {
+      FLYBALL_ASSIGN(parsed.value, api::DecodeProtobuf(body, expected.type));
+      break;
+    }
+  }
+  FLYBALL_TRY(CheckType(expected, parsed.value, body));
+  return parsed;
+}
+
+Expected ExpectedOf(const ServedResource& resource) {
+  return {*resource.kind->type, resource.kind->ApiVersion(), resource.kind->kind};
+}
+
+// Defaults of the schema, then those of the kind, then the canonical form of what they added.
+void SetDefaults(const ServedResource& resource, json::Value& object) {
+  if (resource.custom) {
+    api::DefaultCustomObject(resource.custom->schema(), object);
+    return;
+  }
+  api::ApplyDefaults(*resource.kind->type, object);
+  if (const auto& hooks = api::HooksFor(resource.kind->group, resource.kind->kind); hooks.set_defaults)
+    hooks.set_defaults(object);
+  api::Canonicalize(*resource.kind->type, object);
+}
+
+Result<json::Value> Finish(RequestScope& scope, const ServedResource& resource, Parsed parsed) {
+  FLYBALL_ASSIGN(json::Value object,
+                 DecodeAs(scope, ExpectedOf(resource), std::move(parsed), resource.custom.get()));
+  SetDefaults(resource, object);
+  if (resource.conversion) object = resource.conversion->to_stored(std::move(object));
+  return object;
+}
+
+const api::KindInfo& StoredKindOf(const ServedResource& resource) {
+  return resource.cache->kind();
+}
+
+}  // namespace
+
+Result<MediaType> BodyMediaType(std::string_view content_type) {
+  auto type = content_type.substr(0, content_type.find(';'));
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  if (type.empty() || type == "application/json") return MediaType::kJson;
+  if (type == "application/yaml") return MediaType::kYaml;
+  if (type == "application/vnd.kubernetes.protobuf") return MediaType::kProtobuf;
+  return Unexpected(Error(Reason::kUnsupportedMediaType,
+                          "the body of the request was in an unknown format - accepted media types include: "
+                          "application/json, application/yaml, application/vnd.kubernetes.protobuf"));
+}
+
+Result<json::Value> DecodeObject(RequestScope& scope, const ServedResource& resource,
+                                 std::string_view content_type, std::string_view body) {
+  FLYBALL_ASSIGN(Parsed parsed, ParseBody(ExpectedOf(resource), content_type, body));
+  return Finish(scope, resource, std::move(parsed));
+}
+
+Result<json::Value> DecodeBody(RequestScope& scope, const api::TypeInfo& type, std::string_view api_version,
+                               std::string_view kind, std::string_view content_type, std::string_view body,
+                               AcceptsVersion also) {
+  const Expected expected{type, std::string(api_version), kind, also};
+  FLYBALL_ASSIGN(Parsed parsed, ParseBody(expected, content_type, body));
+  FLYBALL_ASSIGN(json::Value value, DecodeAs(scope, expected, std::move(parsed)));
+  api::ApplyDefaults(type, value);
+  return value;
+}
+
+Result<json::Value> DecodeValue(RequestScope& scope, const ServedResource& resource, json::Value value,
+                                const std::vector<std::string>& strict_errors) {
+  FLYBALL_TRY(CheckType(ExpectedOf(resource), value, {}));
+  return Finish(scope, resource, {std::move(value), {}, strict_errors});
+}
+
+namespace {
+
+// Custom objects come in whatever order the client wrote: what StoredObject relies on goes first.
+void OrderMembers(json::Value& object) {
+  json::Object ordered;
+  for (const std::string_view key : {"apiVersion", "kind", "metadata"})
+    if (auto* value = object.Find(key)) ordered.Set(key, std::move(*value));
+  for (auto& [key, value] : object.as_object())
+    if (!ordered.contains(key)) ordered.Append(key, std::move(value));
+  object = std::move(ordered);
+}
+
+}  // namespace
+
+void CanonicalizeObject(const ServedResource& resource, json::Value& object) {
+  api::Canonicalize(*StoredKindOf(resource).type, object);
+}
+
+Bytes EncodeStored(const ServedResource& resource, json::Value& object) {
+  auto& metadata = object["metadata"].as_object();
+  json::Value version;
+  if (auto* found = metadata.Find("resourceVersion")) version = std::move(*found);
+  metadata.Erase("resourceVersion");
+  api::Canonicalize(*StoredKindOf(resource).type, object);
+  if (resource.custom) OrderMembers(object);
+  return MakeBytes(json::Write(object));
+}
+
+namespace {
+
+// A kind's own rules hold everything in upstream's order; the schema's are for kinds without them.
+void ValidateBuiltin(const api::KindInfo& kind, const api::KindHooks& hooks, const json::Value& object,
+                     api::FieldErrors& errors) {
+  if (hooks.validate) return hooks.validate(object, errors);
+  api::Validate(*kind.type, object, api::FieldPath(), errors);
+}
+
+}  // namespace
+
+Status ValidateNew(const ServedResource& resource, const json::Value& object) {
+  const auto& kind = StoredKindOf(resource);
+  api::FieldErrors errors;
+  api::ValidateObjectMetaForCreate(kind, *resource.hooks, object["metadata"], errors);
+  if (resource.custom) {
+    ValidateCustom(*resource.custom, object, nullptr, errors);
+  } else {
+    ValidateBuiltin(kind, *resource.hooks, object, errors);
+  }
+  if (errors.empty()) return {};
+  return Unexpected(errors.ToError(kind.group, kind.kind, object["metadata"]["name"].string_or("")));
+}
+
+Status ValidateChange(const ServedResource& resource, const json::Value& object, const json::Value& old,
+                      std::string_view subresource) {
+  const auto& kind = StoredKindOf(resource);
+  const auto& hooks = *resource.hooks;
+  api::FieldErrors errors;
+  api::ValidateObjectMetaForUpdate(kind, hooks, object["metadata"], old["metadata"], errors);
+  if (resource.custom) {
+    ValidateCustom(*resource.custom, object, &old, errors);
+  } else if (subresource == "status") {
+    if (hooks.validate_status_update) hooks.validate_status_update(object, old, errors);
+  } else {
+    ValidateBuiltin(kind, hooks, object, errors);
+    // Endpoints that exist to change what the main one may not: these check the change themselves.
+    const bool special = subresource == "binding" || subresource == "finalize" || subresource == "approval";
+    if (!subresource.empty() && !special && hooks.validate_part_update) {
+      hooks.validate_part_update(subresource, object, old, errors);
+    } else if (!special && hooks.validate_update) {
+      hooks.validate_update(object, old, errors);
+    } else if (!special) {
+      api::ValidateImmutable(*kind.type, object, old, api::FieldPath(), errors);
+    }
+  }
+  if (errors.empty()) return {};
+  return Unexpected(errors.ToError(kind.group, kind.kind, object["metadata"]["name"].string_or("")));
+}
+
+}  // namespace flyball::server

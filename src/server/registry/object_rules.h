@@ -1,0 +1,49 @@
+// The rules about metadata and status that hold for every kind (upstream: registry/rest create.go, update.go,
+// delete.go). Pure functions on objects.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/run/random.h"
+#include "base/values/result.h"
+#include "json/value.h"
+#include "server/registry/registry.h"
+
+namespace flyball::server {
+
+// Fills and clears what the server decides in a new object: name from generateName, namespace, uid,
+// creationTimestamp, generation, status. BadRequest if it names another namespace or a resourceVersion.
+Status PrepareForCreate(const RequestScope& scope, const ServedResource& resource, Random& random,
+                        json::Value& object);
+// The kind's own part of it, after admission has had its say (upstream: PrepareForCreate of the strategies).
+void PrepareKindForCreate(const RequestScope& scope, const ServedResource& resource, json::Value& object);
+
+// Carries over from `old` what this endpoint may not change and bumps the generation.
+void PrepareForUpdate(const ServedResource& resource, std::string_view subresource, const json::Value& old,
+                      json::Value& object);
+
+// Whether everything but metadata and, where it is an endpoint of its own, status is the same.
+bool SameSpec(const ServedResource& resource, const json::Value& a, const json::Value& b);
+
+// True if an update leaves nothing that holds a deleting object: no finalizers, no grace left.
+bool ReadyToRemove(const ServedResource& resource, const json::Value& object);
+
+// What a DELETE does to an object.
+struct DeletionPlan {
+  json::Value object;      // as it is to be stored, or shown if removed
+  bool remove = false;     // goes at once
+  bool unchanged = false;  // was being deleted already, and this changes nothing
+};
+Result<DeletionPlan> PlanDeletion(const RequestScope& scope, const ServedResource& resource,
+                                  const json::Value& current, const DeleteOptions& options);
+
+// Conflict if the preconditions do not hold.
+Status CheckPreconditions(const ServedResource& resource, const StoredObject& current,
+                          const DeleteOptions& options);
+
+// Owners that are named twice are named once; the uids of those that were ("u1, u2").
+std::string DropRepeatedOwners(json::Value& metadata);
+
+}  // namespace flyball::server

@@ -1,0 +1,160 @@
+#include "server/registry/patch.h"
+
+#include <algorithm>
+#include <array>
+
+#include "api/merge/strategic_merge.h"
+#include "api/rules/field_error.h"
+#include "api/values/go_text.h"
+#include "json/json.h"
+#include "json/patch.h"
+#include "json/yaml/yaml.h"
+#include "server/registry/field_manager.h"
+#include "server/registry/object_codec.h"
+#include "server/request/api_errors.h"
+
+namespace flyball::server {
+namespace {
+
+constexpr std::size_t kMaxJsonPatchOperations = 10000;
+
+// What upstream answers to a patch that cannot be applied, whatever the reason.
+Error Rejected() {
+  return Error(Reason::kInvalid, 422, "the server rejected our request due to an error in our request",
+               {.present = true});
+}
+
+Error Undecodable(std::string_view why) {
+  return BadRequest("error decoding patch: " + std::string(why));
+}
+
+bool NamesVersion(const json::Value& patch) {
+  if (patch.is_object()) return !patch["metadata"]["resourceVersion"].is_null();
+  if (!patch.is_array()) return false;
+  for (const auto& operation : patch.as_array())
+    if (operation["path"].string_or("") == "/metadata/resourceVersion") return true;
+  return false;
+}
+
+// What a JSON patch says besides what its operations have.
+void NoteUnknownMembers(Patch& patch) {
+  constexpr std::array<std::string_view, 4> kMembers = {"op", "from", "path", "value"};
+  for (std::size_t i = 0; patch.value.is_array() && i < patch.value.size(); ++i) {
+    const auto& operation = patch.value.as_array()[i];
+    if (!operation.is_object()) continue;
+    for (const auto& [name, value] : operation.as_object())
+      if (std::find(kMembers.begin(), kMembers.end(), name) == kMembers.end())
+        patch.strict_errors.push_back("json patch unknown field \"[" + std::to_string(i) + "]." +
+                                      std::string(name) + '"');
+  }
+}
+
+Result<Patch> ParseApply(std::string_view body) {
+  Patch patch{PatchType::kApply};
+  auto value = json::ParseYaml(body, &patch.duplicates);
+  if (!value) return Unexpected(BadRequest("error decoding YAML: " + value.error().message()));
+  patch.value = std::move(*value);
+  if (patch.value.is_null()) patch.value = json::Object{};
+  if (!patch.value.is_object())
+    return Unexpected(BadRequest("error decoding YAML: json: cannot unmarshal " +
+                                 std::string(json::GoKindName(patch.value)) +
+                                 " into Go value of type map[string]interface {}"));
+  return patch;
+}
+
+// A patch result that does not decode names the patch, as upstream does.
+Error PatchInvalid(const Patch& patch, const json::Value& merged, const Error& cause) {
+  constexpr std::string_view kHandled = " cannot be handled as a ";
+  const auto handled = cause.message().find(kHandled);
+  const auto colon = handled == std::string::npos ? handled : cause.message().find(": ", handled);
+  if (colon == std::string::npos) return cause;
+  const std::string shown =
+      patch.type == PatchType::kStrategicMerge ? api::GoPrint(patch.value) : json::Write(merged);
+  api::FieldErrors errors;
+  errors.Invalid(api::FieldPath("patch"), json::Value(shown), cause.message().substr(colon + 2));
+  return errors.ToError("", "", "");
+}
+
+}  // namespace
+
+Result<PatchType> PatchTypeOf(std::string_view content_type, const ServedResource& resource) {
+  auto type = content_type.substr(0, content_type.find(';'));
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  if (type == "application/json-patch+json") return PatchType::kJson;
+  if (type == "application/merge-patch+json") return PatchType::kMerge;
+  if (type == "application/strategic-merge-patch+json" && !resource.custom) return PatchType::kStrategicMerge;
+  if (type == "application/apply-patch+yaml") return PatchType::kApply;
+  if (type == "application/strategic-merge-patch+json")
+    return Unexpected(
+        Error(Reason::kUnsupportedMediaType,
+              "the body of the request was in an unknown format - accepted media types include: "
+              "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
+  return Unexpected(
+      Error(Reason::kUnsupportedMediaType, 415, "415: Unsupported Media Type", {.present = true}));
+}
+
+Status CheckPatchOptions(const RequestScope& scope, PatchType type) {
+  api::FieldErrors errors;
+  if (type == PatchType::kApply && scope.field_manager.empty())
+    errors.Required(api::FieldPath("fieldManager"), "is required for apply patch");
+  if (type != PatchType::kApply && scope.info.query.Has("force"))
+    errors.Forbidden(api::FieldPath("force"), "may not be specified for non-apply patch");
+  if (errors.empty()) return {};
+  return Unexpected(errors.ToError("meta.k8s.io", "PatchOptions", ""));
+}
+
+Result<Patch> ParsePatch(RequestScope&, PatchType type, std::string_view body) {
+  if (type == PatchType::kApply) return ParseApply(body);
+  Patch patch{type};
+  json::ParseOptions options;
+  options.duplicates = &patch.duplicates;
+  auto value = json::Parse(body, options);
+  if (!value) return Unexpected(Undecodable(value.error().message()));
+  patch.value = std::move(*value);
+  const bool list = type == PatchType::kJson;
+  if (!list && !patch.value.is_object() && !patch.value.is_null())
+    return Unexpected(Undecodable("json: cannot unmarshal " + std::string(json::GoKindName(patch.value)) +
+                                  " into Go value of type map[string]interface {}"));
+  for (const auto& path : patch.duplicates)
+    patch.strict_errors.push_back((list ? "json patch duplicate field \"" : "duplicate field \"") + path +
+                                  '"');
+  if (list) NoteUnknownMembers(patch);
+  if (list && patch.value.size() > kMaxJsonPatchOperations)
+    return Unexpected(Error(Reason::kRequestEntityTooLarge,
+                            "The allowed maximum operations in a JSON patch is 10000, got " +
+                                std::to_string(patch.value.size())));
+  patch.names_version = NamesVersion(patch.value);
+  return patch;
+}
+
+Result<json::Value> MergePatch(const api::TypeInfo& type, const Patch& patch, json::Value current) {
+  switch (patch.type) {
+    case PatchType::kJson: {
+      auto patched = json::ApplyJsonPatch(current, patch.value);
+      if (!patched) return Unexpected(patched.error().code() == 422 ? Rejected() : patched.error());
+      return patched;
+    }
+    case PatchType::kMerge:
+      if (patch.value.is_null()) return Unexpected(BadRequest("Invalid JSON Patch"));
+      return json::ApplyMergePatch(std::move(current), patch.value);
+    case PatchType::kStrategicMerge:
+      return api::StrategicMerge(type, std::move(current), patch.value);
+    case PatchType::kApply:
+      break;
+  }
+  return Unexpected(InternalError("not a merge"));
+}
+
+Result<json::Value> ApplyPatch(RequestScope& scope, const Patch& patch, const json::Value& current) {
+  const auto& resource = *scope.resource;
+  if (patch.type == PatchType::kApply)
+    return ApplyConfiguration(scope, resource, current.is_null() ? nullptr : &current, patch.value,
+                              scope.info.subresource);
+  json::Value served = resource.conversion ? resource.conversion->from_stored(current) : current;
+  FLYBALL_ASSIGN(json::Value merged, MergePatch(*resource.kind->type, patch, std::move(served)));
+  auto decoded = DecodeValue(scope, resource, merged, patch.strict_errors);
+  if (!decoded) return Unexpected(PatchInvalid(patch, merged, decoded.error()));
+  return decoded;
+}
+
+}  // namespace flyball::server

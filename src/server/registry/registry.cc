@@ -1,0 +1,347 @@
+#include "server/registry/registry.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "api/rules/field_error.h"
+#include "api/rules/format.h"
+#include "api/values/go_text.h"
+#include "server/registry/field_manager.h"
+#include "server/registry/object_codec.h"
+#include "server/registry/object_rules.h"
+#include "server/request/api_errors.h"
+
+namespace flyball::server {
+namespace {
+
+// Patches that lose a race are made again on the newest object this often (upstream: patch.go).
+constexpr int kMaxPatchTries = 5;
+// Updates without a version are last-writer-wins: they try until they are that writer.
+constexpr int kMaxUnconditionalTries = 100;
+// A generated name that is taken is drawn again (upstream: create retries).
+constexpr int kMaxNameTries = 8;
+
+std::string NameOf(const json::Value& object) {
+  return std::string(object["metadata"]["name"].string_or(""));
+}
+std::string NamespaceOf(const json::Value& object) {
+  return std::string(object["metadata"]["namespace"].string_or(""));
+}
+
+// The version an update insists on: 0 for none.
+Result<store::Revision> WantedRevision(const json::Value& object) {
+  const auto text = object["metadata"]["resourceVersion"].string_or("");
+  if (text.empty()) return store::Revision{0};
+  store::Revision revision = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), revision);
+  if (ec != std::errc() || end != text.data() + text.size() || revision < 0)
+    return Unexpected(Error(Reason::kUnknown, 500,
+                            "strconv.ParseUint: parsing \"" + std::string(text) + "\": invalid syntax"));
+  return revision;
+}
+
+Error UidMismatch(const ServedResource& resource, const json::Value& object, const StoredObject& current) {
+  return Conflict(*resource.kind, current.name(),
+                  "StorageError: invalid object, Code: 4, Key: " +
+                      resource.Key(current.namespace_name(), current.name()) +
+                      ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: " +
+                      std::string(object["metadata"]["uid"].string_or("")) +
+                      ", UID in object meta: " + current.uid());
+}
+
+Error MissingVersion(const ServedResource& resource, const json::Value& object) {
+  api::FieldErrors errors;
+  errors.Invalid(api::FieldPath("metadata.resourceVersion"), json::Value(0),
+                 "must be specified for an update");
+  return errors.ToError(resource.kind->group, resource.kind->kind, NameOf(object));
+}
+
+// Each once, also if the write is tried again.
+void AddWarnings(RequestScope& scope, std::vector<std::string> warnings) {
+  for (auto& warning : warnings)
+    if (std::find(scope.warnings.begin(), scope.warnings.end(), warning) == scope.warnings.end())
+      scope.warnings.push_back(std::move(warning));
+}
+
+void AddOwnerWarning(RequestScope& scope, const std::string& repeated_uids) {
+  if (repeated_uids.empty()) return;
+  AddWarnings(scope, {".metadata.ownerReferences contains duplicate entries; API server dedups owner "
+                      "references in 1.20+, and may reject such requests as early as 1.24; please fix your "
+                      "requests; duplicate UID(s) observed: " +
+                      repeated_uids});
+}
+
+// Of a valid object, whatever becomes of it: a client whose write then conflicts is warned too.
+void AddKindWarnings(RequestScope& scope, const ServedResource& resource, const json::Value& object) {
+  if (resource.custom || !resource.hooks->warnings) return;
+  std::vector<std::string> warnings;
+  resource.hooks->warnings(object, warnings);
+  AddWarnings(scope, std::move(warnings));
+}
+
+void AddCreateWarnings(RequestScope& scope, const ServedResource& resource, const json::Value& object) {
+  const std::string_view why = resource.custom ? "" : resource.hooks->name_warning;
+  const auto problems = why.empty() ? api::Problems() : api::DnsLabelProblems(NameOf(object));
+  if (!problems.empty())
+    AddWarnings(scope, {"metadata.name: " + std::string(why) +
+                        "; a DNS label is recommended: " + api::GoList(problems)});
+  AddKindWarnings(scope, resource, object);
+}
+
+void AddUpdateWarnings(RequestScope& scope, const ServedResource& resource, std::string_view subresource,
+                       const json::Value& object, const json::Value& old) {
+  using WarnOn = api::KindHooks::WarnOn;
+  const auto on = resource.hooks->warn_on;
+  if (!subresource.empty() || on == WarnOn::kCreate) return;
+  if (on == WarnOn::kUpdate || !SameSpec(resource, object, old)) AddKindWarnings(scope, resource, object);
+}
+
+bool IsEvent(const ServedResource& resource) {
+  return resource.prefix == "/registry/events/";
+}
+
+}  // namespace
+
+Registry::Registry(store::Store& store, const AdmissionChain& admission, Random& random, Duration event_ttl)
+    : store_(store), admission_(admission), random_(random), event_ttl_(event_ttl) {}
+
+void Registry::AddLifecycle(std::string group_resource, std::unique_ptr<ObjectLifecycle> lifecycle) {
+  lifecycles_[std::move(group_resource)] = std::move(lifecycle);
+}
+
+ObjectLifecycle* Registry::LifecycleOf(const ServedResource& resource) const {
+  if (resource.custom) return nullptr;
+  const auto it = lifecycles_.find(resource.kind->GroupResource());
+  return it == lifecycles_.end() ? nullptr : it->second.get();
+}
+
+Task<Result<store::CommitOutcome>> Registry::Commit(RequestScope& scope, store::Operation operation) {
+  store::Transaction transaction;
+  transaction.push_back(std::move(operation));
+  auto start = [this, &transaction](UniqueFunction<void(Result<store::CommitOutcome>)> done) {
+    store_.Commit(std::move(transaction), std::move(done));
+  };
+  auto committed = Callback<Result<store::CommitOutcome>>(scope.executor, std::move(start));
+  co_return co_await committed;
+}
+
+Task<Result<Registry::Committed>> Registry::CommitObject(RequestScope& scope, const ServedResource& resource,
+                                                         const json::Value& object, Bytes bytes,
+                                                         store::Precondition precondition) {
+  Committed committed{StoredObject::FromValue(object, bytes, 0, resource.cache->kind())};
+  store::Operation put{resource.Key(committed.object->namespace_name(), committed.object->name()),
+                       std::move(bytes), precondition, IsEvent(resource) ? event_ttl_ : Duration{}};
+  resource.cache->Expect(committed.object);
+  auto outcome = co_await Commit(scope, std::move(put));
+  resource.cache->StopExpecting(*committed.object);
+  if (!outcome) co_return Unexpected(outcome.error());
+  committed.happened = outcome->committed;
+  // Otherwise the cache has done it, and shares the object now.
+  if (committed.happened && committed.object->revision() == 0)
+    committed.object->set_revision(outcome->revision);
+  co_return committed;
+}
+
+Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResource& resource,
+                                         json::Value object, bool track_fields) {
+  AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]));
+  const bool generated = object["metadata"]["name"].string_or("").empty();
+  if (track_fields) TrackFields(scope, resource, nullptr, object, {});
+  FLYBALL_CO_TRY(PrepareForCreate(scope, resource, random_, object));
+  AdmissionRequest request{
+      AdmissionRequest::Operation::kCreate, scope, resource, {}, scope.info.namespace_name, {}, &object};
+  const std::string name = NameOf(object);
+  request.name = name;
+  FLYBALL_CO_TRY(co_await admission_.Admit(request));
+  PrepareKindForCreate(scope, resource, object);
+  CanonicalizeObject(resource, object);
+  FLYBALL_CO_TRY(ValidateNew(resource, object));
+  AddCreateWarnings(scope, resource, object);
+  FLYBALL_CO_TRY(co_await admission_.Validate(request));
+  auto* lifecycle = LifecycleOf(resource);
+  if (lifecycle) FLYBALL_CO_TRY(lifecycle->BeforeCreate(object));
+
+  for (int attempt = 1;; ++attempt) {
+    const Bytes bytes = EncodeStored(resource, object);
+    if (scope.dry_run) {
+      if (lifecycle) lifecycle->Undo(object, nullptr);
+      if (resource.cache->Get(ServedResource::CacheKey(NamespaceOf(object), NameOf(object))))
+        co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
+      co_return ObjectPtr(StoredObject::FromValue(object, bytes, 0, resource.cache->kind()));
+    }
+    auto outcome = co_await CommitObject(scope, resource, object, bytes, store::Precondition::Absent());
+    if (outcome && outcome->happened) co_return ObjectPtr(std::move(outcome->object));
+    if (!outcome || !generated || attempt == kMaxNameTries) {
+      if (lifecycle) lifecycle->Undo(object, nullptr);
+      if (!outcome) co_return Unexpected(outcome.error());
+      co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
+    }
+    const std::string prefix(object["metadata"]["generateName"].string_or(""));
+    object["metadata"]["name"] = prefix + random_.NameSuffix();
+  }
+}
+
+Task<Result<UpdateOutcome>> Registry::Update(RequestScope& scope, const ServedResource& resource,
+                                             std::string_view namespace_name, std::string_view name,
+                                             Transform transform, UpdateOptions options) {
+  const std::string cache_key =
+      ServedResource::CacheKey(resource.kind->namespaced ? namespace_name : std::string_view{}, name);
+  const std::string object_name(name);
+  for (int attempt = 1;; ++attempt) {
+    const ObjectPtr current = resource.cache->Get(cache_key);
+    if (!current) {
+      if (!options.create_if_absent) co_return Unexpected(NotFound(*resource.kind, object_name));
+      FLYBALL_CO_ASSIGN(json::Value object, transform(json::Value()));
+      if (!object["metadata"]["resourceVersion"].string_or("").empty())
+        co_return Unexpected(NotFound(*resource.kind, object_name));
+      if (const auto uid = object["metadata"]["uid"].string_or(""); !uid.empty() && !options.track_fields)
+        co_return Unexpected(Conflict(*resource.kind, object_name,
+                                      "uid mismatch: the provided object specified uid " + std::string(uid) +
+                                          ", and no existing object was found"));
+      auto created = co_await Create(scope, resource, std::move(object), options.track_fields);
+      if (created) co_return UpdateOutcome{std::move(*created), true};
+      if (!created.error().Is(Reason::kAlreadyExists) || attempt >= kMaxPatchTries)
+        co_return Unexpected(created.error());
+      continue;
+    }
+    bool retry = false;
+    auto outcome = co_await TryUpdate(scope, resource, current, transform, options, retry);
+    if (!retry) co_return outcome;
+    if (attempt >= (options.conflict_retries ? kMaxPatchTries : kMaxUnconditionalTries))
+      co_return Unexpected(Modified(*resource.kind, object_name));
+  }
+}
+
+Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const ServedResource& resource,
+                                                const ObjectPtr& current, const Transform& transform,
+                                                const UpdateOptions& options, bool& retry) {
+  const json::Value old = current->ToValue();
+  FLYBALL_CO_ASSIGN(json::Value object, transform(old));
+
+  if (auto& metadata = object["metadata"];
+      metadata.is_object() && resource.kind->namespaced && metadata["namespace"].string_or("").empty())
+    metadata["namespace"] = current->namespace_name();
+
+  FLYBALL_CO_ASSIGN(const store::Revision wanted, WantedRevision(object));
+  if (const auto uid = object["metadata"]["uid"].string_or("");
+      options.uid_precondition && !uid.empty() && uid != current->uid())
+    co_return Unexpected(UidMismatch(resource, object, *current));
+  if (wanted == 0 && !resource.hooks->allow_unconditional_update && !resource.custom &&
+      options.subresource.empty())
+    co_return Unexpected(MissingVersion(resource, object));
+  if (wanted == 0 && resource.custom) co_return Unexpected(MissingVersion(resource, object));
+  if (wanted != 0 && wanted != current->revision())
+    co_return Unexpected(Modified(*resource.kind, current->name()));
+  object["metadata"]["resourceVersion"] = std::to_string(current->revision());
+  // A patch carries the version of what it was made from: that one may be made again.
+  const bool insists = wanted != 0 && !options.conflict_retries;
+
+  AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]));
+  if (options.track_fields) TrackFields(scope, resource, &old, object, options.subresource);
+  AdmissionRequest request{AdmissionRequest::Operation::kUpdate,
+                           scope,
+                           resource,
+                           options.subresource,
+                           current->namespace_name(),
+                           current->name(),
+                           &object,
+                           &old};
+  if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
+  PrepareForUpdate(resource, options.subresource, old, object);
+  CanonicalizeObject(resource, object);
+  FLYBALL_CO_TRY(ValidateChange(resource, object, old, options.subresource));
+  AddUpdateWarnings(scope, resource, options.subresource, object, old);
+  if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Validate(request));
+
+  if (ReadyToRemove(resource, object)) {
+    bool conflict = false;
+    auto removed = co_await Remove(scope, resource, current, std::move(object), conflict);
+    if (!removed) {
+      retry = conflict && !insists;
+      co_return Unexpected(removed.error());
+    }
+    co_return UpdateOutcome{std::move(*removed)};
+  }
+
+  auto* lifecycle = options.subresource.empty() ? LifecycleOf(resource) : nullptr;
+  if (lifecycle) FLYBALL_CO_TRY(lifecycle->BeforeUpdate(object, old));
+  const Bytes bytes = EncodeStored(resource, object);
+  if (*bytes == *current->bytes()) co_return UpdateOutcome{current};
+  if (scope.dry_run) {
+    if (lifecycle) lifecycle->Undo(object, &old);
+    co_return UpdateOutcome{
+        StoredObject::FromValue(object, bytes, current->revision(), resource.cache->kind())};
+  }
+  auto outcome = co_await CommitObject(scope, resource, object, bytes,
+                                       store::Precondition::ModRevision(current->revision()));
+  if (outcome && outcome->happened) {
+    if (lifecycle) lifecycle->AfterUpdate(object, old);
+    co_return UpdateOutcome{std::move(outcome->object)};
+  }
+  if (lifecycle) lifecycle->Undo(object, &old);
+  if (!outcome) co_return Unexpected(outcome.error());
+  retry = !insists;
+  co_return Unexpected(Modified(*resource.kind, current->name()));
+}
+
+Task<Result<ObjectPtr>> Registry::Remove(RequestScope& scope, const ServedResource& resource,
+                                         const ObjectPtr& current, json::Value object, bool& conflict) {
+  const Bytes bytes = EncodeStored(resource, object);
+  const ObjectPtr shown = StoredObject::FromValue(object, bytes, current->revision(), resource.cache->kind());
+  if (scope.dry_run) co_return shown;
+  store::Operation removal{resource.Key(current->namespace_name(), current->name()), nullptr,
+                           store::Precondition::ModRevision(current->revision())};
+  auto outcome = co_await Commit(scope, std::move(removal));
+  if (!outcome) co_return Unexpected(outcome.error());
+  if (!outcome->committed) {
+    conflict = true;
+    co_return Unexpected(Modified(*resource.kind, current->name()));
+  }
+  if (auto* lifecycle = LifecycleOf(resource)) lifecycle->AfterDelete(object);
+  co_return ObjectPtr(StoredObject::FromValue(object, bytes, outcome->revision, resource.cache->kind()));
+}
+
+Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedResource& resource,
+                                             std::string_view namespace_name, std::string_view name,
+                                             DeleteOptions options) {
+  const std::string object_name(name);
+  const std::string object_namespace(resource.kind->namespaced ? namespace_name : std::string_view{});
+  scope.dry_run |= options.dry_run;
+  for (int attempt = 1;; ++attempt) {
+    const ObjectPtr current = resource.cache->Get(ServedResource::CacheKey(object_namespace, object_name));
+    if (!current) co_return Unexpected(NotFound(*resource.kind, object_name));
+    FLYBALL_CO_TRY(CheckPreconditions(resource, *current, options));
+    const json::Value old = current->ToValue();
+    AdmissionRequest request{AdmissionRequest::Operation::kDelete,
+                             scope,
+                             resource,
+                             {},
+                             object_namespace,
+                             object_name,
+                             nullptr,
+                             &old};
+    FLYBALL_CO_TRY(co_await admission_.Admit(request));
+    FLYBALL_CO_TRY(co_await admission_.Validate(request));
+    FLYBALL_CO_ASSIGN(DeletionPlan plan, PlanDeletion(scope, resource, old, options));
+    if (plan.unchanged) co_return DeleteOutcome{current, false};
+
+    bool conflict = false;
+    if (plan.remove) {
+      auto removed = co_await Remove(scope, resource, current, std::move(plan.object), conflict);
+      if (removed) co_return DeleteOutcome{std::move(*removed), true};
+      if (!conflict || attempt == kMaxUnconditionalTries) co_return Unexpected(removed.error());
+      continue;
+    }
+    const Bytes bytes = EncodeStored(resource, plan.object);
+    if (scope.dry_run)
+      co_return DeleteOutcome{
+          StoredObject::FromValue(plan.object, bytes, current->revision(), resource.cache->kind()), false};
+    auto outcome = co_await CommitObject(scope, resource, plan.object, bytes,
+                                         store::Precondition::ModRevision(current->revision()));
+    if (!outcome) co_return Unexpected(outcome.error());
+    if (outcome->happened) co_return DeleteOutcome{std::move(outcome->object), false};
+    if (attempt == kMaxUnconditionalTries) co_return Unexpected(Modified(*resource.kind, object_name));
+  }
+}
+
+}  // namespace flyball::server

@@ -1,0 +1,115 @@
+// Registry: the rules of creating, changing and deleting objects, the same for every kind (upstream:
+// registry/generic and registry/rest). Reads go to the watch cache directly; writes are decided here and
+// committed to the store.
+//
+// Flow of a write: decoded object → managed fields → admission (change) → metadata and kind rules →
+// validation → admission (check) → commit with a precondition → the cache has it → answer.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/run/random.h"
+#include "base/run/task.h"
+#include "base/values/result.h"
+#include "json/value.h"
+#include "server/catalog/catalog.h"
+#include "server/registry/admission.h"
+#include "server/request/request_scope.h"
+#include "store/store.h"
+
+namespace flyball::server {
+
+// Side state that must follow the life of a kind's objects (allocated addresses, ports). Thread-safe.
+class ObjectLifecycle {
+ public:
+  virtual ~ObjectLifecycle() = default;
+  // May change the object (assign an address). Whatever it took is given back by Undo if the write fails or
+  // is a dry run.
+  virtual Status BeforeCreate(json::Value& object) = 0;
+  virtual Status BeforeUpdate(json::Value& object, const json::Value& old) = 0;
+  // The write did not happen: `object` as the Before call left it; `old` null for a create.
+  virtual void Undo(const json::Value& object, const json::Value* old) = 0;
+  virtual void AfterUpdate(const json::Value& object, const json::Value& old) = 0;
+  virtual void AfterDelete(const json::Value& object) = 0;
+};
+
+struct DeleteOptions {
+  std::optional<std::int64_t> grace_seconds;
+  std::optional<std::string> uid, resource_version;  // preconditions
+  std::optional<bool> orphan_dependents;
+  std::optional<std::string> propagation_policy;
+  bool dry_run = false;
+};
+
+struct UpdateOptions {
+  std::string subresource;        // "" or e.g. "status"
+  bool create_if_absent = false;  // apply, and PUT for kinds that allow it
+  bool conflict_retries = false;  // patches: try again on the newest object unless it names a version itself
+  bool uid_precondition = false;  // PUT: a uid in the body must be the object's, else Conflict
+  bool track_fields = true;       // false: the transform has set managedFields itself (apply)
+  bool skip_admission = false;    // the server's own bookkeeping
+};
+
+struct UpdateOutcome {
+  ObjectPtr object;
+  bool created = false;
+};
+
+struct DeleteOutcome {
+  ObjectPtr object;      // as it was last, or as it is now if something still holds it
+  bool removed = false;  // false: marked, waiting for grace or finalizers
+};
+
+// Thread-safe.
+class Registry {
+ public:
+  Registry(store::Store& store, const AdmissionChain& admission, Random& random, Duration event_ttl);
+
+  // `plural.group` of built-in resources. Before serving.
+  void AddLifecycle(std::string group_resource, std::unique_ptr<ObjectLifecycle> lifecycle);
+
+  // `object` is decoded, defaulted and in the stored version.
+  // track_fields false: managedFields are set already (apply).
+  Task<Result<ObjectPtr>> Create(RequestScope& scope, const ServedResource& resource, json::Value object,
+                                 bool track_fields = true);
+
+  // Makes the next object from the current one (null if there is none and create_if_absent). Called again
+  // with the newest object when a retry is allowed. It gets and gives the stored version.
+  using Transform = std::function<Result<json::Value>(const json::Value& current)>;
+  Task<Result<UpdateOutcome>> Update(RequestScope& scope, const ServedResource& resource,
+                                     std::string_view namespace_name, std::string_view name,
+                                     Transform transform, UpdateOptions options);
+
+  Task<Result<DeleteOutcome>> Delete(RequestScope& scope, const ServedResource& resource,
+                                     std::string_view namespace_name, std::string_view name,
+                                     DeleteOptions options);
+
+ private:
+  Task<Result<UpdateOutcome>> TryUpdate(RequestScope& scope, const ServedResource& resource,
+                                        const ObjectPtr& current, const Transform& transform,
+                                        const UpdateOptions& options, bool& retry);
+  Task<Result<store::CommitOutcome>> Commit(RequestScope& scope, store::Operation operation);
+  struct Committed {
+    std::shared_ptr<StoredObject> object;  // the very one the cache has, if it happened
+    bool happened = false;                 // false: the precondition does not hold
+  };
+  Task<Result<Committed>> CommitObject(RequestScope& scope, const ServedResource& resource,
+                                       const json::Value& object, Bytes bytes,
+                                       store::Precondition precondition);
+  ObjectLifecycle* LifecycleOf(const ServedResource& resource) const;
+  Task<Result<ObjectPtr>> Remove(RequestScope& scope, const ServedResource& resource,
+                                 const ObjectPtr& current, json::Value object, bool& conflict);
+
+  store::Store& store_;
+  const AdmissionChain& admission_;
+  Random& random_;
+  const Duration event_ttl_;
+  std::map<std::string, std::unique_ptr<ObjectLifecycle>, std::less<>> lifecycles_;
+};
+
+}  // namespace flyball::server

@@ -1,0 +1,76 @@
+// Presentation: objects, lists and watch events as bytes on the wire, in the form the client asked for. Plain
+// JSON copies stored bytes; every other form is made from the parsed object.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/tables/table.h"
+#include "base/run/clock.h"
+#include "base/values/bytes.h"
+#include "json/value.h"
+#include "server/cache/watch_cache.h"
+#include "server/catalog/catalog.h"
+#include "server/request/answer.h"
+#include "server/request/negotiation.h"
+
+namespace flyball::server {
+
+struct ListMeta {
+  store::Revision revision = 0;  // 0: the list is of nothing that is stored
+  std::string continue_token;
+  std::int64_t remaining = 0;  // 0: not said
+};
+
+// One request's way of showing objects. Confined to it.
+class Presenter {
+ public:
+  // `include_object` is the Table option: "" and "Metadata", "Object" or "None".
+  Presenter(ResourcePtr resource, AnswerFormat format, TimePoint now, std::string_view include_object);
+
+  std::string Object(const StoredObject& object) const;
+  // A list: in one piece, or, if it is large, made while it is sent.
+  void AnswerList(std::vector<ObjectPtr> objects, const ListMeta& meta, Answer& answer) const;
+  // Lines of a watch. The first event of a table watch carries the column definitions.
+  Bytes Event(const Subscriber::Item& item);
+  Bytes Initial(const StoredObject& object);
+  Bytes Bookmark(store::Revision revision, bool initial_events_end);
+
+  // A line of a watch in the client's framing: as it is, or as a protobuf frame.
+  Bytes Framed(Bytes line) const;
+
+  std::string_view content_type() const { return format_.yaml ? "application/yaml" : "application/json"; }
+
+ private:
+  // Stored bytes can be sent as they are.
+  bool plain() const { return format_.form == AnswerForm::kObject && !resource_->conversion; }
+  // The metadata can be copied from the stored bytes as it is.
+  bool plain_metadata() const {
+    return format_.form == AnswerForm::kPartialMetadata && !resource_->conversion &&
+           resource_->hooks->field_annotation.empty();
+  }
+  bool metadata_only() const {
+    return format_.form == AnswerForm::kPartialMetadata ||
+           (format_.form == AnswerForm::kTable &&
+            table_options_.include_object == api::IncludeObject::kMetadata);
+  }
+  void HideFieldAnnotation(json::Value& value) const;
+  json::Value Served(const StoredObject& object, store::Revision revision) const;
+  // The text of one object in this format, as JSON.
+  std::string Text(const StoredObject& object, store::Revision revision, bool columns) const;
+  void AppendMetadataOnly(const StoredObject& object, store::Revision revision, std::string& out) const;
+  std::string InWantedLanguage(std::string text) const;
+  friend class ListText;
+  void AppendListStart(const ListMeta& meta, std::string& out) const;
+  void AppendListItem(const StoredObject& object, std::string& out) const;
+  void AppendListEnd(std::string& out) const;
+  Bytes Line(std::string_view type, const StoredObject& object, store::Revision revision);
+
+  const ResourcePtr resource_;
+  const AnswerFormat format_;
+  api::TableOptions table_options_;
+  bool columns_sent_ = false;
+};
+
+}  // namespace flyball::server

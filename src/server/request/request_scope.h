@@ -1,0 +1,48 @@
+// RequestScope: everything about one request that the layers below the HTTP handler need to know.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/run/clock.h"
+#include "base/run/executor.h"
+#include "server/catalog/catalog.h"
+#include "server/request/request_info.h"
+#include "server/request/user.h"
+
+namespace flyball::server {
+
+enum class FieldValidation : std::uint8_t { kIgnore, kWarn, kStrict };
+
+// Lives as long as the request's coroutine. Confined to it.
+struct RequestScope {
+  RequestScope(RequestInfo request_info, User request_user, Executor& request_executor, TimePoint time)
+      : info(std::move(request_info)), user(std::move(request_user)), executor(request_executor), now(time) {}
+
+  RequestInfo info;
+  User user;
+  std::optional<User> impersonator;  // who authenticated, if the request acts as somebody else
+  Executor& executor;                // where the coroutine resumes
+  TimePoint now;
+  std::string user_agent;
+  std::string audit_id;
+  ResourcePtr resource;
+
+  // Options of writes, from the query or the body of a DELETE.
+  bool dry_run = false;
+  FieldValidation field_validation = FieldValidation::kWarn;
+  std::string field_manager;
+  bool force = false;
+
+  std::string flow_schema_uid, priority_level_uid;       // where flow control put it
+  std::map<std::string, std::string> audit_annotations;  // what admission notes in the audit log
+  std::vector<std::string> warnings;                     // become Warning headers, duplicates once
+
+  // The manager of fields this request changes: the option, else the user agent up to its first '/'.
+  std::string Manager() const;
+};
+
+}  // namespace flyball::server
