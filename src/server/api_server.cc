@@ -1,6 +1,7 @@
 #include "server/api_server.h"
 
 #include "base/run/sim_executor.h"
+#include "base/values/ascii.h"
 #include "net/tls/pki.h"
 #include "server/admission/admission_plugins.h"
 #include "server/auth/rbac.h"
@@ -25,19 +26,21 @@ namespace {
 // Upstream sends bookmarks about once a minute.
 constexpr Duration kBookmarkInterval = std::chrono::minutes(1);
 
-Result<std::vector<std::unique_ptr<Authorizer>>> AuthorizersFor(const std::vector<std::string>& modes,
-                                                                const Catalog& catalog) {
-  std::vector<std::unique_ptr<Authorizer>> authorizers;
-  authorizers.push_back(NewMastersAuthorizer());
+Result<std::vector<NamedAuthorizer>> AuthorizersFor(const std::vector<std::string>& modes,
+                                                    const Catalog& catalog) {
+  std::vector<NamedAuthorizer> authorizers;
+  const auto add = [&](const std::string& mode, std::shared_ptr<const Authorizer> authorizer) {
+    authorizers.push_back({mode, LowerCase(mode), std::move(authorizer)});
+  };
   for (const auto& mode : modes) {
     if (mode == "AlwaysAllow") {
-      authorizers.push_back(NewAlwaysAllowAuthorizer());
+      add(mode, NewAlwaysAllowAuthorizer());
     } else if (mode == "AlwaysDeny") {
-      authorizers.push_back(NewAlwaysDenyAuthorizer());
+      add(mode, NewAlwaysDenyAuthorizer());
     } else if (mode == "RBAC") {
-      authorizers.push_back(NewRbacAuthorizer(catalog));
+      add(mode, NewRbacAuthorizer(catalog));
     } else if (mode == "Node") {
-      authorizers.push_back(NewNodeAuthorizer(catalog));
+      add(mode, NewNodeAuthorizer(catalog));
     } else {
       return Unexpected(BadRequest("unknown authorization mode \"" + mode +
                                    "\": this server knows AlwaysAllow, AlwaysDeny, Node and RBAC"));
@@ -46,16 +49,16 @@ Result<std::vector<std::unique_ptr<Authorizer>>> AuthorizersFor(const std::vecto
   return authorizers;
 }
 
-Result<std::vector<std::unique_ptr<Authenticator>>> AuthenticatorsFor(const ApiServerOptions& options,
-                                                                      ServiceAccountTokens& tokens) {
-  std::vector<std::unique_ptr<Authenticator>> methods;
-  methods.push_back(NewCertificateAuthenticator());
-  if (!options.tokens.empty()) methods.push_back(NewTokenAuthenticator(options.tokens));
+Result<AuthenticatorChain::Methods> AuthenticatorsFor(const ApiServerOptions& options,
+                                                      ServiceAccountTokens& tokens) {
+  AuthenticatorChain::Methods methods;
+  methods.requests.push_back(NewCertificateAuthenticator());
+  if (!options.tokens.empty()) methods.tokens.push_back(NewTokenAuthenticator(options.tokens));
   if (!options.token_auth_file.empty()) {
     FLYBALL_ASSIGN(auto file, NewTokenFileAuthenticator(options.token_auth_file));
-    methods.push_back(std::move(file));
+    methods.tokens.push_back(std::move(file));
   }
-  methods.push_back(tokens.NewAuthenticator());
+  methods.tokens.push_back(tokens.NewAuthenticator());
   return methods;
 }
 
@@ -101,9 +104,10 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   FLYBALL_ASSIGN(catalog, Catalog::Make(*cache));
   FLYBALL_ASSIGN(tokens, ServiceAccountTokens::Make(options, *catalog, executor.clock()));
   FLYBALL_ASSIGN(auto methods, AuthenticatorsFor(options, *tokens));
-  authenticator = std::make_unique<AuthenticatorChain>(std::move(methods), options.anonymous_auth);
+  authenticator = std::make_unique<AuthenticatorChain>(std::move(methods), tokens->audiences(),
+                                                       AnonymousAccess{options.anonymous_auth});
   FLYBALL_ASSIGN(auto modes, AuthorizersFor(options.authorization_modes, *catalog));
-  authorizer = NewAuthorizerChain(std::move(modes));
+  authorizer = NewAuthorizerChain(modes, metrics);
   FLYBALL_ASSIGN(auto plugins, AdmissionPlugins(options, *catalog, *authorizer, charging, random));
   admission = std::make_unique<AdmissionChain>(std::move(plugins));
   registry = std::make_unique<Registry>(store, *admission, random, options.event_ttl);

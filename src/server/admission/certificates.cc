@@ -17,10 +17,10 @@ bool UpdatesRequest(const AdmissionRequest& request, std::string_view subresourc
 }
 
 // The verb on the signer itself, or on all of its domain ("example.com/*").
-bool MayUseSigner(const Authorizer& authorizer, const User& user, std::string_view verb,
-                  std::string_view signer) {
+Task<bool> MayUseSigner(const Authorizer& authorizer, const RequestScope& scope, std::string_view verb,
+                        std::string_view signer) {
   AuthorizationAttributes attributes;
-  attributes.user = &user;
+  attributes.user = &scope.user;
   attributes.verb = verb;
   attributes.group = kCertificatesGroup;
   attributes.version = "*";
@@ -28,9 +28,10 @@ bool MayUseSigner(const Authorizer& authorizer, const User& user, std::string_vi
   for (const std::string& name :
        {std::string(signer), std::string(signer.substr(0, signer.find('/'))) + "/*"}) {
     attributes.name = name;
-    if (authorizer.Authorize(attributes).decision == Decision::kAllow) return true;
+    const auto verdict = co_await authorizer.Authorize(attributes, scope.executor);
+    if (verdict.decision == Decision::kAllow) co_return true;
   }
-  return false;
+  co_return false;
 }
 
 class CertificateApproval final : public AdmissionPlugin {
@@ -41,7 +42,7 @@ class CertificateApproval final : public AdmissionPlugin {
   Task<Status> Validate(const AdmissionRequest& request) override {
     if (!UpdatesRequest(request, "approval")) co_return Status();
     const std::string signer((*request.old_object)["spec"]["signerName"].string_or(""));
-    if (MayUseSigner(authorizer_, request.scope.user, "approve", signer)) co_return Status();
+    if (co_await MayUseSigner(authorizer_, request.scope, "approve", signer)) co_return Status();
     co_return Unexpected(AdmissionForbidden(
         request, "user not permitted to approve requests with signerName \"" + signer + "\""));
   }
@@ -61,7 +62,7 @@ class CertificateSigning final : public AdmissionPlugin {
     if (now["certificate"] == before["certificate"] && now["conditions"] == before["conditions"])
       co_return Status();
     const std::string signer((*request.old_object)["spec"]["signerName"].string_or(""));
-    if (MayUseSigner(authorizer_, request.scope.user, "sign", signer)) co_return Status();
+    if (co_await MayUseSigner(authorizer_, request.scope, "sign", signer)) co_return Status();
     co_return Unexpected(AdmissionForbidden(
         request, "user not permitted to sign requests with signerName \"" + signer + "\""));
   }

@@ -102,42 +102,45 @@ class RbacEscalationCheck final : public AdmissionPlugin {
       co_return Status();
     if (request.scope.user.InGroup(kMastersGroup)) co_return Status();
     const auto plural = request.resource.kind->plural;
-    co_return plural == "roles" || plural == "clusterroles" ? CheckRole(request) : CheckBinding(request);
+    if (plural == "roles" || plural == "clusterroles") co_return co_await CheckRole(request);
+    co_return co_await CheckBinding(request);
   }
 
  private:
   static constexpr auto kDelete = AdmissionRequest::Operation::kDelete;
 
-  Status CheckRole(const AdmissionRequest& request) const {
+  Task<Status> CheckRole(const AdmissionRequest& request) const {
     const auto& role = *request.object;
     if (request.old_object && role["rules"] == (*request.old_object)["rules"] &&
         role["aggregationRule"] == (*request.old_object)["aggregationRule"])
-      return {};
-    if (Allowed(request, "escalate", request.resource.kind->plural, request.namespace_name, request.name))
-      return {};
+      co_return Status();
+    if (co_await Allowed(request, "escalate", request.resource.kind->plural, request.namespace_name,
+                         request.name))
+      co_return Status();
     auto rules = GrantedRules(role["rules"]);
     // Who writes an aggregation rule may grant anything.
     if (role["aggregationRule"].is_object()) {
       rules.push_back({{"*"}, {"*"}, {"*"}, {}, {}});
       rules.push_back({{"*"}, {}, {}, {}, {"*"}});
     }
-    return ConfirmHeld(request, rules);
+    co_return ConfirmHeld(request, rules);
   }
 
-  Status CheckBinding(const AdmissionRequest& request) const {
+  Task<Status> CheckBinding(const AdmissionRequest& request) const {
     const auto& reference = (*request.object)["roleRef"];
     const std::string name(reference["name"].string_or(""));
     const bool cluster = reference["kind"].string_or("") == "ClusterRole";
-    if (Allowed(request, "bind", cluster ? "clusterroles" : "roles", request.namespace_name, name)) return {};
+    if (co_await Allowed(request, "bind", cluster ? "clusterroles" : "roles", request.namespace_name, name))
+      co_return Status();
     const auto& resource = cluster ? cluster_roles_ : roles_;
     const auto role = resource->cache->Get(
         ServedResource::CacheKey(cluster ? std::string_view{} : request.namespace_name, name));
-    if (!role) return Unexpected(NotFound(*resource->kind, name));
-    return ConfirmHeld(request, GrantedRules(role->ToValue()["rules"]));
+    if (!role) co_return Unexpected(NotFound(*resource->kind, name));
+    co_return ConfirmHeld(request, GrantedRules(role->ToValue()["rules"]));
   }
 
-  bool Allowed(const AdmissionRequest& request, std::string_view verb, std::string_view resource,
-               std::string_view namespace_name, std::string_view name) const {
+  Task<bool> Allowed(const AdmissionRequest& request, std::string_view verb, std::string_view resource,
+                     std::string_view namespace_name, std::string_view name) const {
     AuthorizationAttributes attributes;
     attributes.user = &request.scope.user;
     attributes.verb = verb;
@@ -146,7 +149,8 @@ class RbacEscalationCheck final : public AdmissionPlugin {
     attributes.resource = resource;
     attributes.namespace_name = namespace_name;
     attributes.name = name;
-    return authorizer_.Authorize(attributes).decision == Decision::kAllow;
+    const auto verdict = co_await authorizer_.Authorize(attributes, request.scope.executor);
+    co_return verdict.decision == Decision::kAllow;
   }
 
   Status ConfirmHeld(const AdmissionRequest& request, const std::vector<GrantedRule>& wanted) const {

@@ -1,9 +1,11 @@
 #include "server/auth/authentication.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
 #include "net/tls/pki.h"
+#include "server/request/request_info.h"
 
 namespace flyball::server {
 namespace {
@@ -26,20 +28,15 @@ class CertificateAuthenticator final : public Authenticator {
   }
 };
 
-class TokenAuthenticator final : public Authenticator {
+class StaticTokens final : public LocalTokenAuthenticator {
  public:
-  explicit TokenAuthenticator(std::map<std::string, User> tokens) : tokens_(std::move(tokens)) {}
+  explicit StaticTokens(std::map<std::string, User> tokens) : tokens_(std::move(tokens)) {}
 
-  Result<std::optional<User>> Authenticate(const net::Request& request) override {
-    return AuthenticateToken(BearerToken(request), {});
-  }
-  Result<std::optional<User>> AuthenticateToken(std::string_view token,
-                                                const std::vector<std::string>&) override {
-    if (token.empty()) return std::optional<User>();
+  MaybeTokenIdentity Check(std::string_view token, const std::vector<std::string>&) override {
     // Every entry is compared in constant time: how long it takes tells nothing about a near miss.
-    std::optional<User> found;
+    std::optional<TokenIdentity> found;
     for (const auto& [known, user] : tokens_)
-      if (net::ConstantTimeEqual(known, token)) found = user;
+      if (net::ConstantTimeEqual(known, token)) found = TokenIdentity{user};
     return found;
   }
 
@@ -80,9 +77,18 @@ std::vector<std::string> SplitGroups(const std::string& text) {
 
 }  // namespace
 
-Result<std::optional<User>> Authenticator::AuthenticateToken(std::string_view,
-                                                             const std::vector<std::string>&) {
-  return std::optional<User>();
+Task<MaybeTokenIdentity> LocalTokenAuthenticator::Authenticate(std::string_view token,
+                                                               const std::vector<std::string>& audiences,
+                                                               Executor&) {
+  co_return Check(token, audiences);
+}
+
+std::vector<std::string> CommonAudiences(const std::vector<std::string>& audiences,
+                                         const std::vector<std::string>& accepted) {
+  std::vector<std::string> common;
+  for (const auto& audience : audiences)
+    if (std::find(accepted.begin(), accepted.end(), audience) != accepted.end()) common.push_back(audience);
+  return common;
 }
 
 std::string BearerToken(const net::Request& request) {
@@ -106,11 +112,11 @@ std::unique_ptr<Authenticator> NewCertificateAuthenticator() {
   return std::make_unique<CertificateAuthenticator>();
 }
 
-std::unique_ptr<Authenticator> NewTokenAuthenticator(std::map<std::string, User> tokens) {
-  return std::make_unique<TokenAuthenticator>(std::move(tokens));
+std::unique_ptr<TokenAuthenticator> NewTokenAuthenticator(std::map<std::string, User> tokens) {
+  return std::make_unique<StaticTokens>(std::move(tokens));
 }
 
-Result<std::unique_ptr<Authenticator>> NewTokenFileAuthenticator(const std::string& path) {
+Result<std::unique_ptr<TokenAuthenticator>> NewTokenFileAuthenticator(const std::string& path) {
   std::ifstream file(path);
   if (!file) return Unexpected(BadRequest("cannot read the token file " + path));
   std::map<std::string, User> tokens;
@@ -129,40 +135,65 @@ Result<std::unique_ptr<Authenticator>> NewTokenFileAuthenticator(const std::stri
   return NewTokenAuthenticator(std::move(tokens));
 }
 
-Result<User> AuthenticatorChain::Authenticate(const net::Request& request) const {
-  std::optional<Error> first_error;
-  for (const auto& method : methods_) {
+AuthenticatorChain::AuthenticatorChain(Methods methods, std::vector<std::string> api_audiences,
+                                       AnonymousAccess anonymous)
+    : methods_(std::move(methods)),
+      api_audiences_(std::move(api_audiences)),
+      anonymous_(std::move(anonymous)) {}
+
+Task<Result<User>> AuthenticatorChain::Authenticate(const net::Request& request, Executor& resume) const {
+  bool refused = false;
+  for (const auto& method : methods_.requests) {
     auto result = method->Authenticate(request);
-    if (!result) {
-      if (!first_error) first_error = result.error();
-      continue;
-    }
-    if (!*result) continue;
+    if (!result) refused = true;
+    if (!result || !*result) continue;
     User user = std::move(**result);
     if (!user.InGroup(kAuthenticatedGroup)) user.groups.emplace_back(kAuthenticatedGroup);
-    return user;
+    co_return user;
   }
-  // A bad credential is refused, never treated as no credential.
-  if (first_error || !BearerToken(request).empty() || !allow_anonymous_) return Unexpected(Unauthorized());
+  if (const std::string token = BearerToken(request); !token.empty()) {
+    const std::vector<std::string> own_audiences;
+    auto identity = co_await AuthenticateToken(token, own_audiences, resume);
+    if (identity && *identity) co_return std::move((*identity)->user);
+    refused = true;
+  }
+  if (refused) co_return Unexpected(Unauthorized());
+  co_return Anonymous(request);
+}
+
+Result<User> AuthenticatorChain::Anonymous(const net::Request& request) const {
+  const auto may = [&](const std::string& allowed) {
+    std::string path;
+    return PercentDecode(request.target.substr(0, request.target.find('?')), false, path) && path == allowed;
+  };
+  const auto& paths = anonymous_.paths;
+  if (!anonymous_.enabled || (!paths.empty() && std::none_of(paths.begin(), paths.end(), may)))
+    return Unexpected(Unauthorized());
   return User{std::string(kAnonymousUser), "", {std::string(kUnauthenticatedGroup)}, {}};
 }
 
-Result<std::optional<User>> AuthenticatorChain::AuthenticateToken(
-    std::string_view token, const std::vector<std::string>& audiences) const {
+Task<MaybeTokenIdentity> AuthenticatorChain::AuthenticateToken(std::string_view token,
+                                                               const std::vector<std::string>& audiences,
+                                                               Executor& resume) const {
+  const auto& wanted = audiences.empty() ? api_audiences_ : audiences;
+  const auto ours = CommonAudiences(wanted, api_audiences_);
   std::optional<Error> first_error;
-  for (const auto& method : methods_) {
-    auto result = method->AuthenticateToken(token, audiences);
-    if (!result) {
-      if (!first_error) first_error = result.error();
-      continue;
-    }
-    if (!*result) continue;
-    User user = std::move(**result);
-    if (!user.InGroup(kAuthenticatedGroup)) user.groups.emplace_back(kAuthenticatedGroup);
-    return std::optional(std::move(user));
+  for (const auto& method : methods_.tokens) {
+    if (ours.empty() && !method->knows_audiences()) continue;
+    MaybeTokenIdentity result = std::optional<TokenIdentity>();
+    if (auto* local = dynamic_cast<LocalTokenAuthenticator*>(method.get()))
+      result = local->Check(token, wanted);
+    else
+      result = co_await method->Authenticate(token, wanted, resume);
+    if (!result && !first_error) first_error = result.error();
+    if (!result || !*result) continue;
+    TokenIdentity identity = std::move(**result);
+    if (!identity.user.InGroup(kAuthenticatedGroup)) identity.user.groups.emplace_back(kAuthenticatedGroup);
+    if (!method->knows_audiences()) identity.audiences = ours;
+    co_return std::optional(std::move(identity));
   }
-  if (first_error) return Unexpected(*first_error);
-  return std::optional<User>();
+  if (first_error) co_return Unexpected(*first_error);
+  co_return std::optional<TokenIdentity>();
 }
 
 }  // namespace flyball::server

@@ -2,11 +2,14 @@
 // no opinion, or that the credentials it understands are bad.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/run/executor.h"
+#include "base/run/task.h"
 #include "base/values/result.h"
 #include "net/http/http.h"
 #include "server/request/user.h"
@@ -19,9 +22,35 @@ class Authenticator {
   virtual ~Authenticator() = default;
   // nullopt: the request carries nothing for this method. Unauthorized: it does, and it is not valid.
   virtual Result<std::optional<User>> Authenticate(const net::Request& request) = 0;
-  // The same for a bare token, for TokenReview. Methods that know no tokens have no opinion.
-  virtual Result<std::optional<User>> AuthenticateToken(std::string_view token,
-                                                        const std::vector<std::string>& audiences);
+};
+
+// Whose a token is, and which of the audiences that were asked about it is meant for.
+struct TokenIdentity {
+  User user;
+  std::vector<std::string> audiences{};
+};
+using MaybeTokenIdentity = Result<std::optional<TokenIdentity>>;
+
+// Knows one kind of bearer token. Thread-safe.
+class TokenAuthenticator {
+ public:
+  virtual ~TokenAuthenticator() = default;
+  // nullopt: a token of some other kind. An error: one of ours that is not valid. May wait for another
+  // server; the caller resumes on `resume`. Requires that the arguments live until then, and at least one
+  // audience.
+  virtual Task<MaybeTokenIdentity> Authenticate(std::string_view token,
+                                                const std::vector<std::string>& audiences,
+                                                Executor& resume) = 0;
+  // Whether its tokens name their audiences. Those that do not are meant for this server and nobody else.
+  virtual bool knows_audiences() const { return false; }
+};
+
+// A token authenticator that decides at once, from memory.
+class LocalTokenAuthenticator : public TokenAuthenticator {
+ public:
+  virtual MaybeTokenIdentity Check(std::string_view token, const std::vector<std::string>& audiences) = 0;
+  Task<MaybeTokenIdentity> Authenticate(std::string_view token, const std::vector<std::string>& audiences,
+                                        Executor& resume) final;
 };
 
 // Client certificates: user = common name, groups = organisations. A certificate that does not chain to the
@@ -30,28 +59,46 @@ std::unique_ptr<Authenticator> NewCertificateAuthenticator();
 
 // kube-apiserver's token file: lines of `token,user,uid,"group1,group2"`. BadRequest naming the line if it is
 // malformed.
-Result<std::unique_ptr<Authenticator>> NewTokenFileAuthenticator(const std::string& path);
+Result<std::unique_ptr<TokenAuthenticator>> NewTokenFileAuthenticator(const std::string& path);
 // The same from memory: for tokens the program makes itself.
-std::unique_ptr<Authenticator> NewTokenAuthenticator(std::map<std::string, User> tokens);
+std::unique_ptr<TokenAuthenticator> NewTokenAuthenticator(std::map<std::string, User> tokens);
 
-// Asks each in turn; the first that knows the user wins. Adds system:authenticated. If none does: the first
-// error, else the anonymous user (when allowed), else Unauthorized.
+// Who may come without credentials (upstream: AnonymousAuthConfig).
+struct AnonymousAccess {
+  bool enabled = true;
+  std::vector<std::string> paths{};  // exactly these; empty: every path
+};
+
+// Asks each method in turn, then, if there is a bearer token, those that know tokens; the first that knows
+// the user wins. Adds system:authenticated. A bad credential is refused, never treated as none: without any,
+// it is the anonymous user (where allowed), else Unauthorized.
 class AuthenticatorChain {
  public:
-  AuthenticatorChain(std::vector<std::unique_ptr<Authenticator>> methods, bool allow_anonymous)
-      : methods_(std::move(methods)), allow_anonymous_(allow_anonymous) {}
-  Result<User> Authenticate(const net::Request& request) const;
-  // For TokenReview: nullopt if no method knows the token.
-  Result<std::optional<User>> AuthenticateToken(std::string_view token,
-                                                const std::vector<std::string>& audiences) const;
+  struct Methods {
+    std::vector<std::unique_ptr<Authenticator>> requests{};
+    std::vector<std::unique_ptr<TokenAuthenticator>> tokens{};
+  };
+  AuthenticatorChain(Methods methods, std::vector<std::string> api_audiences, AnonymousAccess anonymous);
+  Task<Result<User>> Authenticate(const net::Request& request, Executor& resume) const;
+  // For TokenReview: nullopt if no method knows the token. No audiences: this server's own.
+  Task<MaybeTokenIdentity> AuthenticateToken(std::string_view token,
+                                             const std::vector<std::string>& audiences,
+                                             Executor& resume) const;
 
  private:
-  std::vector<std::unique_ptr<Authenticator>> methods_;
-  const bool allow_anonymous_;
+  Result<User> Anonymous(const net::Request& request) const;
+
+  const Methods methods_;
+  const std::vector<std::string> api_audiences_;
+  const AnonymousAccess anonymous_;
 };
 
 // The bearer token of a request (Authorization header, or the WebSocket subprotocol browsers use); "" if
 // none.
 std::string BearerToken(const net::Request& request);
+
+// Those of `audiences` that `accepted` has too.
+std::vector<std::string> CommonAudiences(const std::vector<std::string>& audiences,
+                                         const std::vector<std::string>& accepted);
 
 }  // namespace flyball::server

@@ -15,25 +15,25 @@ json::Value AllRules(bool resource) {
   return rule;
 }
 
-class AlwaysAllow final : public Authorizer {
+class AlwaysAllow final : public LocalAuthorizer {
  public:
-  Verdict Authorize(const AuthorizationAttributes&) const override { return {Decision::kAllow, ""}; }
+  Verdict Decide(const AuthorizationAttributes&) const override { return {Decision::kAllow, ""}; }
   RuleLists RulesFor(const User&, std::string_view) const override {
     return {{AllRules(true)}, {AllRules(false)}};
   }
 };
 
-class AlwaysDeny final : public Authorizer {
+class AlwaysDeny final : public LocalAuthorizer {
  public:
-  Verdict Authorize(const AuthorizationAttributes&) const override {
+  Verdict Decide(const AuthorizationAttributes&) const override {
     return {Decision::kNoOpinion, "Everything is forbidden."};
   }
   RuleLists RulesFor(const User&, std::string_view) const override { return {}; }
 };
 
-class Masters final : public Authorizer {
+class Masters final : public LocalAuthorizer {
  public:
-  Verdict Authorize(const AuthorizationAttributes& attributes) const override {
+  Verdict Decide(const AuthorizationAttributes& attributes) const override {
     if (attributes.user->InGroup(kMastersGroup)) return {Decision::kAllow, ""};
     return {};
   }
@@ -45,24 +45,34 @@ class Masters final : public Authorizer {
 
 class Chain final : public Authorizer {
  public:
-  explicit Chain(std::vector<std::unique_ptr<Authorizer>> modes) : modes_(std::move(modes)) {}
+  Chain(const std::vector<NamedAuthorizer>& modes, Metrics& metrics) {
+    links_.push_back(
+        Link({"", "kubernetes.io/system-privileged-group", std::make_shared<Masters>()}, metrics));
+    for (const auto& mode : modes) links_.push_back(Link(mode, metrics));
+  }
 
-  Verdict Authorize(const AuthorizationAttributes& attributes) const override {
-    std::string reasons;
-    for (const auto& mode : modes_) {
-      auto verdict = mode->Authorize(attributes);
-      if (verdict.decision != Decision::kNoOpinion) return verdict;
+  Task<Verdict> Authorize(const AuthorizationAttributes& attributes, Executor& resume) const override {
+    Verdict all;
+    for (const auto& link : links_) {
+      Verdict verdict;
+      if (link.local)
+        verdict = link.local->Decide(attributes);
+      else
+        verdict = co_await link.authorizer->Authorize(attributes, resume);
+      link.Count(verdict.decision);
+      if (verdict.decision != Decision::kNoOpinion) co_return verdict;
+      if (verdict.error && !all.error) all.error = std::move(verdict.error);
       if (verdict.reason.empty()) continue;
-      if (!reasons.empty()) reasons += ", ";
-      reasons += verdict.reason;
+      if (!all.reason.empty()) all.reason += "\n";
+      all.reason += link.name + ": " + verdict.reason;
     }
-    return {Decision::kNoOpinion, reasons};
+    co_return all;
   }
 
   RuleLists RulesFor(const User& user, std::string_view namespace_name) const override {
     RuleLists all;
-    for (const auto& mode : modes_) {
-      auto lists = mode->RulesFor(user, namespace_name);
+    for (const auto& link : links_) {
+      auto lists = link.authorizer->RulesFor(user, namespace_name);
       for (auto& rule : lists.resource_rules) all.resource_rules.push_back(std::move(rule));
       for (auto& rule : lists.non_resource_rules) all.non_resource_rules.push_back(std::move(rule));
       all.incomplete |= lists.incomplete;
@@ -72,10 +82,41 @@ class Chain final : public Authorizer {
   }
 
  private:
-  const std::vector<std::unique_ptr<Authorizer>> modes_;
+  struct Link {
+    Link(const NamedAuthorizer& mode, Metrics& metrics)
+        : name(mode.name),
+          authorizer(mode.authorizer),
+          local(dynamic_cast<const LocalAuthorizer*>(authorizer.get())) {
+      if (mode.type.empty()) return;
+      const auto counter = [&](const char* decision) {
+        return &metrics.GetCounter("apiserver_authorization_decisions_total",
+                                   "Total number of terminal decisions made by an authorizer split by "
+                                   "authorizer type, name, and decision.",
+                                   {{"type", mode.type}, {"name", mode.name}, {"decision", decision}});
+      };
+      allowed = counter("allowed");
+      denied = counter("denied");
+    }
+
+    void Count(Decision decision) const {
+      if (decision == Decision::kAllow && allowed) allowed->Add();
+      if (decision == Decision::kDeny && denied) denied->Add();
+    }
+
+    std::string name;
+    std::shared_ptr<const Authorizer> authorizer;
+    const LocalAuthorizer* local;  // null: it may have to be waited for
+    Counter *allowed = nullptr, *denied = nullptr;
+  };
+
+  std::vector<Link> links_;
 };
 
 }  // namespace
+
+Task<Verdict> LocalAuthorizer::Authorize(const AuthorizationAttributes& attributes, Executor&) const {
+  co_return Decide(attributes);
+}
 
 std::unique_ptr<Authorizer> NewAlwaysAllowAuthorizer() {
   return std::make_unique<AlwaysAllow>();
@@ -83,11 +124,8 @@ std::unique_ptr<Authorizer> NewAlwaysAllowAuthorizer() {
 std::unique_ptr<Authorizer> NewAlwaysDenyAuthorizer() {
   return std::make_unique<AlwaysDeny>();
 }
-std::unique_ptr<Authorizer> NewMastersAuthorizer() {
-  return std::make_unique<Masters>();
-}
-std::unique_ptr<Authorizer> NewAuthorizerChain(std::vector<std::unique_ptr<Authorizer>> modes) {
-  return std::make_unique<Chain>(std::move(modes));
+std::unique_ptr<Authorizer> NewAuthorizerChain(const std::vector<NamedAuthorizer>& modes, Metrics& metrics) {
+  return std::make_unique<Chain>(modes, metrics);
 }
 
 Error ForbiddenError(const AuthorizationAttributes& a, std::string_view reason) {

@@ -7,10 +7,17 @@ namespace {
 
 constexpr std::string_view kExtraPrefix = "impersonate-extra-";
 
-Status Check(const User& user, const Authorizer& authorizer, std::string group, std::string resource,
-             std::string subresource, std::string space, std::string name) {
+// Who asks, and whom to ask.
+struct Impersonator {
+  const User& user;
+  const Authorizer& authorizer;
+  Executor& resume;
+};
+
+Task<Status> Check(const Impersonator& by, std::string group, std::string resource, std::string subresource,
+                   std::string space, std::string name) {
   AuthorizationAttributes attributes;
-  attributes.user = &user;
+  attributes.user = &by.user;
   attributes.verb = "impersonate";
   attributes.group = std::move(group);
   attributes.version = "v1";
@@ -18,17 +25,17 @@ Status Check(const User& user, const Authorizer& authorizer, std::string group, 
   attributes.subresource = std::move(subresource);
   attributes.namespace_name = std::move(space);
   attributes.name = std::move(name);
-  const auto verdict = authorizer.Authorize(attributes);
-  if (verdict.decision == Decision::kAllow) return {};
-  return Unexpected(ForbiddenError(attributes, verdict.reason));
+  const auto verdict = co_await by.authorizer.Authorize(attributes, by.resume);
+  if (verdict.decision == Decision::kAllow) co_return Status();
+  co_return Unexpected(ForbiddenError(attributes, verdict.reason));
 }
 
-Status CheckImpersonated(const User& user, const Authorizer& authorizer, const std::string& name) {
-  if (!name.starts_with(kServiceAccountPrefix)) return Check(user, authorizer, "", "users", "", "", name);
+Task<Status> CheckImpersonated(const Impersonator& by, const std::string& name) {
+  if (!name.starts_with(kServiceAccountPrefix)) return Check(by, "", "users", "", "", name);
   const auto rest = name.substr(kServiceAccountPrefix.size());
   const auto colon = rest.find(':');
-  if (colon == std::string::npos) return Check(user, authorizer, "", "users", "", "", name);
-  return Check(user, authorizer, "", "serviceaccounts", "", rest.substr(0, colon), rest.substr(colon + 1));
+  if (colon == std::string::npos) return Check(by, "", "users", "", "", name);
+  return Check(by, "", "serviceaccounts", "", rest.substr(0, colon), rest.substr(colon + 1));
 }
 
 // The groups a name implies when none are asked for.
@@ -41,7 +48,8 @@ void AddImpliedGroups(User& target) {
 
 }  // namespace
 
-Result<User> Impersonate(const net::Request& request, User user, const Authorizer& authorizer) {
+Task<Result<User>> Impersonate(const net::Request& request, User user, const Authorizer& authorizer,
+                               Executor& resume) {
   const auto& headers = request.headers;
   User target;
   target.name = headers.Get("impersonate-user");
@@ -55,22 +63,24 @@ Result<User> Impersonate(const net::Request& request, User user, const Authorize
   }
   const bool asked =
       !target.name.empty() || !target.uid.empty() || !target.groups.empty() || !target.extra.empty();
-  if (!asked) return user;
+  if (!asked) co_return user;
   if (target.name.empty())
-    return Unexpected(Error(Reason::kInternalError, 500,
-                            "Internal error occurred: requested impersonation without impersonating a user"));
-  FLYBALL_TRY(CheckImpersonated(user, authorizer, target.name));
-  for (const auto& group : target.groups) FLYBALL_TRY(Check(user, authorizer, "", "groups", "", "", group));
+    co_return Unexpected(
+        Error(Reason::kInternalError, 500,
+              "Internal error occurred: requested impersonation without impersonating a user"));
+  const Impersonator by{user, authorizer, resume};
+  FLYBALL_CO_TRY(co_await CheckImpersonated(by, target.name));
+  for (const auto& group : target.groups) FLYBALL_CO_TRY(co_await Check(by, "", "groups", "", "", group));
   if (!target.uid.empty())
-    FLYBALL_TRY(Check(user, authorizer, "authentication.k8s.io", "uids", "", "", target.uid));
+    FLYBALL_CO_TRY(co_await Check(by, "authentication.k8s.io", "uids", "", "", target.uid));
   for (const auto& [key, values] : target.extra)
     for (const auto& value : values)
-      FLYBALL_TRY(Check(user, authorizer, "authentication.k8s.io", "userextras", key, "", value));
+      FLYBALL_CO_TRY(co_await Check(by, "authentication.k8s.io", "userextras", key, "", value));
   if (target.groups.empty()) AddImpliedGroups(target);
   const bool anonymous = target.name == kAnonymousUser;
   const auto implied = anonymous ? kUnauthenticatedGroup : kAuthenticatedGroup;
   if (!target.InGroup(implied)) target.groups.emplace_back(implied);
-  return target;
+  co_return target;
 }
 
 }  // namespace flyball::server

@@ -9,6 +9,7 @@
 namespace flyball::server {
 
 // The user the request asks to act as, or `user` itself. Forbidden if `user` may not.
-Result<User> Impersonate(const net::Request& request, User user, const Authorizer& authorizer);
+Task<Result<User>> Impersonate(const net::Request& request, User user, const Authorizer& authorizer,
+                               Executor& resume);
 
 }  // namespace flyball::server

@@ -139,7 +139,7 @@ class NodeNeeds {
   std::map<std::string, std::map<std::string, int>, std::less<>> nodes_ FLYBALL_GUARDED_BY(mu_);
 };
 
-class NodeAuthorizer final : public Authorizer {
+class NodeAuthorizer final : public LocalAuthorizer {
  public:
   explicit NodeAuthorizer(const Catalog& catalog) : pods_(catalog.Find("", "v1", "pods")->cache) {
     pods_->Observe([needs = needs_](const Change& change) {
@@ -148,7 +148,7 @@ class NodeAuthorizer final : public Authorizer {
     });
   }
 
-  Verdict Authorize(const AuthorizationAttributes& a) const override {
+  Verdict Decide(const AuthorizationAttributes& a) const override {
     const auto node = NodeOf(*a.user);
     if (node.empty() || !a.is_resource) return {};
     if (AllowedAnywhere(a)) return {Decision::kAllow, ""};

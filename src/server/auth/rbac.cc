@@ -118,7 +118,7 @@ const Subject* SubjectFor(const Binding& binding, const User& user) {
   return nullptr;
 }
 
-class RbacAuthorizer final : public Authorizer {
+class RbacAuthorizer final : public LocalAuthorizer {
  public:
   explicit RbacAuthorizer(const Catalog& catalog) {
     constexpr std::array kPlurals = {"clusterroles", "clusterrolebindings", "roles", "rolebindings"};
@@ -126,7 +126,7 @@ class RbacAuthorizer final : public Authorizer {
       caches_[i] = catalog.Find("rbac.authorization.k8s.io", "v1", kPlurals[i])->cache;
   }
 
-  Verdict Authorize(const AuthorizationAttributes& a) const override {
+  Verdict Decide(const AuthorizationAttributes& a) const override {
     const auto policy = CurrentPolicy();
     for (const auto& binding : *policy) {
       if (!binding.namespace_name.empty() && (!a.is_resource || binding.namespace_name != a.namespace_name))

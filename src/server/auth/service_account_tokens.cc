@@ -35,11 +35,6 @@ std::vector<std::string> AudiencesOf(const json::Value& claim) {
   return out;
 }
 
-bool Overlap(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  return std::any_of(a.begin(), a.end(),
-                     [&](const auto& x) { return std::find(b.begin(), b.end(), x) != b.end(); });
-}
-
 json::Value KeyDocument(const Key& key) {
   json::Object out{
       {"use", "sig"}, {"kty", key.parts.kty}, {"kid", key.parts.key_id}, {"alg", key.parts.algorithm}};
@@ -68,11 +63,11 @@ class JwtTokens final : public ServiceAccountTokens {
   Result<IssuedToken> Issue(std::string_view space, std::string_view name, std::string_view uid,
                             const std::vector<std::string>& audiences, Duration lifetime,
                             const BoundObject& bound) override;
-  std::unique_ptr<Authenticator> NewAuthenticator() override;
+  std::unique_ptr<TokenAuthenticator> NewAuthenticator() override;
   const std::vector<std::string>& audiences() const override { return audiences_; }
   void AddPages(Documents& documents) override;
 
-  Result<std::optional<User>> Check(std::string_view token, const std::vector<std::string>& audiences) const;
+  MaybeTokenIdentity Check(std::string_view token, const std::vector<std::string>& audiences) const;
 
  private:
   Status CheckClaims(const json::Value& claims, const std::vector<std::string>& audiences) const;
@@ -87,17 +82,13 @@ class JwtTokens final : public ServiceAccountTokens {
   const Clock& clock_;
 };
 
-class JwtAuthenticator final : public Authenticator {
+class ServiceAccountAuthenticator final : public LocalTokenAuthenticator {
  public:
-  explicit JwtAuthenticator(const JwtTokens& tokens) : tokens_(tokens) {}
-  Result<std::optional<User>> Authenticate(const net::Request& request) override {
-    return AuthenticateToken(BearerToken(request), {});
-  }
-  Result<std::optional<User>> AuthenticateToken(std::string_view token,
-                                                const std::vector<std::string>& audiences) override {
-    if (token.empty()) return std::optional<User>();
+  explicit ServiceAccountAuthenticator(const JwtTokens& tokens) : tokens_(tokens) {}
+  MaybeTokenIdentity Check(std::string_view token, const std::vector<std::string>& audiences) override {
     return tokens_.Check(token, audiences);
   }
+  bool knows_audiences() const override { return true; }
 
  private:
   const JwtTokens& tokens_;
@@ -128,17 +119,16 @@ Result<IssuedToken> JwtTokens::Issue(std::string_view space, std::string_view na
   return IssuedToken{std::move(token), now + lifetime};
 }
 
-Result<std::optional<User>> JwtTokens::Check(std::string_view token,
-                                             const std::vector<std::string>& audiences) const {
+MaybeTokenIdentity JwtTokens::Check(std::string_view token, const std::vector<std::string>& audiences) const {
   const auto jws = net::DecodeJws(token);
-  if (!jws) return std::optional<User>();  // some other kind of token
+  if (!jws) return std::optional<TokenIdentity>();  // some other kind of token
   const auto claims = json::Parse(jws->payload_json);
   if (!claims || std::count(issuers_.begin(), issuers_.end(), (*claims)["iss"].string_or("")) == 0)
-    return std::optional<User>();
+    return std::optional<TokenIdentity>();
   const bool signed_by_us = std::any_of(
       keys_.begin(), keys_.end(), [&](const Key& key) { return net::VerifyJws(token, key.public_pem); });
   if (!signed_by_us) return Unexpected(InvalidToken("its signature is not ours"));
-  FLYBALL_TRY(CheckClaims(*claims, audiences.empty() ? audiences_ : audiences));
+  FLYBALL_TRY(CheckClaims(*claims, audiences));
   FLYBALL_TRY(CheckStillThere(*claims));
 
   const auto& kubernetes = (*claims)["kubernetes.io"];
@@ -159,14 +149,15 @@ Result<std::optional<User>> JwtTokens::Check(std::string_view token,
   extra("pod-uid", kubernetes["pod"]["uid"]);
   extra("node-name", kubernetes["node"]["name"]);
   extra("node-uid", kubernetes["node"]["uid"]);
-  return std::optional(std::move(user));
+  return std::optional(
+      TokenIdentity{std::move(user), CommonAudiences(audiences, AudiencesOf((*claims)["aud"]))});
 }
 
 Status JwtTokens::CheckClaims(const json::Value& claims, const std::vector<std::string>& audiences) const {
   const auto now = UnixSeconds(clock_.Now());
   if (claims["exp"].int_or(0) <= now) return Unexpected(InvalidToken("it has expired"));
   if (claims["nbf"].int_or(0) > now) return Unexpected(InvalidToken("it is not valid yet"));
-  if (!Overlap(AudiencesOf(claims["aud"]), audiences))
+  if (CommonAudiences(audiences, AudiencesOf(claims["aud"])).empty())
     return Unexpected(InvalidToken("it is for another audience"));
   return {};
 }
@@ -193,8 +184,8 @@ Status JwtTokens::CheckStillThere(const json::Value& claims) const {
   return {};
 }
 
-std::unique_ptr<Authenticator> JwtTokens::NewAuthenticator() {
-  return std::make_unique<JwtAuthenticator>(*this);
+std::unique_ptr<TokenAuthenticator> JwtTokens::NewAuthenticator() {
+  return std::make_unique<ServiceAccountAuthenticator>(*this);
 }
 
 void JwtTokens::AddPages(Documents& documents) {

@@ -39,7 +39,7 @@ class ServiceAccountTokens {
                                     std::string_view uid, const std::vector<std::string>& audiences,
                                     Duration lifetime, const BoundObject& bound) = 0;
   // Unauthorized for a token of our issuer that is not valid (any more).
-  virtual std::unique_ptr<Authenticator> NewAuthenticator() = 0;
+  virtual std::unique_ptr<TokenAuthenticator> NewAuthenticator() = 0;
   virtual const std::vector<std::string>& audiences() const = 0;
   // /openid/v1/jwks and /.well-known/openid-configuration.
   virtual void AddPages(Documents& documents) = 0;

@@ -12,12 +12,12 @@ namespace flyball::server {
 namespace {
 
 // A review is decided by one function from its body to its status.
-using Decide = Result<json::Value> (*)(ServerState& state, const RequestScope& scope,
-                                       const json::Value& review);
+using ReviewStatus = Task<Result<json::Value>> (*)(ServerState& state, const RequestScope& scope,
+                                                   const json::Value& review);
 
 class ReviewEndpoint final : public Endpoint {
  public:
-  explicit ReviewEndpoint(Decide decide) : decide_(decide) {}
+  explicit ReviewEndpoint(ReviewStatus decide) : decide_(decide) {}
 
   Task<Result<std::optional<Answer>>> Handle(ServerState& state, RequestScope& scope,
                                              const net::Request& request,
@@ -28,14 +28,14 @@ class ReviewEndpoint final : public Endpoint {
                                                      request.headers.Get("content-type"), request.body));
     if (kind.namespaced && review["metadata"]["namespace"].string_or("").empty())
       review["metadata"]["namespace"] = scope.info.namespace_name;
-    FLYBALL_CO_ASSIGN(json::Value status, decide_(state, scope, review));
+    FLYBALL_CO_ASSIGN(json::Value status, co_await decide_(state, scope, review));
     review["status"] = std::move(status);
     api::Canonicalize(*kind.type, review);
     co_return std::optional(Answer{201, "application/json", json::Write(review)});
   }
 
  private:
-  const Decide decide_;
+  const ReviewStatus decide_;
 };
 
 User UserOf(const json::Value& spec) {
@@ -109,24 +109,28 @@ json::Value VerdictValue(const Verdict& verdict) {
   json::Object status{{"allowed", verdict.decision == Decision::kAllow}};
   if (verdict.decision == Decision::kDeny) status.Set("denied", true);
   if (!verdict.reason.empty()) status.Set("reason", verdict.reason);
+  if (verdict.error) status.Set("evaluationError", verdict.error->message());
   return status;
 }
 
-json::Value VerdictOn(ServerState& state, const json::Value& spec) {
-  const User user = UserOf(spec);
-  return VerdictValue(state.authorizer.Authorize(ReviewedAttributes(spec, user)));
+Task<json::Value> VerdictOn(ServerState& state, const RequestScope& scope, const json::Value& spec,
+                            const User& user) {
+  const auto attributes = ReviewedAttributes(spec, user);
+  co_return VerdictValue(co_await state.authorizer.Authorize(attributes, scope.executor));
 }
 
-Result<json::Value> SubjectAccess(ServerState& state, const RequestScope& scope, const json::Value& review) {
+Task<Result<json::Value>> SubjectAccess(ServerState& state, const RequestScope& scope,
+                                        const json::Value& review) {
   api::FieldErrors errors;
   CheckSpec(review["spec"], false, errors);
   CheckMetadata(review, false, errors);
-  FLYBALL_TRY(Reviewable(scope, errors));
-  return VerdictOn(state, review["spec"]);
+  FLYBALL_CO_TRY(Reviewable(scope, errors));
+  const User user = UserOf(review["spec"]);
+  co_return co_await VerdictOn(state, scope, review["spec"], user);
 }
 
-Result<json::Value> LocalSubjectAccess(ServerState& state, const RequestScope& scope,
-                                       const json::Value& review) {
+Task<Result<json::Value>> LocalSubjectAccess(ServerState& state, const RequestScope& scope,
+                                             const json::Value& review) {
   const auto& spec = review["spec"];
   api::FieldErrors errors;
   CheckSpec(spec, false, errors);
@@ -138,27 +142,30 @@ Result<json::Value> LocalSubjectAccess(ServerState& state, const RequestScope& s
   if (spec["nonResourceAttributes"].is_object())
     errors.Invalid(api::FieldPath("spec.nonResourceAttributes"), ShownPath(spec),
                    "disallowed on this kind of request");
-  FLYBALL_TRY(Reviewable(scope, errors));
-  return VerdictOn(state, spec);
+  FLYBALL_CO_TRY(Reviewable(scope, errors));
+  const User user = UserOf(spec);
+  co_return co_await VerdictOn(state, scope, spec, user);
 }
 
-Result<json::Value> SelfAccess(ServerState& state, const RequestScope& scope, const json::Value& review) {
+Task<Result<json::Value>> SelfAccess(ServerState& state, const RequestScope& scope,
+                                     const json::Value& review) {
   api::FieldErrors errors;
   CheckSpec(review["spec"], true, errors);
   CheckMetadata(review, false, errors);
-  FLYBALL_TRY(Reviewable(scope, errors));
-  return VerdictValue(state.authorizer.Authorize(ReviewedAttributes(review["spec"], scope.user)));
+  FLYBALL_CO_TRY(Reviewable(scope, errors));
+  co_return co_await VerdictOn(state, scope, review["spec"], scope.user);
 }
 
-Result<json::Value> SelfRules(ServerState& state, const RequestScope& scope, const json::Value& review) {
+Task<Result<json::Value>> SelfRules(ServerState& state, const RequestScope& scope,
+                                    const json::Value& review) {
   const auto space = review["spec"]["namespace"].string_or("");
-  if (space.empty()) return Unexpected(BadRequest("no namespace on request"));
+  if (space.empty()) co_return Unexpected(BadRequest("no namespace on request"));
   auto lists = state.authorizer.RulesFor(scope.user, space);
   json::Object status{{"resourceRules", std::move(lists.resource_rules)},
                       {"nonResourceRules", std::move(lists.non_resource_rules)},
                       {"incomplete", lists.incomplete}};
   if (!lists.evaluation_error.empty()) status.Set("evaluationError", lists.evaluation_error);
-  return json::Value(std::move(status));
+  co_return json::Value(std::move(status));
 }
 
 json::Value ReviewUser(const User& user) {
@@ -173,28 +180,31 @@ json::Value ReviewUser(const User& user) {
   return out;
 }
 
-Result<json::Value> SelfReview(ServerState&, const RequestScope& scope, const json::Value&) {
-  return json::Value(json::Object{{"userInfo", ReviewUser(scope.user)}});
+Task<Result<json::Value>> SelfReview(ServerState&, const RequestScope& scope, const json::Value&) {
+  co_return json::Value(json::Object{{"userInfo", ReviewUser(scope.user)}});
 }
 
-Result<json::Value> TokenReview(ServerState& state, const RequestScope&, const json::Value& review) {
+Task<Result<json::Value>> TokenReview(ServerState& state, const RequestScope& scope,
+                                      const json::Value& review) {
   const auto token = review["spec"]["token"].string_or("");
-  if (token.empty()) return Unexpected(BadRequest("token is required for TokenReview in authentication"));
+  if (token.empty()) co_return Unexpected(BadRequest("token is required for TokenReview in authentication"));
   std::vector<std::string> audiences;
   if (const auto& list = review["spec"]["audiences"]; list.is_array())
     for (const auto& audience : list.as_array()) audiences.emplace_back(audience.string_or(""));
-  const auto user = state.authenticator.AuthenticateToken(token, audiences);
-  if (!user) return json::Value(json::Object{{"user", json::Object{}}, {"error", user.error().message()}});
-  if (!*user) return json::Value(json::Object{{"user", json::Object{}}});
-  json::Object status{{"authenticated", true}, {"user", ReviewUser(**user)}};
-  if (!audiences.empty()) status.Set("audiences", json::Array(audiences.begin(), audiences.end()));
-  return json::Value(std::move(status));
+  const auto identity = co_await state.authenticator.AuthenticateToken(token, audiences, scope.executor);
+  if (!identity)
+    co_return json::Value(json::Object{{"user", json::Object{}}, {"error", identity.error().message()}});
+  if (!*identity) co_return json::Value(json::Object{{"user", json::Object{}}});
+  json::Object status{{"authenticated", true}, {"user", ReviewUser((*identity)->user)}};
+  if (const auto& known = (*identity)->audiences; !audiences.empty())
+    status.Set("audiences", json::Array(known.begin(), known.end()));
+  co_return json::Value(std::move(status));
 }
 
 }  // namespace
 
 void AddReviewEndpoints(EndpointTable& table) {
-  const auto add = [&](const char* key, Decide decide) {
+  const auto add = [&](const char* key, ReviewStatus decide) {
     table.Add(key, std::make_unique<ReviewEndpoint>(decide));
   };
   add("subjectaccessreviews.authorization.k8s.io", &SubjectAccess);

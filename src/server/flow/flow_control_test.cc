@@ -67,9 +67,9 @@ class FlowControlTest : public testing::Test {
   }
 
   // How the in-process transport says who asks.
-  static std::vector<std::unique_ptr<Authenticator>> ByCertificate() {
-    std::vector<std::unique_ptr<Authenticator>> methods;
-    methods.push_back(NewCertificateAuthenticator());
+  static AuthenticatorChain::Methods ByCertificate() {
+    AuthenticatorChain::Methods methods;
+    methods.requests.push_back(NewCertificateAuthenticator());
     return methods;
   }
 
@@ -83,7 +83,7 @@ class FlowControlTest : public testing::Test {
   std::unique_ptr<store::Store> store_ = store::NewMemoryStore(sim_);
   WatchCache cache_{*store_, sim_};
   std::unique_ptr<Catalog> catalog_ = std::move(*Catalog::Make(cache_));
-  AuthenticatorChain authenticator_{ByCertificate(), false};
+  AuthenticatorChain authenticator_{ByCertificate(), {}, {.enabled = false}};
   std::unique_ptr<Authorizer> authorizer_ = NewAlwaysAllowAuthorizer();
   AdmissionChain admission_{{}};
   Registry registry_{*store_, admission_, random_, std::chrono::hours(1)};

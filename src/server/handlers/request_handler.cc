@@ -89,24 +89,26 @@ Error Panicked(std::string_view what) {
 
 }  // namespace
 
-Status RequestHandler::Identify(const net::Request& request, RequestScope& scope) const {
-  FLYBALL_ASSIGN(scope.user, state_.authenticator.Authenticate(request));
-  FLYBALL_ASSIGN(User target, Impersonate(request, scope.user, state_.authorizer));
-  if (target == scope.user) return {};
+Task<Status> RequestHandler::Identify(const net::Request& request, RequestScope& scope) const {
+  FLYBALL_CO_ASSIGN(scope.user, co_await state_.authenticator.Authenticate(request, scope.executor));
+  FLYBALL_CO_ASSIGN(User target,
+                    co_await Impersonate(request, scope.user, state_.authorizer, scope.executor));
+  if (target == scope.user) co_return Status();
   scope.impersonator = std::exchange(scope.user, std::move(target));
-  return {};
+  co_return Status();
 }
 
-Status RequestHandler::Authorize(RequestScope& scope) const {
+Task<Status> RequestHandler::Authorize(RequestScope& scope) const {
   const auto attributes = AttributesOf(scope);
-  const auto verdict = state_.authorizer.Authorize(attributes);
+  const auto verdict = co_await state_.authorizer.Authorize(attributes, scope.executor);
   const bool allowed = verdict.decision == Decision::kAllow;
   if (audit_.enabled()) {
     scope.audit_annotations["authorization.k8s.io/decision"] = allowed ? "allow" : "forbid";
     scope.audit_annotations["authorization.k8s.io/reason"] = verdict.reason;
   }
-  if (allowed) return {};
-  return Unexpected(ForbiddenError(attributes, verdict.reason));
+  if (allowed) co_return Status();
+  if (verdict.error) co_return Unexpected(*verdict.error);
+  co_return Unexpected(ForbiddenError(attributes, verdict.reason));
 }
 
 Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
@@ -155,9 +157,9 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
 
 Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request& request,
                                         std::shared_ptr<net::ResponseStream> stream) {
-  FLYBALL_CO_TRY(Identify(request, scope));
+  FLYBALL_CO_TRY(co_await Identify(request, scope));
   FLYBALL_CO_ASSIGN(const FlowControl::Ticket ticket, co_await flow_.Admit(scope));
-  FLYBALL_CO_TRY(Authorize(scope));
+  FLYBALL_CO_TRY(co_await Authorize(scope));
   if (scope.info.is_resource) co_return co_await RouteResource(scope, request, std::move(stream));
   auto page = documents_.Get(scope, request);
   if (!page) co_return Unexpected(page.error());

@@ -36,8 +36,8 @@ class RequestHandler {
                                             std::shared_ptr<net::ResponseStream> stream);
   Task<Result<std::optional<Answer>>> RouteResource(RequestScope& scope, const net::Request& request,
                                                     std::shared_ptr<net::ResponseStream> stream);
-  Status Authorize(RequestScope& scope) const;
-  Status Identify(const net::Request& request, RequestScope& scope) const;
+  Task<Status> Authorize(RequestScope& scope) const;
+  Task<Status> Identify(const net::Request& request, RequestScope& scope) const;
 
   ServerState& state_;
   const EndpointTable& endpoints_;
