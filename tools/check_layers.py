@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
-"""Checks that each module of src/ includes only the modules below it (docs/architecture.md). Tests are exempt.
+"""Checks who may include whom in src/: modules (docs/architecture.md) and, within a module, its rooms (sub-folders).
 
-Exit status 1 and a line for each include that goes against the layers.
+A file may include a module listed for its own module, its own room, and the rooms listed for its room. Tests, benches
+and everything under a `testing` folder are exempt. Every folder must be listed, hold at most MAX_FILES files that are
+not tests, and have a README.md that says what lives there and, in its last line, which rooms it may use (`--write`
+updates that line). No two files of a module may share a name. Exit status 1 and a line for each violation.
 """
+import collections
 import pathlib
 import re
 import sys
 
-ALLOWED = {
+MAX_FILES = 26
+
+MODULES = {
     'base': '',
     'json': 'base',
     'api': 'base json',
@@ -22,22 +28,215 @@ ALLOWED = {
     'node': 'base json api net client informer controller',
     'cli': 'base json api store net server client informer controller controllers scheduler node',
 }
-INCLUDE = re.compile(r'^#include "([a-z]+)/')
+
+# Room: the rooms of the same module that it may use. '.' is the module's own folder; '*' is every room.
+ROOMS = {
+    'base': {
+        'values': '',
+        'run': 'values',
+        'observe': 'values run',
+    },
+    'json': {
+        '.': '',
+        'yaml': '.',
+    },
+    'api': {
+        'values': '',
+        'schema': 'values',
+        'rules': 'values schema',
+        'types': 'values',
+        'select': 'values schema rules types',
+        'apply': 'values schema',
+        'merge': 'values schema',
+        'wire': 'values schema',
+        'tables': 'values schema select',
+        'openapi': 'values schema wire',
+        'usage': 'values',
+        'pod_security': 'values',
+        'custom': 'values schema rules types select wire openapi',
+        'kinds/shared': 'values rules',
+        'kinds/pod_spec': 'values rules kinds/shared',
+        'kinds/pod': 'values rules kinds/shared kinds/pod_spec',
+        'kinds/workloads': 'values rules kinds/shared kinds/pod_spec kinds/pod',
+        'kinds/network': 'values rules kinds/shared',
+        'kinds/storage': 'values rules kinds/shared kinds/pod_spec',
+        'kinds/access': 'values rules kinds/shared custom',
+        'kinds/cluster': 'values rules kinds/shared kinds/pod_spec',
+        'kinds': 'kinds/shared',
+    },
+    'store': {
+        '.': '',
+        'log': '.',
+        'memory': '. log',
+        'sqlite': '. log',
+    },
+    'net': {
+        'http': '',
+        'tls': 'http',
+        'io': 'http tls',
+        'websocket': 'http tls io',
+        'spdy': 'http',
+        'exchange': 'http tls io websocket',
+        'h1': 'http io exchange',
+        'h2': 'http io exchange',
+        'client': 'http tls io websocket exchange h1 h2',
+        'server': 'http tls io websocket exchange h1 h2',
+    },
+    'client': {'.': ''},
+    'server': {
+        'cache': '',
+        'catalog': 'cache',
+        'request': 'cache catalog',
+        'auth': 'cache catalog request',
+        'registry': 'cache catalog request auth',
+        'admission': 'cache catalog request auth registry',
+        'flow': 'cache catalog request registry',
+        'documents': 'cache catalog request registry',
+        'custom': 'cache catalog request registry',
+        'bootstrap': 'cache catalog request auth registry',
+        'handlers': 'cache catalog request auth registry documents flow',
+        'endpoints/nodes': 'cache catalog request registry handlers',
+        'endpoints': 'cache catalog request auth registry handlers endpoints/nodes',
+        '.': '*',
+    },
+    'informer': {'.': ''},
+    'controller': {
+        'queue': '',
+        'events': '',
+        'leader': '',
+        'worker': 'queue events',
+        '.': 'queue events leader worker',
+        'objects': '. worker events',
+        'pods': '. events objects',
+    },
+    'controllers': {
+        'autoscaling': '',
+        'clusterrole': '',
+        'cronjob': '',
+        'daemonset': '',
+        'deployment': '',
+        'disruption': '',
+        'endpoints': '',
+        'gc': '',
+        'job': '',
+        'namespace': '',
+        'node': '',
+        'podgc': 'node',
+        'replicaset': '',
+        'resourcequota': '',
+        'serviceaccount': '',
+        'statefulset': '',
+        'storage': '',
+        '.': '*',
+    },
+    'scheduler': {
+        'snapshot': '',
+        'filter': 'snapshot',
+        'score': 'snapshot filter',
+        '.': '*',
+    },
+    'node': {
+        'runtime': '',
+        'pod': 'runtime',
+        'streams': 'runtime pod',
+        'agent': 'runtime pod streams',
+    },
+    'cli': {
+        'command': '',
+        'programs': 'command',
+        'kubectl': 'command',
+        'kubectl/session': 'command',
+        'kubectl/print': 'command kubectl/session',
+        'kubectl/apply': 'command kubectl kubectl/session kubectl/print',
+        'kubectl/describe': 'command kubectl kubectl/session kubectl/print',
+        'kubectl/create': 'command kubectl kubectl/session kubectl/print kubectl/apply',
+        'kubectl/verbs': 'command kubectl kubectl/session kubectl/print kubectl/describe',
+        '.': '*',
+    },
+}
+INCLUDE = re.compile(r'^#include "([a-z0-9_/]+\.h)"')
+SRC = pathlib.Path(__file__).resolve().parent.parent / 'src'
+
+
+def place(path):
+    """The module and the room of a path relative to src/."""
+    parts = pathlib.PurePosixPath(path).parts
+    return parts[0], '/'.join(parts[1:-1]) or '.'
+
+
+def is_exempt(path):
+    return path.stem.endswith(('_test', '_bench', '_fuzz')) or 'testing' in path.parts
+
+
+def check_include(source, target):
+    """What is wrong with `source` including `target`, both relative to src/, or None."""
+    (module, room), (other, other_room) = place(source), place(target)
+    if other not in MODULES:
+        return None
+    if other != module:
+        return None if other in MODULES[module].split() else f'{module} may not include {other}'
+    if not (SRC / target).exists():
+        return None  # generated
+    allowed = ROOMS[module].get(room, '').split()
+    if other_room == room or other_room in allowed or '*' in allowed:
+        return None
+    return f'{module}/{room} may not include {module}/{other_room}'
+
+
+def may_use(module, room):
+    """The last line of a folder's README.md."""
+    rooms = ROOMS[module][room].split()
+    names = [f'`{module}`' if name == '.' else f'`{module}/{name}`' for name in rooms if name != '*']
+    here = 'every room of this module' if '*' in rooms else ', '.join(names)
+    below = ', '.join(f'`{name}`' for name in MODULES[module].split())
+    parts = [here] if here else []
+    if below:
+        parts.append(f'modules {below}')
+    return 'May use: ' + ('; '.join(parts) or 'nothing') + '.'
+
+
+def check_readme(module, room, write):
+    """What is wrong with the README.md of a folder, or None."""
+    path = SRC / module / room / 'README.md'
+    if not path.exists():
+        return f'src/{module}/{room}: README.md is missing: say what lives here'
+    text, line = path.read_text(), may_use(module, room)
+    if text.rstrip().endswith(line):
+        return None
+    if not write:
+        return f'{path.relative_to(SRC.parent)}: the last line must be "{line}" (tools/check_layers.py --write)'
+    kept = [old for old in text.rstrip().splitlines() if not old.startswith('May use: ')]
+    path.write_text('\n'.join(kept).rstrip() + f'\n\n{line}\n')
+    return None
 
 
 def main():
-    root = pathlib.Path(__file__).resolve().parent.parent / 'src'
     bad = []
-    for path in sorted(root.rglob('*')):
-        if path.suffix not in ('.cc', '.h') or path.stem.endswith(('_test', '_bench', '_fuzz')) or 'testing' in path.parts:
+    rooms = collections.Counter()
+    names = collections.defaultdict(list)
+    for path in sorted(SRC.rglob('*')):
+        if path.suffix not in ('.cc', '.h'):
             continue
-        module = path.relative_to(root).parts[0]
-        allowed = set(ALLOWED[module].split()) | {module}
+        relative = path.relative_to(SRC)
+        names[relative.parts[0], path.name].append(str(relative))
+        if is_exempt(relative):
+            continue
+        module, room = place(relative)
+        rooms[module, room] += 1
         for number, line in enumerate(path.read_text().splitlines(), 1):
             match = INCLUDE.match(line)
-            if match and match.group(1) in ALLOWED and match.group(1) not in allowed:
-                bad.append(f'{path.relative_to(root.parent)}:{number}: {module} may not include {match.group(1)}')
-    print('\n'.join(bad) if bad else 'layers: fine')
+            fault = match and check_include(relative, match.group(1))
+            if fault:
+                bad.append(f'src/{relative}:{number}: {fault}: {match.group(1)}')
+    for (module, room), count in sorted(rooms.items()):
+        if room not in ROOMS.get(module, {}):
+            bad.append(f'src/{module}/{room}: list this folder and what it may use in tools/check_layers.py')
+        elif count > MAX_FILES:
+            bad.append(f'src/{module}/{room}: {count} files; split the folder (at most {MAX_FILES} besides tests)')
+        else:
+            bad += filter(None, [check_readme(module, room, '--write' in sys.argv)])
+    bad += [f'{" and ".join(paths)}: one name twice in a module' for paths in names.values() if len(paths) > 1]
+    print('\n'.join(bad) if bad else f'layers: {len(rooms)} folders, fine')
     return 1 if bad else 0
 
 

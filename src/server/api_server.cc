@@ -2,11 +2,13 @@
 
 #include "base/run/sim_executor.h"
 #include "base/values/ascii.h"
+#include "json/json.h"
 #include "net/tls/pki.h"
 #include "server/admission/admission_plugins.h"
 #include "server/auth/rbac.h"
 #include "server/auth/service_account_tokens.h"
 #include "server/bootstrap/bootstrap.h"
+#include "server/bootstrap/bootstrap_roles.h"
 #include "server/bootstrap/kubernetes_service.h"
 #include "server/bootstrap/service_allocator.h"
 #include "server/custom/api_services.h"
@@ -62,6 +64,23 @@ Result<AuthenticatorChain::Methods> AuthenticatorsFor(const ApiServerOptions& op
   return methods;
 }
 
+ServiceAccountTokenOptions TokenOptions(const ApiServerOptions& options) {
+  return {.issuers = options.service_account_issuers,
+          .signing_key = options.service_account_signing_key,
+          .keys = options.service_account_keys,
+          .audiences = options.api_audiences};
+}
+
+// The documents with which others check our tokens.
+void AddTokenPages(const ServiceAccountTokens& tokens, Documents& documents) {
+  documents.AddPage("/openid/v1/jwks", [&tokens] {
+    return Answer{200, "application/jwk-set+json", json::Write(tokens.KeySet())};
+  });
+  documents.AddPage("/.well-known/openid-configuration", [&tokens, &documents] {
+    return Answer{200, "application/json", json::Write(tokens.Configuration(documents.Address()))};
+  });
+}
+
 }  // namespace
 
 // In the order they are made; destroyed in reverse.
@@ -102,26 +121,28 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   service_range = options.service_cluster_ip_range;
   cache = std::make_unique<WatchCache>(store, executor);
   FLYBALL_ASSIGN(catalog, Catalog::Make(*cache));
-  FLYBALL_ASSIGN(tokens, ServiceAccountTokens::Make(options, *catalog, executor.clock()));
+  FLYBALL_ASSIGN(tokens, ServiceAccountTokens::Make(TokenOptions(options), *catalog, executor.clock()));
   FLYBALL_ASSIGN(auto methods, AuthenticatorsFor(options, *tokens));
   authenticator = std::make_unique<AuthenticatorChain>(std::move(methods), tokens->audiences(),
                                                        AnonymousAccess{options.anonymous_auth});
   FLYBALL_ASSIGN(auto modes, AuthorizersFor(options.authorization_modes, *catalog));
   authorizer = NewAuthorizerChain(modes, metrics);
-  FLYBALL_ASSIGN(auto plugins, AdmissionPlugins(options, *catalog, *authorizer, charging, random));
+  FLYBALL_ASSIGN(auto plugins, AdmissionPlugins({options.enable_admission, options.disable_admission},
+                                                *catalog, *authorizer, charging, random));
   admission = std::make_unique<AdmissionChain>(std::move(plugins));
   registry = std::make_unique<Registry>(store, *admission, random, options.event_ttl);
   charging.registry = registry.get();
   state = std::make_unique<ServerState>(ServerState{store, *cache, *catalog, *registry, *admission,
                                                     *authenticator, *authorizer, executor, random, metrics});
-  FLYBALL_ASSIGN(auto services, NewServiceAllocator(options, *catalog, random));
+  FLYBALL_ASSIGN(auto services, NewServiceAllocator(options.service_cluster_ip_range,
+                                                    options.service_node_port_range, *catalog, random));
   registry->AddLifecycle("services", std::move(services));
-  AddApiEndpoints(endpoints, options, *tokens, components);
+  AddApiEndpoints(endpoints, {options.node_client_certificate, options.node_client_key}, *tokens, components);
   documents = std::make_unique<Documents>(*state);
   documents->AddCheck("ping", [] { return Status(); });
   documents->AddCheck("log", [] { return Status(); });
   documents->AddCheck("etcd", [this] { return store.Health(); });
-  tokens->AddPages(*documents);
+  AddTokenPages(*tokens, *documents);
   flow = std::make_unique<FlowControl>(
       *catalog, options.max_requests_inflight + options.max_mutating_requests_inflight, metrics);
   audit = Audit::Off();

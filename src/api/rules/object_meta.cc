@@ -214,6 +214,12 @@ void ValidateLabelSelector(const Value& selector, const FieldPath& path, FieldEr
   }
 }
 
+bool IsUsableSelector(const json::Value& selector) {
+  FieldErrors problems;
+  ValidateLabelSelector(selector, FieldPath(), problems);
+  return problems.empty();
+}
+
 void ValidateUnchanged(const Value& value, const Value& old, const FieldPath& path, FieldErrors& errors) {
   if (value == old || (IsZero(value) && IsZero(old))) return;
   errors.Invalid(path, value, kImmutableText);

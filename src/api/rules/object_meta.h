@@ -26,6 +26,8 @@ void ValidateAnnotations(const json::Value& annotations, const FieldPath& path, 
 
 // A metav1.LabelSelector; null is fine.
 void ValidateLabelSelector(const json::Value& selector, const FieldPath& path, FieldErrors& errors);
+// True if every requirement of the selector is well-formed.
+bool IsUsableSelector(const json::Value& selector);
 
 // Invalid(path, value, "field is immutable") unless both are equal; absent and null are equal to zero values.
 void ValidateUnchanged(const json::Value& value, const json::Value& old, const FieldPath& path,

@@ -6,8 +6,6 @@
 
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
-#include "cli/kubectl/session/resource_args.h"
-#include "cli/kubectl/session/session.h"
 
 namespace flyball::cli {
 namespace {
@@ -84,13 +82,6 @@ int ExplainParseError(CLI::App& root, const CLI::ParseError& error) {
   return 1;
 }
 
-int Report(const Status& status) {
-  if (status) return 0;
-  const std::string text = ErrorText(status.error());
-  if (!text.empty()) std::cerr << text << "\n";
-  return 1;
-}
-
 }  // namespace
 
 Command Command::Sub(const std::string& names, const std::string& summary, const std::string& example) const {
@@ -152,20 +143,13 @@ const Command& Command::Connection() const {
   return *this;
 }
 
-void Command::Run(std::function<Status(Session&)> verb) const {
-  Connection();
+void Command::RunLocal(std::function<int()> verb) const {
   app_->callback([app = app_, invocation = invocation_, verb = std::move(verb)] {
-    if (!app->get_subcommands().empty()) return;  // the subcommand has run
+    if (!app->get_subcommands().empty()) return;
     for (const auto& [owner, shortcut] : invocation->shortcuts)
       if (owner == app && shortcut()) return;
-    auto session = Session::Open(*invocation);
-    invocation->exit_code = session ? Report(verb(**session)) : Report(Unexpected(session.error()));
-    if (session && (*session)->failed()) invocation->exit_code = 1;
+    invocation->exit_code = verb();
   });
-}
-
-void Command::RunLocal(std::function<int()> verb) const {
-  app_->callback([invocation = invocation_, verb = std::move(verb)] { invocation->exit_code = verb(); });
 }
 
 int RunProgram(int argc, char** argv, const std::function<void(const Command&)>& define) {

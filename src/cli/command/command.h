@@ -19,8 +19,6 @@ class App;
 
 namespace flyball::cli {
 
-class Session;
-
 // What every user's verb takes: where the server is and as whom.
 struct ConnectionFlags {
   std::string kubeconfig, context, ns, as;
@@ -64,15 +62,12 @@ class Command {
   // --kubeconfig, --context, -n and --as.
   const Command& Connection() const;
 
-  // A verb that talks to a server: adds --kubeconfig, --context, -n and --as. An error is printed as kubectl
-  // prints it, and the program's exit status is 1.
-  void Run(std::function<Status(Session&)> verb) const;
-  // To be called after Run: asked before the kubeconfig is read; true if it has done all there is to do.
+  // What the command does; it returns the exit status. Nothing is done if a command below it has run.
+  void RunLocal(std::function<int()> verb) const;
+  // Asked before what RunLocal was given; true if it has done all there is to do.
   void Before(std::function<bool()> shortcut) const {
     invocation_->shortcuts.push_back({app_, std::move(shortcut)});
   }
-  // A verb that does not; it returns the exit status.
-  void RunLocal(std::function<int()> verb) const;
 
   Invocation& invocation() const { return *invocation_; }
   CLI::App& app() const { return *app_; }

@@ -26,6 +26,18 @@ class ClientConnection {
   virtual std::size_t capacity() const = 0;
 };
 
+// Who gives calls to connections and hears how they fare: the pool of a client. Confined to its loop.
+class ConnectionOwner {
+ public:
+  virtual ~ConnectionOwner() = default;
+  // Sends a call again that certainly was not processed, or fails it if that happened too often.
+  virtual void Retry(std::shared_ptr<ClientCall> call, const Error& error) = 0;
+  // The connection has room for calls again.
+  virtual void OnCapacity(ClientConnection& connection) = 0;
+  // The connection is going away and takes no more calls.
+  virtual void OnGoing(ClientConnection& connection) = 0;
+};
+
 // Call's methods from any thread; everything else confined to the loop.
 class ClientCall final : public Call, public Notifiable, public std::enable_shared_from_this<ClientCall> {
  public:

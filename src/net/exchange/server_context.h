@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "net/http/http.h"
-#include "net/server/http_server.h"
+#include "net/http/server_limits.h"
 
 namespace flyball::net {
 

@@ -36,10 +36,10 @@ std::string EncodeH1Request(const Request& request, const Origin& origin, std::s
 }
 
 H1ClientSession::H1ClientSession(Channel& channel, std::shared_ptr<const ClientContext> context,
-                                 std::shared_ptr<ClientPool> pool)
+                                 std::shared_ptr<ConnectionOwner> owner)
     : channel_(channel),
       context_(std::move(context)),
-      pool_(std::move(pool)),
+      owner_(std::move(owner)),
       idle_since_(channel.loop().clock().Steady()) {}
 
 H1ClientSession::~H1ClientSession() = default;
@@ -117,12 +117,12 @@ void H1ClientSession::FinishCall() {
   idle_since_ = channel_.loop().clock().Steady();
   if (!keep || !input_.empty()) Leave();
   call->End();
-  if (!finished_) pool_->OnCapacity(*this);
+  if (!finished_) owner_->OnCapacity(*this);
 }
 
 void H1ClientSession::Leave() {
   finished_ = true;
-  pool_->OnGoing(*this);
+  owner_->OnGoing(*this);
 }
 
 void H1ClientSession::OnEndOfInput() {
@@ -148,7 +148,7 @@ void H1ClientSession::OnClosed(const Error& error) {
   if (!call) return;
   const bool unsent = !output_.empty() && output_sent_ == 0;
   if (!any_byte_ && (unsent || (reused_ && IsSafe(call->request().method))))
-    pool_->Retry(std::move(call), error);
+    owner_->Retry(std::move(call), error);
   else
     call->Fail(error);
 }

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "net/client/client_pool.h"
 #include "net/exchange/client_call.h"
+#include "net/exchange/client_context.h"
 #include "net/h1/h1_parser.h"
 #include "net/io/channel.h"
 
@@ -19,7 +19,7 @@ std::string EncodeH1Request(const Request& request, const Origin& origin, std::s
 class H1ClientSession final : public Session, public ClientConnection {
  public:
   H1ClientSession(Channel& channel, std::shared_ptr<const ClientContext> context,
-                  std::shared_ptr<ClientPool> pool);
+                  std::shared_ptr<ConnectionOwner> owner);
   ~H1ClientSession() override;
 
   void Submit(std::shared_ptr<ClientCall> call) override;
@@ -44,7 +44,7 @@ class H1ClientSession final : public Session, public ClientConnection {
 
   Channel& channel_;
   const std::shared_ptr<const ClientContext> context_;
-  const std::shared_ptr<ClientPool> pool_;
+  const std::shared_ptr<ConnectionOwner> owner_;
   std::shared_ptr<ClientCall> call_;
   std::string output_;
   std::size_t output_sent_ = 0;

@@ -89,8 +89,8 @@ struct H2ClientSession::Callbacks {
 };
 
 H2ClientSession::H2ClientSession(Channel& channel, std::shared_ptr<const ClientContext> context,
-                                 std::shared_ptr<ClientPool> pool)
-    : H2Session(channel), context_(std::move(context)), pool_(std::move(pool)), last_received_(Now()) {
+                                 std::shared_ptr<ConnectionOwner> owner)
+    : H2Session(channel), context_(std::move(context)), owner_(std::move(owner)), last_received_(Now()) {
   nghttp2_session_callbacks* callbacks = nullptr;
   nghttp2_session_callbacks_new(&callbacks);
   nghttp2_session_callbacks_set_on_header_callback(callbacks, &Callbacks::Header);
@@ -149,7 +149,7 @@ void H2ClientSession::Submit(std::shared_ptr<ClientCall> call) {
                                                  request.body.empty() ? nullptr : &body, nullptr);
   if (id < 0) {
     Leave();
-    return pool_->Retry(std::move(call), Error(Reason::kConnection, nghttp2_strerror(id)));
+    return owner_->Retry(std::move(call), Error(Reason::kConnection, nghttp2_strerror(id)));
   }
   call->connection = this;
   call->stream_id = id;
@@ -208,18 +208,18 @@ void H2ClientSession::OnStreamClosed(std::int32_t id, std::uint32_t code) {
   const Error error(Reason::kConnection,
                     std::string("http2: stream closed: ") + nghttp2_http2_strerror(code));
   if (code == NGHTTP2_REFUSED_STREAM && !call.head_seen() && !call.ended())
-    pool_->Retry(stream.call, error);
+    owner_->Retry(stream.call, error);
   else
     call.Fail(error);
 }
 
 void H2ClientSession::OnRoundEnd() {
-  if (std::exchange(room_made_, false) && !going_) pool_->OnCapacity(*this);
+  if (std::exchange(room_made_, false) && !going_) owner_->OnCapacity(*this);
 }
 
 void H2ClientSession::Leave() {
   if (std::exchange(going_, true)) return;
-  pool_->OnGoing(*this);
+  owner_->OnGoing(*this);
 }
 
 bool H2ClientSession::Finished() const {

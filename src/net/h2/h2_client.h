@@ -6,8 +6,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "net/client/client_pool.h"
 #include "net/exchange/client_call.h"
+#include "net/exchange/client_context.h"
 #include "net/h2/h2_session.h"
 
 namespace flyball::net {
@@ -18,7 +18,7 @@ namespace flyball::net {
 class H2ClientSession final : public H2Session, public ClientConnection {
  public:
   H2ClientSession(Channel& channel, std::shared_ptr<const ClientContext> context,
-                  std::shared_ptr<ClientPool> pool);
+                  std::shared_ptr<ConnectionOwner> owner);
   ~H2ClientSession() override;
 
   void Submit(std::shared_ptr<ClientCall> call) override;
@@ -55,7 +55,7 @@ class H2ClientSession final : public H2Session, public ClientConnection {
   void Leave();
 
   const std::shared_ptr<const ClientContext> context_;
-  const std::shared_ptr<ClientPool> pool_;
+  const std::shared_ptr<ConnectionOwner> owner_;
   std::unordered_map<std::int32_t, Stream> streams_;
   bool going_ = false;
   bool room_made_ = false;  // a stream has ended in this round

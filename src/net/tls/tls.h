@@ -6,9 +6,8 @@
 #include <string_view>
 
 #include "base/values/result.h"
-#include "net/client/http_client.h"
 #include "net/http/http.h"
-#include "net/server/http_server.h"
+#include "net/tls/tls_options.h"
 
 struct ssl_ctx_st;
 struct ssl_st;

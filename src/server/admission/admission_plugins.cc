@@ -17,7 +17,6 @@ namespace flyball::server {
 namespace {
 
 struct Needs {
-  const ApiServerOptions& options;
   const Catalog& catalog;
   const Authorizer& authorizer;
   const QuotaCharging& charging;
@@ -94,11 +93,11 @@ Status CheckNames(std::string_view flag, const std::set<std::string>& names) {
   return {};
 }
 
-Status CheckOptions(const ApiServerOptions& options) {
-  FLYBALL_TRY(CheckNames("enable-admission-plugins", options.enable_admission));
-  FLYBALL_TRY(CheckNames("disable-admission-plugins", options.disable_admission));
-  for (const auto& name : options.enable_admission) {
-    if (options.disable_admission.contains(name))
+Status CheckOptions(const AdmissionOptions& options) {
+  FLYBALL_TRY(CheckNames("enable-admission-plugins", options.enable));
+  FLYBALL_TRY(CheckNames("disable-admission-plugins", options.disable));
+  for (const auto& name : options.enable) {
+    if (options.disable.contains(name))
       return Unexpected(
           BadRequest("[" + name + "] in enable-admission-plugins and disable-admission-plugins overlapped"));
     const auto& row = *FindPlugin(name);
@@ -112,18 +111,18 @@ Status CheckOptions(const ApiServerOptions& options) {
 
 }  // namespace
 
-Result<std::vector<std::unique_ptr<AdmissionPlugin>>> AdmissionPlugins(const ApiServerOptions& options,
+Result<std::vector<std::unique_ptr<AdmissionPlugin>>> AdmissionPlugins(const AdmissionOptions& options,
                                                                        const Catalog& catalog,
                                                                        const Authorizer& authorizer,
                                                                        const QuotaCharging& charging,
                                                                        Random& random) {
   FLYBALL_TRY(CheckOptions(options));
-  const Needs needs{options, catalog, authorizer, charging, random};
+  const Needs needs{catalog, authorizer, charging, random};
   std::vector<std::unique_ptr<AdmissionPlugin>> plugins;
   for (const auto& row : kPlugins) {
     const std::string name(row.name);
-    const bool on = row.by_default == Default::kOn || options.enable_admission.contains(name);
-    if (row.make && on && !options.disable_admission.contains(name)) plugins.push_back(row.make(needs));
+    const bool on = row.by_default == Default::kOn || options.enable.contains(name);
+    if (row.make && on && !options.disable.contains(name)) plugins.push_back(row.make(needs));
   }
   // A rule of the registry upstream: it cannot be switched off.
   plugins.push_back(NewRbacEscalationCheck(catalog, authorizer));

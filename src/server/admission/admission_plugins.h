@@ -3,19 +3,24 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "base/run/random.h"
 #include "base/values/result.h"
 #include "server/admission/resource_quota.h"
-#include "server/api_server.h"
 #include "server/auth/authorization.h"
 #include "server/registry/admission.h"
 
 namespace flyball::server {
 
+struct AdmissionOptions {
+  std::set<std::string> enable, disable;
+};
+
 // BadRequest for a name that is none of them.
-Result<std::vector<std::unique_ptr<AdmissionPlugin>>> AdmissionPlugins(const ApiServerOptions& options,
+Result<std::vector<std::unique_ptr<AdmissionPlugin>>> AdmissionPlugins(const AdmissionOptions& options,
                                                                        const Catalog& catalog,
                                                                        const Authorizer& authorizer,
                                                                        const QuotaCharging& charging,

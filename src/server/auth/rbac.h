@@ -2,9 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
-#include "json/value.h"
 #include "server/auth/authorization.h"
 #include "server/catalog/catalog.h"
 
@@ -17,8 +15,5 @@ std::unique_ptr<Authorizer> NewRbacAuthorizer(const Catalog& catalog);
 // Everything it may do anywhere (its own Node, leases, pod status) comes from the system:node rules it
 // carries itself.
 std::unique_ptr<Authorizer> NewNodeAuthorizer(const Catalog& catalog);
-
-// The ClusterRoles, ClusterRoleBindings, Roles and RoleBindings every cluster starts with.
-std::vector<json::Value> BootstrapPolicy();
 
 }  // namespace flyball::server

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/run/random.h"
 #include "json/json.h"
 #include "net/tls/pki.h"
-#include "server/documents/documents.h"
 
 namespace flyball::server {
 namespace {
@@ -51,10 +51,10 @@ json::Value KeyDocument(const Key& key) {
 
 class JwtTokens final : public ServiceAccountTokens {
  public:
-  JwtTokens(const ApiServerOptions& options, std::string signing_key, std::vector<Key> keys,
+  JwtTokens(const ServiceAccountTokenOptions& options, std::string signing_key, std::vector<Key> keys,
             const Catalog& catalog, const Clock& clock)
-      : issuers_(options.service_account_issuers),
-        audiences_(options.api_audiences.empty() ? issuers_ : options.api_audiences),
+      : issuers_(options.issuers),
+        audiences_(options.audiences.empty() ? issuers_ : options.audiences),
         signing_key_(std::move(signing_key)),
         keys_(std::move(keys)),
         catalog_(catalog),
@@ -65,7 +65,8 @@ class JwtTokens final : public ServiceAccountTokens {
                             const BoundObject& bound) override;
   std::unique_ptr<TokenAuthenticator> NewAuthenticator() override;
   const std::vector<std::string>& audiences() const override { return audiences_; }
-  void AddPages(Documents& documents) override;
+  json::Value KeySet() const override;
+  json::Value Configuration(std::string_view address) const override;
 
   MaybeTokenIdentity Check(std::string_view token, const std::vector<std::string>& audiences) const;
 
@@ -188,22 +189,20 @@ std::unique_ptr<TokenAuthenticator> JwtTokens::NewAuthenticator() {
   return std::make_unique<ServiceAccountAuthenticator>(*this);
 }
 
-void JwtTokens::AddPages(Documents& documents) {
-  documents.AddPage("/openid/v1/jwks", [this] {
-    json::Array keys;
-    for (const auto& key : keys_) keys.push_back(KeyDocument(key));
-    return Answer{200, "application/jwk-set+json", json::Write(json::Object{{"keys", std::move(keys)}})};
-  });
-  documents.AddPage("/.well-known/openid-configuration", [this, &documents] {
-    json::Array algorithms;
-    for (const auto& key : keys_) algorithms.push_back(key.parts.algorithm);
-    json::Object document{{"issuer", issuers_.front()},
-                          {"jwks_uri", "https://" + documents.Address() + "/openid/v1/jwks"},
-                          {"response_types_supported", json::Array{"id_token"}},
-                          {"subject_types_supported", json::Array{"public"}},
-                          {"id_token_signing_alg_values_supported", std::move(algorithms)}};
-    return Answer{200, "application/json", json::Write(json::Value(std::move(document)))};
-  });
+json::Value JwtTokens::KeySet() const {
+  json::Array keys;
+  for (const auto& key : keys_) keys.push_back(KeyDocument(key));
+  return json::Object{{"keys", std::move(keys)}};
+}
+
+json::Value JwtTokens::Configuration(std::string_view address) const {
+  json::Array algorithms;
+  for (const auto& key : keys_) algorithms.push_back(key.parts.algorithm);
+  return json::Object{{"issuer", issuers_.front()},
+                      {"jwks_uri", "https://" + std::string(address) + "/openid/v1/jwks"},
+                      {"response_types_supported", json::Array{"id_token"}},
+                      {"subject_types_supported", json::Array{"public"}},
+                      {"id_token_signing_alg_values_supported", std::move(algorithms)}};
 }
 
 Result<Key> MakeKey(std::string_view pem) {
@@ -214,17 +213,16 @@ Result<Key> MakeKey(std::string_view pem) {
 
 }  // namespace
 
-Result<std::unique_ptr<ServiceAccountTokens>> ServiceAccountTokens::Make(const ApiServerOptions& options,
-                                                                         const Catalog& catalog,
-                                                                         const Clock& clock) {
-  std::string signing_key = options.service_account_signing_key;
+Result<std::unique_ptr<ServiceAccountTokens>> ServiceAccountTokens::Make(
+    const ServiceAccountTokenOptions& options, const Catalog& catalog, const Clock& clock) {
+  std::string signing_key = options.signing_key;
   if (signing_key.empty()) {
     FLYBALL_ASSIGN(signing_key, net::MakePrivateKey(net::KeyType::kEcdsaP256));
   }
   std::vector<Key> keys;
   FLYBALL_ASSIGN(Key first, MakeKey(signing_key));
   keys.push_back(std::move(first));
-  for (const auto& pem : options.service_account_keys) {
+  for (const auto& pem : options.keys) {
     FLYBALL_ASSIGN(Key key, MakeKey(pem));
     if (key.parts.key_id != keys.front().parts.key_id) keys.push_back(std::move(key));
   }

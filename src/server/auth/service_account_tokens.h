@@ -10,13 +10,11 @@
 
 #include "base/run/clock.h"
 #include "base/values/result.h"
-#include "server/api_server.h"
+#include "json/value.h"
 #include "server/auth/authentication.h"
 #include "server/catalog/catalog.h"
 
 namespace flyball::server {
-
-class Documents;
 
 struct BoundObject {
   std::string kind, name, uid;      // Pod, Secret or Node; empty: not bound
@@ -28,10 +26,17 @@ struct IssuedToken {
   TimePoint expires;
 };
 
+struct ServiceAccountTokenOptions {
+  std::vector<std::string> issuers;    // the first makes tokens; those of the others are accepted too
+  std::string signing_key;             // PEM; empty: one is made, and tokens die with the process
+  std::vector<std::string> keys;       // further public keys that are accepted
+  std::vector<std::string> audiences;  // empty: the issuers
+};
+
 // Thread-safe.
 class ServiceAccountTokens {
  public:
-  static Result<std::unique_ptr<ServiceAccountTokens>> Make(const ApiServerOptions& options,
+  static Result<std::unique_ptr<ServiceAccountTokens>> Make(const ServiceAccountTokenOptions& options,
                                                             const Catalog& catalog, const Clock& clock);
   virtual ~ServiceAccountTokens() = default;
 
@@ -41,8 +46,10 @@ class ServiceAccountTokens {
   // Unauthorized for a token of our issuer that is not valid (any more).
   virtual std::unique_ptr<TokenAuthenticator> NewAuthenticator() = 0;
   virtual const std::vector<std::string>& audiences() const = 0;
-  // /openid/v1/jwks and /.well-known/openid-configuration.
-  virtual void AddPages(Documents& documents) = 0;
+  // The document of /openid/v1/jwks, and that of /.well-known/openid-configuration for a server found at
+  // `address` ("host:port").
+  virtual json::Value KeySet() const = 0;
+  virtual json::Value Configuration(std::string_view address) const = 0;
 };
 
 }  // namespace flyball::server

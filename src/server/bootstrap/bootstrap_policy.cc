@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "server/auth/rbac.h"
 #include "server/bootstrap/bootstrap_roles.h"
 
 namespace flyball::server {

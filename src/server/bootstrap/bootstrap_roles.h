@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "json/value.h"
+
 namespace flyball::server {
 
 struct RoleRow {
@@ -20,5 +22,8 @@ struct RoleRow {
 const std::vector<RoleRow>& ControllerRoles();
 // Roles in kube-system and kube-public.
 const std::vector<RoleRow>& NamespacedRoles();
+
+// The ClusterRoles, ClusterRoleBindings, Roles and RoleBindings every cluster starts with.
+std::vector<json::Value> BootstrapPolicy();
 
 }  // namespace flyball::server

@@ -268,14 +268,15 @@ class ServiceAllocator final : public ObjectLifecycle {
 
 }  // namespace
 
-Result<std::unique_ptr<ObjectLifecycle>> NewServiceAllocator(const ApiServerOptions& options,
+Result<std::unique_ptr<ObjectLifecycle>> NewServiceAllocator(const std::string& cluster_ip_range,
+                                                             const std::string& node_port_range,
                                                              const Catalog& catalog, Random& random) {
-  const auto range = api::ParseCidr(options.service_cluster_ip_range);
+  const auto range = api::ParseCidr(cluster_ip_range);
   if (!range || !range->address.is_v4 || range->prefix > 30 || range->prefix < 8)
     return Unexpected(
         BadRequest("--service-cluster-ip-range: want an IPv4 range such as 10.96.0.0/16, got \"" +
-                   options.service_cluster_ip_range + "\""));
-  FLYBALL_ASSIGN(const PortRange ports, ParsePortRange(options.service_node_port_range));
+                   cluster_ip_range + "\""));
+  FLYBALL_ASSIGN(const PortRange ports, ParsePortRange(node_port_range));
   return std::make_unique<ServiceAllocator>(*range, ports, catalog, random);
 }
 

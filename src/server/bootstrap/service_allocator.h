@@ -3,16 +3,17 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/values/result.h"
-#include "server/api_server.h"
 #include "server/catalog/catalog.h"
 #include "server/registry/registry.h"
 
 namespace flyball::server {
 
-// BadRequest if the ranges of the options make no sense.
-Result<std::unique_ptr<ObjectLifecycle>> NewServiceAllocator(const ApiServerOptions& options,
+// `cluster_ip_range` is a CIDR block, `node_port_range` "first-last". BadRequest if either makes no sense.
+Result<std::unique_ptr<ObjectLifecycle>> NewServiceAllocator(const std::string& cluster_ip_range,
+                                                             const std::string& node_port_range,
                                                              const Catalog& catalog, Random& random);
 
 }  // namespace flyball::server

@@ -37,11 +37,6 @@ std::shared_ptr<const api::KindInfo> InfoOf(const std::shared_ptr<const api::Cus
 
 }  // namespace
 
-void ValidateCustom(const api::CustomKind& kind, const json::Value& object, const json::Value* old,
-                    api::FieldErrors& errors) {
-  api::ValidateCustomObject(kind.schema(), object, errors, old);
-}
-
 // One definition at a time, in the order its changes come.
 //
 // A definition is: waiting (names not decided) → established (served) → terminating (objects deleted, then

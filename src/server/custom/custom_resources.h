@@ -7,21 +7,11 @@
 #include <memory>
 #include <string>
 
-#include "api/rules/field_error.h"
 #include "base/run/executor.h"
 #include "base/values/result.h"
-#include "json/value.h"
 #include "server/registry/server_state.h"
 
-namespace flyball::api {
-class CustomKind;
-}
-
 namespace flyball::server {
-
-// Whether `object` (an update of `old`, or new if that is null) obeys the definition's schema.
-void ValidateCustom(const api::CustomKind& kind, const json::Value& object, const json::Value* old,
-                    api::FieldErrors& errors);
 
 // Follows the definitions and keeps the catalog in step. Confined to its strand; Start and the destructor to
 // the owner.

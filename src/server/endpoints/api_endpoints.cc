@@ -12,14 +12,14 @@
 
 namespace flyball::server {
 
-void AddApiEndpoints(EndpointTable& table, const ApiServerOptions& options, ServiceAccountTokens& tokens,
+void AddApiEndpoints(EndpointTable& table, const NodeClientIdentity& identity, ServiceAccountTokens& tokens,
                      std::shared_ptr<const LocalComponents> components) {
   AddReviewEndpoints(table);
   AddScaleEndpoint(table);
   AddPodEndpoints(table);
   AddTokenEndpoint(table, tokens);
   AddFinalizeEndpoints(table);
-  const auto nodes = NewNodeTransports(options.node_client_certificate, options.node_client_key);
+  const auto nodes = NewNodeTransports(identity.certificate, identity.key);
   AddPodLogEndpoint(table, nodes);
   AddPodStreamEndpoints(table, nodes);
   AddProxyEndpoints(table, nodes);

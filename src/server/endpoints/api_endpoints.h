@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "server/auth/service_account_tokens.h"
 #include "server/endpoints/component_status.h"
@@ -10,7 +11,12 @@
 
 namespace flyball::server {
 
-void AddApiEndpoints(EndpointTable& table, const ApiServerOptions& options, ServiceAccountTokens& tokens,
+// With which the server asks nodes for logs and streams (PEM).
+struct NodeClientIdentity {
+  std::string certificate, key;
+};
+
+void AddApiEndpoints(EndpointTable& table, const NodeClientIdentity& identity, ServiceAccountTokens& tokens,
                      std::shared_ptr<const LocalComponents> components);
 
 }  // namespace flyball::server

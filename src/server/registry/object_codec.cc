@@ -10,7 +10,6 @@
 #include "json/json.h"
 #include "json/yaml/yaml.h"
 #include "net/tls/pki.h"
-#include "server/custom/custom_resources.h"
 
 namespace flyball::server {
 namespace {
@@ -268,7 +267,7 @@ Status ValidateNew(const ServedResource& resource, const json::Value& object) {
   api::FieldErrors errors;
   api::ValidateObjectMetaForCreate(kind, *resource.hooks, object["metadata"], errors);
   if (resource.custom) {
-    ValidateCustom(*resource.custom, object, nullptr, errors);
+    api::ValidateCustomObject(resource.custom->schema(), object, errors, nullptr);
   } else {
     ValidateBuiltin(kind, *resource.hooks, object, errors);
   }
@@ -283,7 +282,7 @@ Status ValidateChange(const ServedResource& resource, const json::Value& object,
   api::FieldErrors errors;
   api::ValidateObjectMetaForUpdate(kind, hooks, object["metadata"], old["metadata"], errors);
   if (resource.custom) {
-    ValidateCustom(*resource.custom, object, &old, errors);
+    api::ValidateCustomObject(resource.custom->schema(), object, errors, &old);
   } else if (subresource == "status") {
     if (hooks.validate_status_update) hooks.validate_status_update(object, old, errors);
   } else {

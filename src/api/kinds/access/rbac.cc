@@ -1,5 +1,4 @@
 #include "api/kinds/shared/hooks.h"
-#include "api/kinds/workloads/workload.h"
 #include "api/rules/access.h"
 #include "api/rules/checks.h"
 #include "api/rules/format.h"

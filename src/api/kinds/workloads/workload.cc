@@ -12,12 +12,6 @@ namespace flyball::api {
 
 using json::Value;
 
-bool IsUsableSelector(const Value& selector) {
-  FieldErrors problems;
-  ValidateLabelSelector(selector, FieldPath(), problems);
-  return problems.empty();
-}
-
 bool ValidateSelector(const Value& selector, std::string_view noun, const FieldPath& path,
                       FieldErrors& errors) {
   if (selector.is_null()) {

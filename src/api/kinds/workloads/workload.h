@@ -12,8 +12,6 @@ namespace flyball::api {
 // used.
 bool ValidateSelector(const json::Value& selector, std::string_view noun, const FieldPath& path,
                       FieldErrors& errors);
-// True if every requirement of the selector is well-formed.
-bool IsUsableSelector(const json::Value& selector);
 // "`selector` does not match template `labels`".
 void CheckTemplateLabels(const json::Value& selector, const json::Value& pod_template, const FieldPath& path,
                          FieldErrors& errors);

@@ -118,9 +118,10 @@ void AddApplyCommand(const Command& root) {
   AddManifestFlags(view, files.get());
   view.Args("TYPE/NAME", args.get(), "Which objects");
   view.Option("-o,--output", output.get(), "yaml or json");
-  view.Run(
-      [files, args, output](Session& session) { return ViewLastApplied(session, *files, *args, *output); });
-  apply.Run([flags](Session& session) { return RunApply(session, *flags); });
+  RunVerb(view, [files, args, output](Session& session) {
+    return ViewLastApplied(session, *files, *args, *output);
+  });
+  RunVerb(apply, [flags](Session& session) { return RunApply(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -85,7 +85,7 @@ void AddDiffCommand(const Command& root) {
   command.Flag("--force-conflicts", &flags->options.force_conflicts,
                "With --server-side: take over fields of others");
   command.Flag("--show-managed-fields", &flags->show_managed_fields, "Compare managedFields too");
-  command.Run([flags](Session& session) -> Status {
+  RunVerb(command, [flags](Session& session) -> Status {
     int exit_code = 0;
     FLYBALL_TRY(RunDiff(session, *flags, &exit_code));
     return exit_code == 0 ? Status{} : Unexpected(PrintedError());

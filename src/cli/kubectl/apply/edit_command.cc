@@ -104,7 +104,7 @@ void AddEditCommand(const Command& root) {
                                    "KUBE_EDITOR=nano flyball edit deploy/web");
   command.Args("TYPE/NAME", &flags->args, "Which objects");
   AddManifestFlags(command, &flags->files);
-  command.Run([flags](Session& session) { return RunEdit(session, *flags); });
+  RunVerb(command, [flags](Session& session) { return RunEdit(session, *flags); });
 }
 
 }  // namespace flyball::cli

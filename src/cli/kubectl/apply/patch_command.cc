@@ -74,7 +74,7 @@ void AddPatchCommand(const Command& root) {
   command.Option("--type", &flags->type, "strategic, merge or json");
   command.Option("--subresource", &flags->subresource, "status or scale");
   command.Option("-o,--output", &flags->print.output, "yaml, json, name, jsonpath=...");
-  command.Run([flags](Session& session) { return RunPatch(session, *flags); });
+  RunVerb(command, [flags](Session& session) { return RunPatch(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -70,7 +70,7 @@ void AddReplaceCommand(const Command& root) {
       root.Sub("replace", "Put whole objects in the place of those there", "flyball replace -f web.yaml");
   AddManifestFlags(command, &flags->files);
   command.Flag("--force", &flags->force, "Delete and create anew");
-  command.Run([flags](Session& session) { return RunReplace(session, *flags); });
+  RunVerb(command, [flags](Session& session) { return RunReplace(session, *flags); });
 }
 
 }  // namespace flyball::cli

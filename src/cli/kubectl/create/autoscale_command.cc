@@ -68,7 +68,7 @@ void AddAutoscaleCommand(const Command& root) {
                  "Average CPU the pods should use, of what they request");
   command.Option("--name", &flags->name, "Name of the autoscaler; the object's own if absent");
   flags->options.AddTo(command);
-  command.Run([flags](Session& session) { return RunAutoscale(session, *flags); });
+  RunVerb(command, [flags](Session& session) { return RunAutoscale(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -84,7 +84,7 @@ void AddRole(const Command& create, const std::string& name, const char* kind) {
   command.Option("--verb", &flags->verbs, "What is allowed");
   command.Option("--resource", &flags->resources, "On what");
   command.Option("--resource-name", &flags->resource_names, "Only on objects of these names");
-  command.Run([flags, kind](Session& session) -> Status {
+  RunVerb(command, [flags, kind](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string object_name, OneName(flags->args));
     FLYBALL_ASSIGN(json::Array rules, RulesOf(session, *flags));
     json::Value object = NewObject("rbac.authorization.k8s.io/v1", kind, object_name);
@@ -104,7 +104,7 @@ void AddBinding(const Command& create, const std::string& name, const char* kind
   command.Option("--user", &flags->users, "To a user; may be repeated");
   command.Option("--group", &flags->groups, "To a group; may be repeated");
   command.Option("--serviceaccount", &flags->service_accounts, "To namespace:name; may be repeated");
-  command.Run([flags, kind](Session& session) -> Status {
+  RunVerb(command, [flags, kind](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string object_name, OneName(flags->args));
     FLYBALL_ASSIGN(json::Array subjects, SubjectsOf(*flags));
     if (flags->role.empty() == flags->cluster_role.empty())
@@ -124,7 +124,7 @@ void AddToken(const Command& create) {
   const Command command =
       create.Sub("token", "Get a token of a ServiceAccount", "flyball create token robot");
   command.Args("NAME", args.get(), "Name of the service account");
-  command.Run([args](Session& session) -> Status {
+  RunVerb(command, [args](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(*args));
     RestRequest request;
     request.verb = "POST";

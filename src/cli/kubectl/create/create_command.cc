@@ -75,7 +75,7 @@ void AddCreateCommand(const Command& root) {
   AddConfigCreators(create);
   AddWorkloadCreators(create);
   AddAccessCreators(create);
-  create.Run([flags](Session& session) { return CreateFromFiles(session, *flags); });
+  RunVerb(create, [flags](Session& session) { return CreateFromFiles(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -81,7 +81,7 @@ void AddSimple(const Command& create, const std::string& names, const char* kind
   auto flags = std::make_shared<CreateConfigFlags>();
   const Command command =
       Begin(create, names, summary, "flyball create " + names.substr(0, names.find(',')) + " demo", flags);
-  command.Run([flags, kind](Session& session) -> Status {
+  RunVerb(command, [flags, kind](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
     json::Value object = NewObject("v1", kind, name);
     if (std::string_view(kind) == "Namespace") {
@@ -98,7 +98,7 @@ void AddConfigMap(const Command& create) {
                                 "flyball create configmap settings --from-literal=a=1", flags);
   command.Option("--from-literal", &flags->literals, "key=value; may be repeated");
   command.Option("--from-file", &flags->files, "[key=]path; may be repeated");
-  command.Run([flags](Session& session) -> Status {
+  RunVerb(command, [flags](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
     FLYBALL_ASSIGN(json::Object data, DataOf(*flags));
     json::Value object = NewObject("v1", "ConfigMap", name);
@@ -115,7 +115,7 @@ void AddSecret(const Command& create) {
   command.Option("--from-literal", &flags->literals, "key=value; may be repeated");
   command.Option("--from-file", &flags->files, "[key=]path; may be repeated");
   command.Option("--type", &flags->type, "Type of the secret; Opaque if absent");
-  command.Run([flags](Session& session) -> Status {
+  RunVerb(command, [flags](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
     FLYBALL_ASSIGN(json::Object data, DataOf(*flags));
     for (auto& [key, value] : data) value = net::Base64Encode(value.as_string());
@@ -156,7 +156,7 @@ void AddService(const Command& create) {
               std::string("flyball create service ") + verb + " web --tcp=80:8080", flags);
     command.Option("--tcp", &flags->tcp, "port[:target port]; may be repeated");
     command.Option("--clusterip", &flags->cluster_ip, "A fixed address, or None");
-    command.Run([flags, type = type](Session& session) -> Status {
+    RunVerb(command, [flags, type = type](Session& session) -> Status {
       FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
       FLYBALL_ASSIGN(json::Array ports, PortsOf(flags->tcp));
       json::Value object = NewObject("v1", "Service", name);
@@ -176,7 +176,7 @@ void AddQuota(const Command& create) {
   const Command command = Begin(create, "quota,resourcequota", "Create a ResourceQuota",
                                 "flyball create quota q --hard=pods=5", flags);
   command.Option("--hard", &flags->hard, "Limits: resource=quantity,...");
-  command.Run([flags](Session& session) -> Status {
+  RunVerb(command, [flags](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
     FLYBALL_ASSIGN(json::Object hard, ParsePairs(flags->hard));
     json::Value object = NewObject("v1", "ResourceQuota", name);
@@ -195,7 +195,7 @@ void AddPriorityClass(const Command& create) {
   command.Option("--description", &flags->description, "What it is for");
   command.Option("--preemption-policy", &flags->preemption, "PreemptLowerPriority or Never");
   command.Flag("--global-default", &flags->global_default, "For pods that name no class");
-  command.Run([flags, value](Session& session) -> Status {
+  RunVerb(command, [flags, value](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
     json::Value object = NewObject("scheduling.k8s.io/v1", "PriorityClass", name);
     object["value"] = static_cast<long long>(value->value_or(0));

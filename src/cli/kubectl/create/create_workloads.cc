@@ -113,7 +113,7 @@ void AddDeployment(const Command& create) {
   command.Option("-r,--replicas", &flags->replicas, "How many pods; 1 if absent");
   command.Option("--port", &flags->port, "Port the container serves");
   Invocation& invocation = command.invocation();
-  command.Run([flags, &invocation](Session& session) -> Status {
+  RunVerb(command, [flags, &invocation](Session& session) -> Status {
     FLYBALL_ASSIGN(json::Value object, NewDeployment(*flags, invocation.after_dashes));
     return CreateObject(session, flags->options, std::move(object));
   });
@@ -126,7 +126,7 @@ void AddJobs(const Command& create) {
   job_command.Option("--image", &job->image, "Image of the container");
   job_command.Option("--from", &job->from, "cronjob/NAME to make it from");
   Invocation& invocation = create.invocation();
-  job_command.Run([job, &invocation](Session& session) -> Status {
+  RunVerb(job_command, [job, &invocation](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(job->args));
     if (!job->from.empty()) {
       FLYBALL_ASSIGN(json::Value object, JobFromCronJob(session, *job, name));
@@ -145,7 +145,7 @@ void AddJobs(const Command& create) {
   cron_command.Option("--image", &cron->image, "Image of the container");
   cron_command.Option("--schedule", &cron->schedule, "When, in cron's five fields");
   cron_command.Option("--restart", &cron->restart, "OnFailure or Never");
-  cron_command.Run([cron, &invocation](Session& session) -> Status {
+  RunVerb(cron_command, [cron, &invocation](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(cron->args));
     json::Value object = NewObject("batch/v1", "CronJob", name);
     json::Value& tmpl = object["spec"]["jobTemplate"];
@@ -165,7 +165,7 @@ void AddDisruptionBudget(const Command& create) {
   command.Option("--selector", &flags->selector, "Labels of the pods");
   command.Option("--min-available", &flags->min_available, "A number or a percentage");
   command.Option("--max-unavailable", &flags->max_unavailable, "A number or a percentage");
-  command.Run([flags](Session& session) -> Status {
+  RunVerb(command, [flags](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
     FLYBALL_ASSIGN(json::Object labels, ParsePairs(flags->selector));
     const auto amount = [](const std::string& text) {
@@ -245,7 +245,7 @@ void AddRunCommand(const Command& root) {
   command.Option("--port", &flags->port, "Port the container serves");
   command.Flag("--command", &flags->command, "What follows -- is the command, not its arguments");
   Invocation& invocation = command.invocation();
-  command.Run([flags, &invocation](Session& session) -> Status {
+  RunVerb(command, [flags, &invocation](Session& session) -> Status {
     FLYBALL_ASSIGN(json::Value object, NewPod(*flags, invocation.after_dashes));
     return CreateObject(session, flags->options, std::move(object));
   });
@@ -259,7 +259,7 @@ void AddExposeCommand(const Command& root) {
   command.Option("--target-port", &flags->target_port, "Port of the pods");
   command.Option("--name", &flags->name, "Name of the service");
   command.Option("--type", &flags->service_type, "ClusterIP, NodePort or LoadBalancer");
-  command.Run([flags](Session& session) -> Status {
+  RunVerb(command, [flags](Session& session) -> Status {
     FLYBALL_ASSIGN(const auto objects, ResolveObjects(session, flags->args, {}));
     for (const ObjectRef& object : objects) {
       FLYBALL_ASSIGN(const json::Value target, session.Get(object.kind, object.ns, object.name));

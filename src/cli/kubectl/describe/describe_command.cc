@@ -69,7 +69,7 @@ void AddDescribeCommand(const Command& root) {
   command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
   command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");
   command.Flag("--show-events", &flags->show_events, "With their events (default)");
-  command.Run([flags](Session& session) { return RunDescribe(session, *flags); });
+  RunVerb(command, [flags](Session& session) { return RunDescribe(session, *flags); });
 }
 
 }  // namespace flyball::cli

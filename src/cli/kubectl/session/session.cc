@@ -115,4 +115,17 @@ void Session::Pause(Duration delay) {
   SleepFor(delay);
 }
 
+void RunVerb(const Command& command, std::function<Status(Session&)> verb) {
+  command.Connection();
+  command.RunLocal([invocation = &command.invocation(), verb = std::move(verb)] {
+    auto session = Session::Open(*invocation);
+    const Status status = session ? verb(**session) : Status(Unexpected(session.error()));
+    if (!status) {
+      if (const std::string text = ErrorText(status.error()); !text.empty()) std::cerr << text << "\n";
+      return 1;
+    }
+    return (*session)->failed() ? 1 : 0;
+  });
+}
+
 }  // namespace flyball::cli

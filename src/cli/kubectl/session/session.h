@@ -2,6 +2,7 @@
 // meant, and warnings printed as they come.
 #pragma once
 
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -75,5 +76,9 @@ inline constexpr std::string_view kJsonPatch = "application/json-patch+json";
 inline constexpr std::string_view kMergePatch = "application/merge-patch+json";
 inline constexpr std::string_view kStrategicPatch = "application/strategic-merge-patch+json";
 inline constexpr std::string_view kApplyPatch = "application/apply-patch+yaml";
+
+// Makes `command` a verb that talks to a server: adds --kubeconfig, --context, -n and --as, and runs `verb`
+// with a session. An error is printed as kubectl prints it, and the program's exit status is 1.
+void RunVerb(const Command& command, std::function<Status(Session&)> verb);
 
 }  // namespace flyball::cli

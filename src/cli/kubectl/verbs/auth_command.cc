@@ -105,10 +105,8 @@ void AddAuthCommand(const Command& root) {
   can_i.Option("--subresource", &flags->subresource, "log, status, ...");
   can_i.Flag("-q,--quiet", &flags->quiet, "Only the exit status");
   can_i.Flag("-A,--all-namespaces", &flags->all_namespaces, "In every namespace");
-  can_i.Run([flags](Session& session) { return CanI(session, *flags); });
-  auth.Sub("whoami", "Say who the server takes you for", "flyball auth whoami").Run([](Session& session) {
-    return WhoAmI(session);
-  });
+  RunVerb(can_i, [flags](Session& session) { return CanI(session, *flags); });
+  RunVerb(auth.Sub("whoami", "Say who the server takes you for", "flyball auth whoami"), &WhoAmI);
 }
 
 }  // namespace flyball::cli

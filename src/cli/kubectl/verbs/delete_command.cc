@@ -110,7 +110,7 @@ void AddDeleteCommand(const Command& root) {
   command.Flag("--force", &flags->force, "Do not wait for the node to confirm");
   command.Flag("--wait", &flags->wait, "Wait until they are gone (default)");
   command.Flag("--ignore-not-found", &flags->ignore_not_found, "It is no error if an object is not there");
-  command.Run([flags](Session& session) { return RunDelete(session, *flags); });
+  RunVerb(command, [flags](Session& session) { return RunDelete(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -95,6 +95,14 @@ Status PrintVersions(Session& session) {
   return {};
 }
 
+Status PrintClusterInfo(Session& session) {
+  RestRequest request;
+  request.path = "/version";
+  FLYBALL_TRY(session.Call(std::move(request)));
+  session.out() << "Kubernetes control plane is running at " << session.url() << "\n";
+  return {};
+}
+
 }  // namespace
 
 void AddDiscoveryCommands(const Command& root) {
@@ -108,17 +116,10 @@ void AddDiscoveryCommands(const Command& root) {
                    "true or false: only those with or without a namespace");
   resources.Option("--verbs", &flags->verbs, "Only those with these verbs");
   resources.Flag("--no-headers", &flags->no_headers, "Leave out the line of headers");
-  resources.Run([flags](Session& session) { return PrintResources(session, *flags); });
-  root.Sub("api-versions", "List the groups and versions the server serves", "flyball api-versions")
-      .Run([](Session& session) { return PrintVersions(session); });
-  root.Sub("cluster-info", "Say where the server is", "flyball cluster-info")
-      .Run([](Session& session) -> Status {
-        RestRequest request;
-        request.path = "/version";
-        FLYBALL_TRY(session.Call(std::move(request)));
-        session.out() << "Kubernetes control plane is running at " << session.url() << "\n";
-        return {};
-      });
+  RunVerb(resources, [flags](Session& session) { return PrintResources(session, *flags); });
+  RunVerb(root.Sub("api-versions", "List the groups and versions the server serves", "flyball api-versions"),
+          &PrintVersions);
+  RunVerb(root.Sub("cluster-info", "Say where the server is", "flyball cluster-info"), &PrintClusterInfo);
 }
 
 }  // namespace flyball::cli

@@ -71,7 +71,7 @@ void AddEventsCommand(const Command& root) {
   command.Option("--types", &flags->types, "Only these: Warning, Normal");
   command.Flag("-A,--all-namespaces", &flags->all_namespaces, "In every namespace");
   command.Flag("--no-headers", &flags->no_headers, "Leave out the line of headers");
-  command.Run([flags](Session& session) { return RunEvents(session, *flags); });
+  RunVerb(command, [flags](Session& session) { return RunEvents(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -188,7 +188,7 @@ void AddExplainCommand(const Command& root) {
   command.Args("TYPE[.FIELD...]", &flags->args, "A kind, or a field of it");
   command.Option("--api-version", &flags->api_version, "Of which group and version: apps/v1");
   command.Flag("--recursive", &flags->recursive, "All fields below, without their descriptions");
-  command.Run([flags](Session& session) { return RunExplain(session, *flags); });
+  RunVerb(command, [flags](Session& session) { return RunExplain(session, *flags); });
 }
 
 }  // namespace flyball::cli

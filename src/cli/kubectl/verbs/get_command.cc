@@ -218,7 +218,7 @@ void AddGetCommand(const Command& root) {
   get.Flag("--show-labels", &flags->table.show_labels, "A last column with all labels");
   get.Flag("--show-managed-fields", &flags->print.show_managed_fields, "Keep managedFields in yaml and json");
   get.Flag("--ignore-not-found", &flags->ignore_not_found, "It is no error if an object is not there");
-  get.Run([flags](Session& session) { return RunGet(session, *flags); });
+  RunVerb(get, [flags](Session& session) { return RunGet(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -99,7 +99,7 @@ void Add(const Command& root, const Words& words, const std::string& summary, co
   command.Flag("--all", &flags->selection.all, "All of the kind in the namespace");
   command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");
   command.Flag("--overwrite", &flags->overwrite, "Change a value that is already there");
-  command.Run([flags, &words](Session& session) { return RunLabel(session, words, *flags); });
+  RunVerb(command, [flags, &words](Session& session) { return RunLabel(session, words, *flags); });
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ void AddLogsCommand(const Command& root) {
   command.Flag("-p,--previous", &flags->previous, "Of the container before its last restart");
   command.Flag("--timestamps", &flags->timestamps, "The time before each line");
   command.Flag("--all-containers", &flags->all_containers, "Of every container");
-  command.Run([flags](Session& session) { return RunLogs(session, *flags); });
+  RunVerb(command, [flags](Session& session) { return RunLogs(session, *flags); });
 }
 
 }  // namespace flyball::cli

@@ -200,7 +200,7 @@ void AddRolloutCommand(const Command& root) {
     auto flags = std::make_shared<RolloutFlags>();
     const Command command = rollout.Sub(name, summary, example);
     command.Args("TYPE/NAME", &flags->args, "Which object");
-    command.Run([flags, verb](Session& session) { return verb(session, *flags); });
+    RunVerb(command, [flags, verb](Session& session) { return verb(session, *flags); });
     return std::pair(command, flags);
   };
   const auto [status, status_flags] =

@@ -55,7 +55,7 @@ void AddScaleCommand(const Command& root) {
   command.Option("--current-replicas", &flags->current_replicas, "Only if there are this many now");
   command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
   command.Flag("--all", &flags->selection.all, "All of the kind in the namespace");
-  command.Run([flags](Session& session) { return RunScale(session, *flags); });
+  RunVerb(command, [flags](Session& session) { return RunScale(session, *flags); });
 }
 
 }  // namespace flyball::cli

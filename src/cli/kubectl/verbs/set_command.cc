@@ -199,14 +199,14 @@ void AddSetCommand(const Command& root) {
   const Command image_command =
       set.Sub("image", "Change the image of containers", "flyball set image deploy/web nginx=nginx:1.26");
   image_command.Args("TYPE/NAME CONTAINER=IMAGE", &image->args, "Objects, then containers and their images");
-  image_command.Run([image](Session& session) { return SetImage(session, *image); });
+  RunVerb(image_command, [image](Session& session) { return SetImage(session, *image); });
   auto env = std::make_shared<SetFlags>();
   const Command env_command =
       set.Sub("env", "Change environment variables", "flyball set env deploy/web A=b");
   env_command.Args("TYPE/NAME NAME=VALUE", &env->args, "Objects, then variables to set (A=b) or remove (A-)");
   env_command.Option("-c,--containers", &env->containers, "Which container; * is all");
   env_command.Flag("--list", &env->list, "Show them");
-  env_command.Run([env](Session& session) { return SetEnv(session, *env); });
+  RunVerb(env_command, [env](Session& session) { return SetEnv(session, *env); });
   auto resources = std::make_shared<SetFlags>();
   const Command resources_command = set.Sub("resources", "Change requests and limits",
                                             "flyball set resources deploy web --limits=cpu=1,memory=1Gi");
@@ -214,7 +214,7 @@ void AddSetCommand(const Command& root) {
   resources_command.Option("--limits", &resources->limits, "resource=quantity,...");
   resources_command.Option("--requests", &resources->requests, "resource=quantity,...");
   resources_command.Option("-c,--containers", &resources->containers, "Which container; * is all");
-  resources_command.Run([resources](Session& session) { return SetResources(session, *resources); });
+  RunVerb(resources_command, [resources](Session& session) { return SetResources(session, *resources); });
 }
 
 }  // namespace flyball::cli

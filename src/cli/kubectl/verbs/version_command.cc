@@ -51,7 +51,7 @@ void AddVersionCommand(const Command& root) {
       root.Sub("version", "Say the versions of program and server", "flyball version --client");
   command.Option("-o,--output", &flags->output, "json or yaml");
   command.Flag("--client", &flags->client, "Only that of the program");
-  command.Run([flags](Session& session) { return RunVersion(session, *flags); });
+  RunVerb(command, [flags](Session& session) { return RunVersion(session, *flags); });
   command.Before([flags] { return flags->client && flags->output.empty() && PrintClientVersion(); });
 }
 

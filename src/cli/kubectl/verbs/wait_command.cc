@@ -114,7 +114,7 @@ void AddWaitCommand(const Command& root) {
   command.Option("--field-selector", &flags->selection.field_selector, "Those with these field values");
   command.Flag("--all", &flags->selection.all, "All of the kind in the namespace");
   command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");
-  command.Run([flags](Session& session) { return RunWait(session, *flags); });
+  RunVerb(command, [flags](Session& session) { return RunWait(session, *flags); });
 }
 
 }  // namespace flyball::cli

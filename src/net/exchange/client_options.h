@@ -1,0 +1,23 @@
+// What a client of one origin is given.
+#pragma once
+
+#include <string>
+
+#include "base/run/clock.h"
+#include "net/tls/tls_options.h"
+
+namespace flyball::net {
+
+struct ClientOptions {
+  // "https://host:port" or "http://host:port", path prefixes allowed. "h2c://": plain text, HTTP/2 by prior
+  // knowledge.
+  std::string url{};
+  ClientTls tls{};
+  std::string proxy_url{};  // "http://host:port": CONNECT is used
+  bool http2 = true;
+  Duration connect_timeout = std::chrono::seconds(30);
+  Duration ping_interval = std::chrono::seconds(30);  // HTTP/2 health check: a dead peer is noticed
+  int io_threads = 1;
+};
+
+}  // namespace flyball::net
