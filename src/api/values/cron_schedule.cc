@@ -1,9 +1,8 @@
 #include "api/values/cron_schedule.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "api/values/duration.h"
@@ -29,9 +28,25 @@ const std::array<Field, 5>& Fields() {
   return fields;
 }
 
+// The values of one field, and whether it is a star.
+struct FieldValues {
+  std::bitset<60> values;
+  bool star = false;
+};
+
 // Collects the first problem met; every Read returns nothing after one.
 class ScheduleParser {
  public:
+  // Comma-separated ranges; empty ones do not count.
+  FieldValues ReadField(const std::string& text, const Field& field) {
+    FieldValues read;
+    for (const std::string& range : SplitWords(text, ",")) ReadRange(range, field, read);
+    return read;
+  }
+
+  const std::string& problem() const { return problem_; }
+
+ private:
   std::optional<std::int64_t> ReadNumber(const std::string& text) {
     std::int64_t number = 0;
     const bool negative = text.starts_with('-');
@@ -56,11 +71,12 @@ class ScheduleParser {
   }
 
   // "*/5", "1-10/2", "mon-fri", "7".
-  void ReadRange(const std::string& text, const Field& field) {
+  void ReadRange(const std::string& text, const Field& field, FieldValues& read) {
     const std::vector<std::string> range_and_step = SplitText(text, '/');
     const std::vector<std::string> low_and_high = SplitText(range_and_step[0], '-');
     std::optional<std::int64_t> start, end;
-    if (low_and_high[0] == "*" || low_and_high[0] == "?") {
+    const bool star = low_and_high[0] == "*" || low_and_high[0] == "?";
+    if (star) {
       start = field.min;
       end = field.max;
     } else {
@@ -72,13 +88,12 @@ class ScheduleParser {
     }
     const std::optional<std::int64_t> step =
         ReadStep(range_and_step, low_and_high.size() == 1, field, text, end);
-    if (!step) return;
-    CheckBounds(*start, *end, *step, field, text);
+    if (!step || !CheckBounds(*start, *end, *step, field, text)) return;
+    for (std::int64_t i = *start; i <= *end; i += *step) read.values.set(static_cast<std::size_t>(i));
+    // A star with a step is a list of values.
+    read.star |= star && *step == 1;
   }
 
-  const std::string& problem() const { return problem_; }
-
- private:
   std::optional<std::int64_t> ReadStep(const std::vector<std::string>& parts, bool single, const Field& field,
                                        const std::string& text, std::optional<std::int64_t>& end) {
     if (parts.size() == 1) return 1;
@@ -88,7 +103,7 @@ class ScheduleParser {
     return step;
   }
 
-  void CheckBounds(std::int64_t start, std::int64_t end, std::int64_t step, const Field& field,
+  bool CheckBounds(std::int64_t start, std::int64_t end, std::int64_t step, const Field& field,
                    const std::string& text) {
     const auto number = [](std::int64_t n) { return "(" + std::to_string(n) + ")"; };
     if (start < field.min) {
@@ -99,7 +114,10 @@ class ScheduleParser {
       Fail("beginning of range " + number(start) + " beyond end of range " + number(end) + ": " + text);
     } else if (step == 0) {
       Fail("step of range should be a positive number: " + text);
+    } else {
+      return true;
     }
+    return false;
   }
 
   std::nullopt_t Fail(std::string text) {
@@ -110,37 +128,74 @@ class ScheduleParser {
   std::string problem_;
 };
 
-std::string DescriptorProblem(std::string_view text) {
-  constexpr std::array<std::string_view, 7> kKnown = {"@yearly", "@annually", "@monthly", "@weekly",
-                                                      "@daily",  "@midnight", "@hourly"};
-  if (std::find(kKnown.begin(), kKnown.end(), text) != kKnown.end()) return {};
+template <std::size_t N>
+std::bitset<N> Narrowed(const std::bitset<60>& values) {
+  return std::bitset<N>(values.to_ullong());
+}
+
+Result<CronFields> ParseFields(std::string_view schedule) {
+  const std::vector<std::string> texts = SplitWords(schedule);
+  if (texts.size() != Fields().size()) {
+    return Unexpected(BadRequest("expected exactly 5 fields, found " + std::to_string(texts.size()) + ": " +
+                                 GoList(texts)));
+  }
+  ScheduleParser parser;
+  std::array<FieldValues, 5> read;
+  for (std::size_t i = 0; i < texts.size(); ++i) read[i] = parser.ReadField(texts[i], Fields()[i]);
+  if (!parser.problem().empty()) return Unexpected(BadRequest(parser.problem()));
+  CronFields fields;
+  fields.minutes = read[0].values;
+  fields.hours = Narrowed<24>(read[1].values);
+  fields.days = Narrowed<32>(read[2].values);
+  fields.months = Narrowed<13>(read[3].values);
+  fields.weekdays = Narrowed<7>(read[4].values);
+  fields.any_day = read[2].star;
+  fields.any_weekday = read[4].star;
+  return fields;
+}
+
+Result<CronFields> ParseDescriptor(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kDescriptors = {
+      {{"@yearly", "0 0 1 1 *"},
+       {"@annually", "0 0 1 1 *"},
+       {"@monthly", "0 0 1 * *"},
+       {"@weekly", "0 0 * * 0"},
+       {"@daily", "0 0 * * *"},
+       {"@midnight", "0 0 * * *"},
+       {"@hourly", "0 * * * *"}}};
+  for (const auto& [name, meaning] : kDescriptors)
+    if (text == name) return ParseFields(meaning);
   constexpr std::string_view kEvery = "@every ";
-  if (!text.starts_with(kEvery)) return "unrecognized descriptor: " + std::string(text);
+  if (!text.starts_with(kEvery))
+    return Unexpected(BadRequest("unrecognized descriptor: " + std::string(text)));
   const Result<Duration> duration = ParseDuration(text.substr(kEvery.size()));
-  if (duration) return {};
-  return "failed to parse duration " + std::string(text) + ": " + duration.error().message();
+  if (!duration) {
+    return Unexpected(
+        BadRequest("failed to parse duration " + std::string(text) + ": " + duration.error().message()));
+  }
+  using std::chrono::seconds;
+  CronFields fields;
+  fields.every = std::max<Duration>(std::chrono::floor<seconds>(*duration), seconds(1));
+  return fields;
 }
 
 }  // namespace
 
-std::string CronScheduleProblem(std::string_view schedule) {
-  if (schedule.empty()) return "empty spec string";
+Result<CronFields> ParseCronSchedule(std::string_view schedule) {
+  if (schedule.empty()) return Unexpected(BadRequest("empty spec string"));
+  std::string zone;
   if (schedule.starts_with("TZ=") || schedule.starts_with("CRON_TZ=")) {
     const std::size_t space = schedule.find(' ');
-    if (space == std::string_view::npos)
-      return "provided bad location " + std::string(schedule) + ": unknown time zone";
-    schedule = schedule.substr(schedule.find_first_not_of(' ', space));
+    const std::size_t rest = schedule.find_first_not_of(' ', space);
+    const std::size_t equals = schedule.find('=');
+    zone = schedule.substr(equals + 1, space == std::string_view::npos ? space : space - equals - 1);
+    if (rest == std::string_view::npos || !IsTimeZone(zone))
+      return Unexpected(BadRequest("provided bad location " + zone + ": unknown time zone " + zone));
+    schedule = schedule.substr(rest);
   }
-  if (schedule.starts_with('@')) return DescriptorProblem(schedule);
-  const std::vector<std::string> fields = SplitWords(schedule);
-  if (fields.size() != Fields().size()) {
-    return "expected exactly 5 fields, found " + std::to_string(fields.size()) + ": " + GoList(fields);
-  }
-  ScheduleParser parser;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    for (const std::string& range : SplitWords(fields[i], ",")) parser.ReadRange(range, Fields()[i]);
-  }
-  return parser.problem();
+  auto fields = schedule.starts_with('@') ? ParseDescriptor(schedule) : ParseFields(schedule);
+  if (fields) fields->zone = std::move(zone);
+  return fields;
 }
 
 }  // namespace flyball::api

@@ -6,9 +6,10 @@ namespace flyball::api {
 namespace {
 
 TEST(CronScheduleTest, GoodSchedules) {
-  for (const char* schedule : {"* * * * *", "*/5 0-23/2 1,15 jan-dec MON-FRI", "0 0 ? * 6", "@hourly",
-                               "@every 1h30m", "5/15 * * * *"}) {
-    EXPECT_EQ(CronScheduleProblem(schedule), "") << schedule;
+  for (const char* schedule :
+       {"* * * * *", "*/5 0-23/2 1,15 jan-dec MON-FRI", "0 0 ? * 6", "@hourly", "@every 1h30m",
+        "5/15 * * * *", "1,,2 * * * *", "*-5 * * * *", "0\t*\t*\t*\t*"}) {
+    EXPECT_TRUE(ParseCronSchedule(schedule)) << schedule;
   }
 }
 
@@ -27,7 +28,32 @@ TEST(CronScheduleTest, BadOnesAreExplainedAsTheLibraryDoes) {
       {"@sometimes", "unrecognized descriptor: @sometimes"},
       {"@every x", "failed to parse duration @every x: time: invalid duration \"x\""},
   };
-  for (const auto& [schedule, problem] : cases) EXPECT_EQ(CronScheduleProblem(schedule), problem) << schedule;
+  for (const auto& [schedule, problem] : cases) {
+    const auto parsed = ParseCronSchedule(schedule);
+    ASSERT_FALSE(parsed) << schedule;
+    EXPECT_EQ(parsed.error().message(), problem) << schedule;
+  }
+}
+
+TEST(CronScheduleTest, EmptyRangesDoNotCount) {
+  EXPECT_EQ(ParseCronSchedule("1,,2 * * * *")->minutes, (std::bitset<60>(0b110)));
+}
+
+TEST(CronScheduleTest, AStarTakesNoEnd) {
+  const auto fields = ParseCronSchedule("0 0 *-5 * mon");
+  EXPECT_TRUE(fields->any_day);
+  EXPECT_EQ(fields->days.count(), 31u);
+}
+
+TEST(CronScheduleTest, AStarWithAStepIsAList) {
+  EXPECT_TRUE(ParseCronSchedule("0 0 * * mon")->any_day);
+  EXPECT_FALSE(ParseCronSchedule("0 0 */2 * mon")->any_day);
+}
+
+TEST(CronScheduleTest, AZoneBeforeTheFields) {
+  EXPECT_EQ(ParseCronSchedule("CRON_TZ=Europe/Berlin 0 0 * * *")->zone, "Europe/Berlin");
+  EXPECT_FALSE(ParseCronSchedule("TZ=Mars/X 0 0 * * *"));
+  EXPECT_FALSE(ParseCronSchedule("TZ=UTC"));
 }
 
 TEST(CronScheduleTest, TimeZonesAreThoseOfTheDatabase) {

@@ -1,12 +1,12 @@
-// CronSchedule: when a CronJob runs: five fields, a macro such as @daily, or @every 90s (upstream:
-// robfig/cron's standard parser).
+// CronSchedule: the times at which a CronJob runs, in its time zone. The text is parsed by
+// api/values/cron_schedule.h.
 #pragma once
 
-#include <bitset>
 #include <chrono>
 #include <optional>
 #include <string_view>
 
+#include "api/values/cron_schedule.h"
 #include "base/run/clock.h"
 #include "base/values/result.h"
 #include "controllers/cronjob/time_zone.h"
@@ -16,12 +16,12 @@ namespace flyball::controllers {
 // A value.
 class CronSchedule {
  public:
-  // "*/5 1-3 * JAN,JUL mon", "@hourly" or "@every 1h30m". BadRequest if it is none of them. Fields are meant
-  // as the clocks of `zone` show them: a time that they skip never comes, one that they show twice comes
-  // twice.
+  // "*/5 1-3 * JAN,JUL mon", "@hourly" or "@every 1h30m". BadRequest if it is none of them. Fields are local
+  // times of `zone`, or of the zone that the text itself names: a local time that is skipped never fires, one
+  // that occurs twice fires twice.
   static Result<CronSchedule> Parse(std::string_view text, TimeZone zone = {});
 
-  bool is_interval() const { return every_.has_value(); }
+  bool is_interval() const { return fields_.every.has_value(); }
   // The first time after `t`; nothing if there is none in the next five years (30 February).
   std::optional<TimePoint> Next(TimePoint t) const;
 
@@ -43,15 +43,8 @@ class CronSchedule {
   // The last time at or before `t`; nothing if there was none in the last five years.
   std::optional<TimePoint> Previous(TimePoint t) const;
 
-  std::optional<Duration> every_;  // then nothing else is set
+  api::CronFields fields_;
   TimeZone zone_;
-  std::bitset<60> minutes_;
-  std::bitset<24> hours_;
-  std::bitset<32> days_;
-  std::bitset<13> months_;
-  std::bitset<7> weekdays_;
-  // A day has to match both, unless both are limited: then either.
-  bool any_day_ = false, any_weekday_ = false;
 };
 
 }  // namespace flyball::controllers

@@ -131,6 +131,16 @@ TEST_F(CronJobTest, MakesAJobAtEachTimeAndKeepsThreeOfThem) {
   EXPECT_TRUE(cron.status.last_successful_time);
 }
 
+TEST_F(CronJobTest, RunsBySchedulesThatTheApiAccepts) {
+  Make("");
+  for (const char* schedule : {"1,,2 * * * *", "*-5 * * * *", "3\\t*\\t*\\t*\\t*"}) {
+    plane_.MergePatch<CronJob>("default", "tick", "spec: {schedule: \"" + std::string(schedule) + "\"}");
+    const std::size_t before = plane_.List<Job>("default").size();
+    plane_.Run(61min);
+    EXPECT_GT(plane_.List<Job>("default").size(), before) << schedule;
+  }
+}
+
 TEST_F(CronJobTest, ForbidWaitsReplaceDoesNot) {
   Make("concurrencyPolicy: Forbid, ");
   plane_.Run(16min);

@@ -26,8 +26,8 @@ void SetCronJobDefaults(Value& object) {
 void ValidateSchedule(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   const std::string_view schedule = Text(spec, "schedule");
   if (schedule.empty()) return errors.Required(path);
-  if (const std::string problem = CronScheduleProblem(schedule); !problem.empty()) {
-    errors.Invalid(path, schedule, problem);
+  if (const auto parsed = ParseCronSchedule(schedule); !parsed) {
+    errors.Invalid(path, schedule, parsed.error().message());
   }
   if (schedule.find("TZ") != std::string_view::npos) {
     errors.Invalid(path, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
