@@ -153,6 +153,23 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
   const std::string name = NameOf(object);
   request.name = name;
   FLYBALL_CO_TRY(co_await admission_.Admit(request));
+
+  // A name that is taken is replaced by another one. Other fields may hold it by then (the labels of a Job),
+  // so everything from here on is done again.
+  const json::Value admitted = generated ? object : json::Value();
+  for (int attempt = 1;; ++attempt) {
+    auto created = co_await TryCreate(request, object);
+    const bool taken = !created && created.error().Is(Reason::kAlreadyExists);
+    if (!taken || !generated || scope.dry_run || attempt == kMaxNameTries) co_return created;
+    object = admitted;
+    const std::string prefix(object["metadata"]["generateName"].string_or(""));
+    object["metadata"]["name"] = prefix + random_.NameSuffix();
+  }
+}
+
+Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Value& object) {
+  RequestScope& scope = request.scope;
+  const ServedResource& resource = request.resource;
   PrepareKindForCreate(scope, resource, object);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateNew(resource, object));
@@ -161,24 +178,18 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
   auto* lifecycle = LifecycleOf(resource);
   if (lifecycle) FLYBALL_CO_TRY(lifecycle->BeforeCreate(object));
 
-  for (int attempt = 1;; ++attempt) {
-    const Bytes bytes = EncodeStored(resource, object);
-    if (scope.dry_run) {
-      if (lifecycle) lifecycle->Undo(object, nullptr);
-      if (resource.cache->Get(ServedResource::CacheKey(NamespaceOf(object), NameOf(object))))
-        co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
-      co_return ObjectPtr(StoredObject::FromValue(object, bytes, 0, resource.cache->kind()));
-    }
-    auto outcome = co_await CommitObject(scope, resource, object, bytes, store::Precondition::Absent());
-    if (outcome && outcome->happened) co_return ObjectPtr(std::move(outcome->object));
-    if (!outcome || !generated || attempt == kMaxNameTries) {
-      if (lifecycle) lifecycle->Undo(object, nullptr);
-      if (!outcome) co_return Unexpected(outcome.error());
+  const Bytes bytes = EncodeStored(resource, object);
+  if (scope.dry_run) {
+    if (lifecycle) lifecycle->Undo(object, nullptr);
+    if (resource.cache->Get(ServedResource::CacheKey(NamespaceOf(object), NameOf(object))))
       co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
-    }
-    const std::string prefix(object["metadata"]["generateName"].string_or(""));
-    object["metadata"]["name"] = prefix + random_.NameSuffix();
+    co_return ObjectPtr(StoredObject::FromValue(object, bytes, 0, resource.cache->kind()));
   }
+  auto outcome = co_await CommitObject(scope, resource, object, bytes, store::Precondition::Absent());
+  if (outcome && outcome->happened) co_return ObjectPtr(std::move(outcome->object));
+  if (lifecycle) lifecycle->Undo(object, nullptr);
+  if (!outcome) co_return Unexpected(outcome.error());
+  co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
 }
 
 Task<Result<UpdateOutcome>> Registry::Update(RequestScope& scope, const ServedResource& resource,

@@ -90,6 +90,9 @@ class Registry {
                                      DeleteOptions options);
 
  private:
+  // One attempt to create what admission has left: AlreadyExists if the name is taken. `object` is the one
+  // that `request` refers to.
+  Task<Result<ObjectPtr>> TryCreate(AdmissionRequest& request, json::Value& object);
   Task<Result<UpdateOutcome>> TryUpdate(RequestScope& scope, const ServedResource& resource,
                                         const ObjectPtr& current, const Transform& transform,
                                         const UpdateOptions& options, bool& retry);
