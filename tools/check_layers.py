@@ -111,6 +111,8 @@ ROOMS = {
     },
     'controllers': {
         'autoscaling': '',
+        'bootstrap': '',
+        'certificates': '',
         'clusterrole': '',
         'cronjob': '',
         'daemonset': '',

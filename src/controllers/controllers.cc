@@ -4,6 +4,9 @@
 #include <array>
 
 #include "controllers/autoscaling/horizontal_controller.h"
+#include "controllers/bootstrap/bootstrap_controllers.h"
+#include "controllers/certificates/approving_controller.h"
+#include "controllers/certificates/cleaner_controller.h"
 #include "controllers/clusterrole/clusterrole_aggregation_controller.h"
 #include "controllers/cronjob/cronjob_controller.h"
 #include "controllers/daemonset/daemonset_controller.h"
@@ -32,20 +35,26 @@ struct Entry {
   std::string_view name;
   std::string_view alias;  // what it was called before v1.28
   Status (*add)(Manager& manager, const ControllersOptions& options);
+  bool by_default = true;  // "*" turns it on
 };
+
+template <Status (*kAdd)(Manager&)>
+Status Alone(Manager& manager, const ControllersOptions&) {
+  return kAdd(manager);
+}
 
 template <Status (*kAdd)(Manager&, int)>
 Status WithWorkers(Manager& manager, const ControllersOptions& options) {
   return kAdd(manager, options.workers);
 }
 
-Status AddServiceAccounts(Manager& manager, const ControllersOptions&) {
-  return AddServiceAccountController(manager);
-}
 Status AddRootCa(Manager& manager, const ControllersOptions& options) {
   return AddRootCaPublisher(manager, options.root_ca_pem);
 }
 
+Status AddSigner(Manager& manager, const ControllersOptions& options) {
+  return AddCertificateSigner(manager, options.workers, options.certificate_signing);
+}
 Status AddNodeLifecycle(Manager& manager, const ControllersOptions& options) {
   return AddNodeLifecycleController(manager, options.workers, options.node_lifecycle);
 }
@@ -54,7 +63,7 @@ Status AddPodCollector(Manager& manager, const ControllersOptions& options) {
 }
 
 constexpr std::array kControllers = {
-    Entry{"serviceaccount-controller", "serviceaccount", &AddServiceAccounts},
+    Entry{"serviceaccount-controller", "serviceaccount", &Alone<&AddServiceAccountController>},
     Entry{"root-ca-certificate-publisher-controller", "root-ca-cert-publisher", &AddRootCa},
     Entry{"namespace-controller", "namespace", &WithWorkers<&AddNamespaceController>},
     Entry{"garbage-collector-controller", "garbagecollector", &WithWorkers<&AddGarbageCollector>},
@@ -83,12 +92,22 @@ constexpr std::array kControllers = {
     Entry{"endpointslice-controller", "endpointslice", &WithWorkers<&AddEndpointSliceController>},
     Entry{"endpointslice-mirroring-controller", "endpointslicemirroring",
           &WithWorkers<&AddEndpointSliceMirroringController>},
+    Entry{"certificatesigningrequest-approving-controller", "csrapproving",
+          &WithWorkers<&AddCertificateApprover>},
+    Entry{"certificatesigningrequest-signing-controller", "csrsigning", &AddSigner},
+    Entry{"certificatesigningrequest-cleaner-controller", "csrcleaner", &Alone<&AddCertificateCleaner>},
+    Entry{"kubelet-serving-certificate-approving-controller",
+          {},
+          &WithWorkers<&AddKubeletServingApprover>,
+          false},
+    Entry{"bootstrap-signer-controller", "bootstrapsigner", &Alone<&AddBootstrapSigner>, false},
+    Entry{"token-cleaner-controller", "tokencleaner", &Alone<&AddTokenCleaner>, false},
     Entry{"endpoints-controller", "endpoint", &WithWorkers<&AddEndpointsController>},
 };
 
 const Entry* FindEntry(std::string_view name) {
   const auto found = std::find_if(kControllers.begin(), kControllers.end(), [&](const Entry& entry) {
-    return entry.name == name || entry.alias == name;
+    return entry.name == name || (!entry.alias.empty() && entry.alias == name);
   });
   return found == kControllers.end() ? nullptr : &*found;
 }
@@ -128,7 +147,8 @@ bool IsEnabled(const std::vector<std::string>& enabled, std::string_view name) {
     if (item.starts_with('-') && std::string_view(item).substr(1) == name) return false;
     if (item == "*") star = true;
   }
-  return star;
+  const Entry* entry = FindEntry(name);
+  return star && entry && entry->by_default;
 }
 
 Status AddControllers(Manager& manager, const ControllersOptions& options) {

@@ -8,6 +8,7 @@
 
 #include "base/values/result.h"
 #include "controller/manager.h"
+#include "controllers/certificates/signing_controller.h"
 #include "controllers/node/node_health.h"
 
 namespace flyball::controllers {
@@ -19,6 +20,8 @@ struct ControllersOptions {
   int workers = 5;
   // Published to every namespace as ConfigMap kube-root-ca.crt; empty: that controller does nothing.
   std::string root_ca_pem;
+  // Whose requests for certificates are signed, and for how long.
+  CertificateSigningOptions certificate_signing;
   NodeLifecycleOptions node_lifecycle;
   // Ended pods kept before the oldest are deleted; 0: all.
   int terminated_pod_threshold = 12500;

@@ -16,5 +16,16 @@ TEST(ControllersTest, NamesAreParsedAsKubeControllerManagerDoes) {
   EXPECT_FALSE(ParseControllers("*,-nonsense"));
 }
 
+TEST(ControllersTest, SomeAreOffUnlessNamed) {
+  for (const auto name : {"bootstrap-signer-controller", "token-cleaner-controller",
+                          "kubelet-serving-certificate-approving-controller"}) {
+    EXPECT_FALSE(IsEnabled({"*"}, name)) << name;
+    EXPECT_TRUE(IsEnabled({"*", name}, name)) << name;
+  }
+  EXPECT_EQ(*ParseControllers("tokencleaner"), std::vector<std::string>{"token-cleaner-controller"});
+  // What has no old name is not found under an empty one.
+  EXPECT_FALSE(ParseControllers("*,,job"));
+}
+
 }  // namespace
 }  // namespace flyball::controllers

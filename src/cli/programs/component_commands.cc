@@ -1,9 +1,11 @@
 #include "cli/programs/component_commands.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <sstream>
 
 #include "api/values/duration.h"
@@ -23,9 +25,24 @@ struct LeaderFlags {
   std::string ns = "kube-system", name, lease_duration = "15s", renew_deadline = "10s", retry_period = "2s";
 };
 
+// kube-controller-manager's: one pair of files for all signers, or a pair for each that is to sign.
+struct SigningFlags {
+  struct Files {
+    std::string certificate, key;
+    bool given() const { return !certificate.empty() || !key.empty(); }
+  };
+  Files all;
+  std::map<std::string, Files> by_signer{{"kubernetes.io/kube-apiserver-client", {}},
+                                         {"kubernetes.io/kube-apiserver-client-kubelet", {}},
+                                         {"kubernetes.io/kubelet-serving", {}},
+                                         {"kubernetes.io/legacy-unknown", {}}};
+  std::string duration = "8760h0m0s";
+};
+
 struct ComponentsFlags {
   std::string kubeconfig, controllers = "*", root_ca_file, health_address;
   LeaderFlags leader;
+  SigningFlags signing;
   std::string grace_period = "50s", startup_grace_period = "1m0s";
   controllers::ControllersOptions options;
   std::string node_name, runtime = "native", data_dir, address = "127.0.0.1";
@@ -70,6 +87,25 @@ Result<ManagerOptions> ManagerOptionsOf(const LeaderFlags& leader, const std::st
   return options;
 }
 
+Result<controllers::CertificateSigningOptions> SigningOptionsOf(const SigningFlags& flags) {
+  controllers::CertificateSigningOptions options;
+  FLYBALL_ASSIGN(options.duration, api::ParseDuration(flags.duration));
+  if (options.duration <= Duration::zero())
+    return Unexpected(BadRequest("--cluster-signing-duration must be greater than zero"));
+  const bool any = std::any_of(flags.by_signer.begin(), flags.by_signer.end(),
+                               [](const auto& entry) { return entry.second.given(); });
+  if (any && flags.all.given())
+    return Unexpected(BadRequest("cannot specify default and per controller certs at the same time"));
+  for (const auto& [signer, own] : flags.by_signer) {
+    const SigningFlags::Files& files = any ? own : flags.all;
+    if (!files.given()) continue;
+    if (files.certificate.empty() || files.key.empty())
+      return Unexpected(BadRequest("signer " + signer + " needs both a certificate and a key file"));
+    FLYBALL_ASSIGN(options.authorities[signer], controllers::AuthorityFiles(files.certificate, files.key));
+  }
+  return options;
+}
+
 // Until a signal, or until another copy leads: then this one must not go on, and ends.
 Status RunManager(Manager& manager, const char* what, const std::string& health_address) {
   std::unique_ptr<HealthServer> health;
@@ -95,6 +131,7 @@ Status RunControllers(const ComponentsFlags& flags) {
   controllers::ControllersOptions options = flags.options;
   FLYBALL_ASSIGN(options.enabled, controllers::ParseControllers(flags.controllers));
   FLYBALL_ASSIGN(options.root_ca_pem, ClusterCa(flags));
+  FLYBALL_ASSIGN(options.certificate_signing, SigningOptionsOf(flags.signing));
   FLYBALL_ASSIGN(options.node_lifecycle.node_monitor_grace_period, api::ParseDuration(flags.grace_period));
   FLYBALL_ASSIGN(options.node_lifecycle.node_startup_grace_period,
                  api::ParseDuration(flags.startup_grace_period));
@@ -164,6 +201,28 @@ void AddManagerFlags(CLI::App& command, ComponentsFlags& flags) {
       ->capture_default_str();
 }
 
+void AddSigningFlags(CLI::App& command, SigningFlags& flags) {
+  command.add_option("--cluster-signing-cert-file", flags.all.certificate,
+                     "CA certificate (PEM) that signs certificate requests of all signers");
+  command.add_option("--cluster-signing-key-file", flags.all.key, "Key of --cluster-signing-cert-file");
+  const std::pair<const char*, const char*> signers[] = {
+      {"kube-apiserver-client", "kubernetes.io/kube-apiserver-client"},
+      {"kubelet-client", "kubernetes.io/kube-apiserver-client-kubelet"},
+      {"kubelet-serving", "kubernetes.io/kubelet-serving"},
+      {"legacy-unknown", "kubernetes.io/legacy-unknown"}};
+  for (const auto& [flag, signer] : signers) {
+    SigningFlags::Files& files = flags.by_signer[signer];
+    const std::string prefix = std::string("--cluster-signing-") + flag;
+    command.add_option(prefix + "-cert-file", files.certificate,
+                       std::string("CA certificate of ") + signer + "; not with --cluster-signing-cert-file");
+    command.add_option(prefix + "-key-file", files.key, "Key of " + prefix + "-cert-file");
+  }
+  command
+      .add_option("--cluster-signing-duration", flags.duration,
+                  "The longest a signed certificate lasts; requests may ask for less")
+      ->capture_default_str();
+}
+
 void AddControllersFlags(CLI::App& command, ComponentsFlags& flags) {
   controllers::NodeLifecycleOptions& nodes = flags.options.node_lifecycle;
   command.add_option("--controllers", flags.controllers, "* is all; name turns one on, -name one off")
@@ -205,6 +264,7 @@ void AddComponentCommands(CLI::App& app, int& exit_code) {
   auto* controllers = app.add_subcommand("controllers", "Run the built-in controllers against an API server");
   AddManagerFlags(*controllers, *flags);
   AddControllersFlags(*controllers, *flags);
+  AddSigningFlags(*controllers, flags->signing);
   controllers->footer("Example:\n  flyball controllers --kubeconfig D/kubeconfig --controllers=*,-job");
   OnRun(*controllers, flags, exit_code, &RunControllers);
 

@@ -1,5 +1,6 @@
 // Hashes, hexadecimal, base64, random bytes: the small functions of pki.h.
 #include <openssl/crypto.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 
@@ -91,6 +92,14 @@ std::string Sha256(std::string_view data) {
   std::string out(SHA256_DIGEST_LENGTH, '\0');
   SHA256(reinterpret_cast<const unsigned char*>(data.data()), data.size(),
          reinterpret_cast<unsigned char*>(out.data()));
+  return out;
+}
+
+std::string HmacSha256(std::string_view key, std::string_view data) {
+  std::string out(SHA256_DIGEST_LENGTH, '\0');
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+       reinterpret_cast<const unsigned char*>(data.data()), data.size(),
+       reinterpret_cast<unsigned char*>(out.data()), nullptr);
   return out;
 }
 

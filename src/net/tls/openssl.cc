@@ -3,6 +3,8 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+#include "net/tls/pki.h"
+
 namespace flyball::net {
 
 Error OpenSslError(std::string_view doing) {
@@ -55,6 +57,15 @@ Result<KeyPtr> ReadPublicKey(std::string_view pem) {
   if (auto certificate = ReadCertificate(pem); certificate)
     return KeyPtr(X509_get_pubkey(certificate->get()));
   return Unexpected(BadRequest("no public key, private key or certificate in the PEM text"));
+}
+
+std::string Fingerprint(X509* certificate) {
+  unsigned char* der = nullptr;
+  const int size = i2d_X509(certificate, &der);
+  std::string hex;
+  if (size > 0) hex = HexEncode(Sha256({reinterpret_cast<char*>(der), static_cast<std::size_t>(size)}));
+  OPENSSL_free(der);
+  return hex;
 }
 
 Result<std::string> WritePrivateKey(EVP_PKEY* key) {

@@ -42,6 +42,9 @@ Result<KeyPtr> ReadPublicKey(std::string_view pem);
 Result<std::string> WritePrivateKey(EVP_PKEY* key);
 Result<KeyPtr> NewEcKey();
 
+// SHA-256 of the DER form, in hex.
+std::string Fingerprint(X509* certificate);
+
 // The values of one attribute (an NID) of a certificate's subject.
 std::vector<std::string> SubjectValues(X509_NAME* subject, int nid);
 inline std::vector<std::string> SubjectValues(X509* certificate, int nid) {

@@ -39,13 +39,42 @@ Result<CertificateInfo> ParseCertificate(std::string_view pem);
 // Whether one of the authorities (one PEM text of several) signed the certificate, the first of its text.
 bool IsSignedByAny(std::string_view certificate_pem, std::string_view authorities_pem);
 
-// Signs a PEM certificate signing request (PKCS#10) with the authority.
-Result<std::string> SignCertificateRequest(const KeyPair& authority, std::string_view csr_pem, bool server,
-                                           bool client, TimePoint now, Duration validity);
+// What a PEM certificate signing request (PKCS#10) asks for.
+struct CertificateRequestInfo {
+  std::string common_name;
+  std::vector<std::string> organizations, dns_names, ip_addresses, email_addresses, uris;
+};
+// BadRequest if the text is not one, or is not signed by the key it carries.
+Result<CertificateRequestInfo> ParseCertificateRequest(std::string_view csr_pem);
 
-// The organizations (groups, to Kubernetes) a PEM certificate signing request asks for. BadRequest if it is
-// none.
-Result<std::vector<std::string>> RequestedOrganizations(std::string_view csr_pem);
+// A new key and a request for a certificate of it. `server` and `client` of the description are not part of
+// a request and are ignored.
+struct PendingCertificate {
+  std::string request_pem;
+  std::string private_key_pem;
+};
+Result<PendingCertificate> MakeCertificateRequest(const CertificateRequest& request);
+
+// What a certificate made from a request may be used for, and when. Usages by OpenSSL's names
+// ("digitalSignature"; "clientAuth"); BadRequest if one is unknown.
+struct CertificateTerms {
+  TimePoint not_before, not_after;
+  std::vector<std::string> key_usages{}, extended_key_usages{};
+};
+// Signs a request with the authority. Subject, DNS names, addresses, e-mail addresses and URIs are taken from
+// the request, everything else from `terms`; the certificate is never an authority. BadRequest if the request
+// is not one or its signature does not match.
+Result<std::string> SignCertificateRequest(const KeyPair& authority, std::string_view csr_pem,
+                                           const CertificateTerms& terms);
+
+// Whether the certificate (the first of its text, the others being its chain) leads to one of the authorities
+// at that time and may be used by a client; as a TLS server decides. The reason if not.
+Status VerifyClientCertificate(std::string_view certificate_pem, std::string_view authorities_pem,
+                               TimePoint now);
+// The SHA-256 of a certificate's DER form in hex: how logs and audit name it.
+Result<std::string> CertificateFingerprint(std::string_view certificate_pem);
+// Whether the key is that of the certificate.
+bool IsKeyOf(std::string_view private_key_pem, std::string_view certificate_pem);
 
 // Signing keys of service-account tokens.
 enum class KeyType { kRsa2048, kEcdsaP256 };
@@ -71,8 +100,9 @@ Result<Jws> DecodeJws(std::string_view token);
 // True if the signature is by that key with the algorithm of the key's type.
 bool VerifyJws(std::string_view token, std::string_view public_key_pem);
 
-std::string Sha256(std::string_view data);  // 32 raw bytes
-std::string Sha512(std::string_view data);  // 64 raw bytes
+std::string Sha256(std::string_view data);                            // 32 raw bytes
+std::string Sha512(std::string_view data);                            // 64 raw bytes
+std::string HmacSha256(std::string_view key, std::string_view data);  // 32 raw bytes
 std::string HexEncode(std::string_view data);
 std::string Base64Encode(std::string_view data);
 Result<std::string> Base64Decode(std::string_view text);

@@ -45,7 +45,7 @@ TEST(PkiTest, BadInputIsAnError) {
   EXPECT_TRUE(ParseCertificate("no pem").error().Is(Reason::kBadRequest));
   EXPECT_FALSE(IssueCertificate({"x", "y"}, {.common_name = "a"}, kNow, kYear));
   EXPECT_FALSE(IssueCertificate(Authority(), {.common_name = "a", .ip_addresses = {"1.2.3"}}, kNow, kYear));
-  EXPECT_FALSE(SignCertificateRequest(Authority(), "junk", false, true, kNow, kYear));
+  EXPECT_FALSE(SignCertificateRequest(Authority(), "junk", {kNow, kNow + kYear}));
   EXPECT_FALSE(DescribePublicKey("junk"));
 }
 
@@ -62,12 +62,95 @@ zj0EAwIDSQAwRgIhALtkZgw9PO5Gh5eGB6et4H14GIbFESR8c8JAW/paEI69AiEA
 2LJsVHHNodXfK+dwTLUC3dv5co93uWnfS44XokIxPZU=
 -----END CERTIFICATE REQUEST-----
 )";
-  const auto pem = SignCertificateRequest(Authority(), csr, true, false, kNow, kYear);
+  const auto pem = SignCertificateRequest(Authority(), csr, {kNow, kNow + kYear, {}, {"serverAuth"}});
   ASSERT_TRUE(pem) << pem.error().ToString();
   const auto info = ParseCertificate(*pem);
   EXPECT_EQ(info->common_name, "system:node:n1");
   EXPECT_EQ(info->organizations, std::vector<std::string>{"system:nodes"});
   EXPECT_EQ(info->dns_names, std::vector<std::string>{"n1"});
+  EXPECT_EQ(info->not_before, kNow);
+  EXPECT_EQ(info->not_after, kNow + kYear);
+}
+
+PendingCertificate PendingFor(const std::string& name) {
+  return *MakeCertificateRequest({.common_name = name,
+                                  .organizations = {"g1", "g2"},
+                                  .dns_names = {"a.example"},
+                                  .ip_addresses = {"10.0.0.1", "fd00::1"}});
+}
+
+TEST(PkiRequestTest, SaysWhatItAsksFor) {
+  const auto info = ParseCertificateRequest(PendingFor("n").request_pem);
+  ASSERT_TRUE(info) << info.error().ToString();
+  EXPECT_EQ(info->common_name, "n");
+  EXPECT_EQ(info->organizations, (std::vector<std::string>{"g1", "g2"}));
+  EXPECT_EQ(info->dns_names, std::vector<std::string>{"a.example"});
+  EXPECT_EQ(info->ip_addresses, (std::vector<std::string>{"10.0.0.1", "fd00::1"}));
+  EXPECT_TRUE(info->email_addresses.empty());
+  EXPECT_TRUE(info->uris.empty());
+}
+
+TEST(PkiRequestTest, EmailAddressesAndUrisAreSeen) {
+  // openssl req -new -subj /CN=n -addext subjectAltName=email:a@b.c,URI:spiffe://x/y
+  const char* csr = R"(-----BEGIN CERTIFICATE REQUEST-----
+MIH4MIGfAgEAMAwxCjAIBgNVBAMMAW4wWTATBgcqhkjOPQIBBggqhkjOPQMBBwNC
+AAS2Ud1TxJ2OywCNVFkmg/3rJyovvlI0ykod3P4GG3bwSJld9eODKv/JY1/Uc4J3
+QPZD5GlkWR5fnSmjq5z/ydmQoDEwLwYJKoZIhvcNAQkOMSIwIDAeBgNVHREEFzAV
+gQVhQGIuY4YMc3BpZmZlOi8veC95MAoGCCqGSM49BAMCA0gAMEUCIQCE8qMy3s0g
+csOf/QzhZg0Sz+D5G8uud4t2394aQzFKRAIgfC62TPvLji0Oed6GEPnSVrmLZhaO
+2NeLNrTunmMf6NE=
+-----END CERTIFICATE REQUEST-----
+)";
+  const auto info = ParseCertificateRequest(csr);
+  ASSERT_TRUE(info) << info.error().ToString();
+  EXPECT_EQ(info->email_addresses, std::vector<std::string>{"a@b.c"});
+  EXPECT_EQ(info->uris, std::vector<std::string>{"spiffe://x/y"});
+}
+
+TEST(PkiRequestTest, OneWhoseSignatureDoesNotMatchIsRefused) {
+  std::string pem = PendingFor("n").request_pem;
+  std::string der = *Base64Decode([&] {
+    std::string body = pem.substr(pem.find('\n') + 1);
+    body.resize(body.find("-----END"));
+    std::erase(body, '\n');
+    return body;
+  }());
+  const auto at = der.find("a.example");
+  ASSERT_NE(at, std::string::npos);
+  der[at] = 'b';
+  const std::string forged =
+      "-----BEGIN CERTIFICATE REQUEST-----\n" + Base64Encode(der) + "\n-----END CERTIFICATE REQUEST-----\n";
+  EXPECT_FALSE(ParseCertificateRequest(forged));
+  EXPECT_FALSE(SignCertificateRequest(Authority(), forged, {kNow, kNow + kYear}));
+}
+
+TEST(PkiRequestTest, ASignedOneWorksForTheUsageItWasSignedForAndTheTimeItLasts) {
+  const KeyPair authority = Authority();
+  const PendingCertificate pending = PendingFor("n");
+  const auto sign = [&](std::vector<std::string> usages) {
+    return *SignCertificateRequest(authority, pending.request_pem,
+                                   {kNow, kNow + kYear, {"digitalSignature"}, std::move(usages)});
+  };
+  const std::string client = sign({"clientAuth"});
+  EXPECT_TRUE(IsKeyOf(pending.private_key_pem, client));
+  EXPECT_FALSE(IsKeyOf(PendingFor("n").private_key_pem, client));
+  EXPECT_TRUE(VerifyClientCertificate(client, authority.certificate_pem, kNow));
+  EXPECT_FALSE(VerifyClientCertificate(client, Authority().certificate_pem, kNow));
+  EXPECT_FALSE(VerifyClientCertificate(client, authority.certificate_pem, kNow + 2 * kYear));
+  EXPECT_FALSE(VerifyClientCertificate(client, authority.certificate_pem, kNow - std::chrono::hours(1)));
+  EXPECT_FALSE(VerifyClientCertificate(sign({"serverAuth"}), authority.certificate_pem, kNow));
+  EXPECT_FALSE(VerifyClientCertificate("junk", authority.certificate_pem, kNow));
+}
+
+TEST(PkiRequestTest, UnknownUsagesAreRefused) {
+  const std::string csr = PendingFor("n").request_pem;
+  EXPECT_FALSE(SignCertificateRequest(Authority(), csr, {kNow, kNow + kYear, {"CA:TRUE"}, {}}));
+  EXPECT_FALSE(SignCertificateRequest(Authority(), csr, {kNow, kNow + kYear, {}, {"x,critical"}}));
+}
+
+TEST(PkiTest, HmacOfRfc4231) {
+  EXPECT_EQ(HexEncode(HmacSha256("Jefe", "what do ya want for nothing?")),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 
 class JwsTest : public testing::TestWithParam<KeyType> {};

@@ -251,12 +251,7 @@ void TlsStream::Describe(Peer& peer) const {
   peer.tls = true;
   X509* certificate = SSL_get0_peer_certificate(ssl_);
   if (!certificate) return;
-  unsigned char* der = nullptr;
-  const int size = i2d_X509(certificate, &der);
-  if (size > 0)
-    peer.certificate_sha256 =
-        HexEncode(Sha256({reinterpret_cast<char*>(der), static_cast<std::size_t>(size)}));
-  OPENSSL_free(der);
+  peer.certificate_sha256 = Fingerprint(certificate);
   peer.verified = SSL_get_verify_result(ssl_) == X509_V_OK;
   if (!peer.verified) return;
   if (auto names = SubjectValues(certificate, NID_commonName); !names.empty())

@@ -82,11 +82,10 @@ class CertificateSubjectRestriction final : public AdmissionPlugin {
     std::string pem;
     std::size_t bad = 0;
     api::DecodeBase64(spec["request"].string_or(""), pem, bad);
-    const auto organizations = net::RequestedOrganizations(pem);
-    if (!organizations)
-      co_return Unexpected(
-          AdmissionForbidden(request, "failed to parse CSR: " + organizations.error().message()));
-    for (const auto& organization : *organizations)
+    const auto asked = net::ParseCertificateRequest(pem);
+    if (!asked)
+      co_return Unexpected(AdmissionForbidden(request, "failed to parse CSR: " + asked.error().message()));
+    for (const auto& organization : asked->organizations)
       if (organization == kMastersGroup)
         co_return Unexpected(AdmissionForbidden(
             request,

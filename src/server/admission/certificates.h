@@ -9,9 +9,6 @@
 
 namespace flyball::server {
 
-// spec.username, uid, groups and extra of a new request are its sender's (upstream: the registry of
-// requests).
-std::unique_ptr<AdmissionPlugin> NewCertificateRequester();
 std::unique_ptr<AdmissionPlugin> NewCertificateApproval(const Authorizer& authorizer);
 std::unique_ptr<AdmissionPlugin> NewCertificateSigning(const Authorizer& authorizer);
 std::unique_ptr<AdmissionPlugin> NewCertificateSubjectRestriction();

@@ -10,6 +10,7 @@
 #include "json/json.h"
 #include "json/yaml/yaml.h"
 #include "net/tls/pki.h"
+#include "server/registry/certificate_requests.h"
 
 namespace flyball::server {
 namespace {
@@ -270,6 +271,7 @@ Status ValidateNew(const ServedResource& resource, const json::Value& object) {
     api::ValidateCustomObject(resource.custom->schema(), object, errors, nullptr);
   } else {
     ValidateBuiltin(kind, *resource.hooks, object, errors);
+    if (IsCertificateRequest(resource)) ValidateCertificateRequest(object, errors);
   }
   if (errors.empty()) return {};
   return Unexpected(errors.ToError(kind.group, kind.kind, object["metadata"]["name"].string_or("")));
@@ -285,10 +287,11 @@ Status ValidateChange(const ServedResource& resource, const json::Value& object,
     api::ValidateCustomObject(resource.custom->schema(), object, errors, &old);
   } else if (subresource == "status") {
     if (hooks.validate_status_update) hooks.validate_status_update(object, old, errors);
+    if (IsCertificateRequest(resource)) ValidateIssuedCertificate(object, old, errors);
   } else {
     ValidateBuiltin(kind, hooks, object, errors);
     // Endpoints that exist to change what the main one may not: these check the change themselves.
-    const bool special = subresource == "binding" || subresource == "finalize" || subresource == "approval";
+    const bool special = subresource == "binding" || subresource == "finalize";
     if (!subresource.empty() && !special && hooks.validate_part_update) {
       hooks.validate_part_update(subresource, object, old, errors);
     } else if (!special && hooks.validate_update) {

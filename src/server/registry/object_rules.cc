@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/values/time.h"
+#include "server/registry/certificate_requests.h"
 #include "server/request/api_errors.h"
 
 namespace flyball::server {
@@ -20,23 +21,6 @@ bool HasStatus(const ServedResource& resource) {
 
 bool IsNamespace(const ServedResource& resource) {
   return resource.kind->group.empty() && resource.kind->kind == "Namespace";
-}
-
-bool IsCertificateRequest(const ServedResource& resource) {
-  return resource.kind->kind == "CertificateSigningRequest" && resource.kind->group == "certificates.k8s.io";
-}
-
-// Signers and approvers rely on this: it is never what the client says.
-void SetRequester(const User& user, json::Value& spec) {
-  auto& members = spec.as_object();
-  for (const auto key : {"username", "uid", "groups", "extra"}) members.Erase(key);
-  members.Set("username", user.name);
-  if (!user.uid.empty()) members.Set("uid", user.uid);
-  if (!user.groups.empty()) members.Set("groups", json::Array(user.groups.begin(), user.groups.end()));
-  if (user.extra.empty()) return;
-  json::Object extra;
-  for (const auto& [key, values] : user.extra) extra.Set(key, json::Array(values.begin(), values.end()));
-  members.Set("extra", std::move(extra));
 }
 
 Status CheckNamespace(const RequestScope& scope, const ServedResource& resource, json::Value& metadata) {
@@ -207,8 +191,8 @@ void PrepareKindForCreate(const RequestScope& scope, const ServedResource& resou
   if (IsCertificateRequest(resource)) SetRequester(scope.user, object["spec"]);
 }
 
-void PrepareForUpdate(const ServedResource& resource, std::string_view subresource, const json::Value& old,
-                      json::Value& object) {
+void PrepareForUpdate(const RequestScope& scope, const ServedResource& resource, std::string_view subresource,
+                      const json::Value& old, json::Value& object) {
   auto& metadata = object["metadata"];
   if (metadata.is_null()) metadata = json::Object{};
   const auto& old_metadata = old["metadata"];
@@ -238,11 +222,13 @@ void PrepareForUpdate(const ServedResource& resource, std::string_view subresour
     resource.hooks->prepare_for_update(object, old);
   if (resource.hooks->prepare_for_status_update && subresource == "status")
     resource.hooks->prepare_for_status_update(object, old);
-  const bool is_part = subresource == "ephemeralcontainers" || subresource == "resize";
+  const bool is_part =
+      subresource == "ephemeralcontainers" || subresource == "resize" || subresource == "approval";
   if (is_part && resource.hooks->prepare_for_part_update) {
-    object["metadata"] = KeptMetadata(old, object["metadata"]);
+    if (subresource != "approval") object["metadata"] = KeptMetadata(old, object["metadata"]);
     resource.hooks->prepare_for_part_update(subresource, object, old);
   }
+  if (IsCertificateRequest(resource)) SetConditionTimes(scope.now, old, object);
   // Binding a pod is not a change of what was asked for.
   if (TracksGeneration(resource) && subresource != "binding" && !SameSpec(resource, object, old)) {
     auto& updated = object["metadata"];

@@ -21,8 +21,8 @@ Status PrepareForCreate(const RequestScope& scope, const ServedResource& resourc
 void PrepareKindForCreate(const RequestScope& scope, const ServedResource& resource, json::Value& object);
 
 // Carries over from `old` what this endpoint may not change and bumps the generation.
-void PrepareForUpdate(const ServedResource& resource, std::string_view subresource, const json::Value& old,
-                      json::Value& object);
+void PrepareForUpdate(const RequestScope& scope, const ServedResource& resource, std::string_view subresource,
+                      const json::Value& old, json::Value& object);
 
 // Whether everything but metadata and, where it is an endpoint of its own, status is the same.
 bool SameSpec(const ServedResource& resource, const json::Value& a, const json::Value& b);

@@ -258,7 +258,7 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
                            &object,
                            &old};
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
-  PrepareForUpdate(resource, options.subresource, old, object);
+  PrepareForUpdate(scope, resource, options.subresource, old, object);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateChange(resource, object, old, options.subresource));
   AddUpdateWarnings(scope, resource, options.subresource, object, old);

@@ -26,6 +26,38 @@ void PrepareCertificateSigningRequestForUpdate(Value& object, const Value& old) 
   if (Has(old, "status")) object["status"] = old["status"];
 }
 
+// Instances of one condition type.
+std::vector<const Value*> ConditionsOfType(const Value& object, std::string_view type) {
+  std::vector<const Value*> found;
+  for (const Value& condition : Items(object["status"]["conditions"]))
+    if (Text(condition, "type") == type) found.push_back(&condition);
+  return found;
+}
+
+// The status endpoint does not decide: Approved and Denied stay as they are. If one was added or removed
+// they are left as sent, for validation to refuse.
+void PrepareCertificateSigningRequestForStatus(Value& object, const Value& old) {
+  for (const std::string_view type : {"Approved", "Denied"}) {
+    const auto before = ConditionsOfType(old, type);
+    if (before.size() != ConditionsOfType(object, type).size()) continue;
+    std::size_t next = 0;
+    if (before.empty()) continue;
+    for (Value& condition : object["status"]["conditions"].as_array())
+      if (Text(condition, "type") == type) condition = *before[next++];
+  }
+}
+
+// The approval endpoint decides and does nothing else.
+void PrepareCertificateSigningRequestPart(std::string_view, Value& object, const Value& old) {
+  Value conditions = Get(Get(object, "status"), "conditions");
+  object["spec"] = old["spec"];
+  object["status"] = Has(old, "status") ? old["status"] : Value(json::Object{});
+  if (conditions.is_null())
+    object["status"].as_object().Erase("conditions");
+  else
+    object["status"]["conditions"] = std::move(conditions);
+}
+
 void ValidateSigner(std::string_view signer, const FieldPath& path, FieldErrors& errors) {
   constexpr std::string_view kForm =
       "must be a fully qualified domain and path of the form 'example.com/signer-name'";
@@ -82,6 +114,57 @@ void ValidateUsages(const Value& usages, const FieldPath& path, FieldErrors& err
   }
 }
 
+void ValidateRequestCondition(const Value& condition, const FieldPath& path, FieldErrors& errors) {
+  const std::string_view type = Text(condition, "type"), status = Text(condition, "status");
+  if (type.empty()) errors.Required(path.Child("type"));
+  const bool decision = type == "Approved" || type == "Denied" || type == "Failed";
+  const bool known = status == "True" || (!decision && (status == "False" || status == "Unknown"));
+  if (status.empty())
+    errors.Required(path.Child("status"));
+  else if (!known)
+    errors.NotSupported(
+        path.Child("status"), status,
+        decision ? std::vector<std::string>{"True"} : std::vector<std::string>{"False", "True", "Unknown"});
+}
+
+void ValidateRequestConditions(const Value& object, FieldErrors& errors) {
+  const FieldPath path = FieldPath("status").Child("conditions");
+  bool approved = false, denied = false;
+  std::set<std::string_view> types;
+  const json::Array& conditions = Items(object["status"]["conditions"]);
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    ValidateRequestCondition(conditions[i], path.Index(i), errors);
+    const std::string_view type = Text(conditions[i], "type");
+    approved = approved || type == "Approved";
+    denied = denied || type == "Denied";
+    if (approved && denied && (type == "Approved" || type == "Denied"))
+      errors.Invalid(path, type, "Approved and Denied conditions are mutually exclusive");
+    if (!types.insert(type).second) errors.Duplicate(path.Index(i).Child("type"), type);
+  }
+}
+
+// What was decided is not taken back.
+void ValidateKeptConditions(const Value& object, const Value& old, FieldErrors& errors) {
+  for (const std::string_view type : {"Approved", "Denied", "Failed"})
+    if (ConditionsOfType(object, type).size() < ConditionsOfType(old, type).size())
+      errors.Forbidden(FieldPath("status").Child("conditions"),
+                       "updates may not remove a condition of type \"" + std::string(type) + "\"");
+}
+
+void ValidateCertificateSigningRequestStatus(const Value& object, const Value& old, FieldErrors& errors) {
+  ValidateRequestConditions(object, errors);
+  ValidateKeptConditions(object, old, errors);
+  for (const std::string_view type : {"Approved", "Denied"})
+    if (ConditionsOfType(object, type).size() > ConditionsOfType(old, type).size())
+      errors.Forbidden(FieldPath("status").Child("conditions"),
+                       "updates may not add a condition of type \"" + std::string(type) + "\"");
+}
+
+void ValidateCertificateSigningRequestPart(std::string_view, const Value& object, const Value& old,
+                                           FieldErrors& errors) {
+  ValidateKeptConditions(object, old, errors);
+}
+
 void ValidateCertificateSigningRequest(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
@@ -98,6 +181,7 @@ void ValidateCertificateSigningRequest(const Value& object, FieldErrors& errors)
     errors.Invalid(path.Child("expirationSeconds"), seconds,
                    "may not specify a duration less than 600 seconds (10 minutes)");
   }
+  ValidateRequestConditions(object, errors);
 }
 
 }  // namespace
@@ -107,7 +191,11 @@ const KindHooks kCertificateSigningRequestHooks = {
     .kind = "CertificateSigningRequest",
     .prepare_for_create = PrepareCertificateSigningRequestForCreate,
     .prepare_for_update = PrepareCertificateSigningRequestForUpdate,
+    .prepare_for_status_update = PrepareCertificateSigningRequestForStatus,
     .validate = ValidateCertificateSigningRequest,
+    .validate_status_update = ValidateCertificateSigningRequestStatus,
+    .prepare_for_part_update = PrepareCertificateSigningRequestPart,
+    .validate_part_update = ValidateCertificateSigningRequestPart,
     .name_format = "path-segment",
 };
 

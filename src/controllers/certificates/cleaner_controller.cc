@@ -1,0 +1,62 @@
+#include "controllers/certificates/cleaner_controller.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "controllers/certificates/certificate_request.h"
+
+namespace flyball::controllers {
+namespace {
+
+constexpr Duration kDecidedFor = std::chrono::hours(1);
+constexpr Duration kPendingFor = std::chrono::hours(24);
+
+class Deadline {
+ public:
+  void At(TimePoint t) { when_ = when_ ? std::min(*when_, t) : t; }
+  void After(const std::optional<api::Time>& t, Duration d) {
+    if (t) At(t->ToTimePoint() + d);
+  }
+  const std::optional<TimePoint>& when() const { return when_; }
+
+ private:
+  std::optional<TimePoint> when_;
+};
+
+// When a request has no more use; nullopt: not before it changes.
+std::optional<TimePoint> EndOf(const CertificateSigningRequest& csr) {
+  Deadline end;
+  const bool issued = !csr.status.certificate.empty();
+  if (csr.status.conditions.empty()) end.After(csr.metadata.creation_timestamp, kPendingFor);
+  for (const auto& condition : csr.status.conditions) {
+    if (condition.type == "Denied" || condition.type == "Failed")
+      end.After(condition.last_update_time, kDecidedFor);
+    if (condition.type != "Approved") continue;
+    end.After(condition.last_update_time, issued ? kDecidedFor : kPendingFor);
+    if (!issued) continue;
+    if (const auto certificate = net::ParseCertificate(csr.status.certificate))
+      end.At(certificate->not_after);
+  }
+  return end.when();
+}
+
+Result<Action> CleanRequest(const CertificateSigningRequest& csr, Context& ctx) {
+  const auto end = EndOf(csr);
+  if (!end || csr.metadata.deletion_timestamp) return Done();
+  // Upstream deletes what is older than the limit, not what is as old.
+  const Duration left = *end - ctx.Now() + std::chrono::milliseconds(1);
+  if (left > Duration::zero()) return RequeueAfter(left);
+  const Status deleted = ctx.client().Delete(csr);
+  if (!deleted && !deleted.error().Is(Reason::kNotFound)) return Unexpected(deleted.error());
+  return Done();
+}
+
+}  // namespace
+
+Status AddCertificateCleaner(Manager& manager) {
+  return manager.For<CertificateSigningRequest>()
+      .Named("certificatesigningrequest-cleaner-controller")
+      .Reconcile(&CleanRequest);
+}
+
+}  // namespace flyball::controllers
