@@ -15,18 +15,19 @@ MAX_FILES = 26
 
 MODULES = {
     'base': '',
+    'crypto': 'base',
     'json': 'base',
     'api': 'base json',
-    'store': 'base',
+    'store': 'base crypto',
     'net': 'base',
     'client': 'base json api net',
-    'server': 'base json api store net client',
+    'server': 'base crypto json api store net client',
     'informer': 'base json api net client',
     'controller': 'base json api net client informer',
     'controllers': 'base json api client informer controller',
     'scheduler': 'base json api client informer controller',
     'node': 'base json api net client informer controller',
-    'cli': 'base json api store net server client informer controller controllers scheduler node',
+    'cli': 'base crypto json api store net server client informer controller controllers scheduler node',
 }
 
 # Room: the rooms of the same module that it may use. '.' is the module's own folder; '*' is every room.
@@ -35,7 +36,9 @@ ROOMS = {
         'values': '',
         'run': 'values',
         'observe': 'values run',
+        'files': 'values',
     },
+    'crypto': {'.': ''},
     'json': {
         '.': '',
         'yaml': '.',
@@ -69,6 +72,7 @@ ROOMS = {
         'log': '.',
         'memory': '. log',
         'sqlite': '. log',
+        'transform': '.',
     },
     'net': {
         'http': '',
@@ -89,6 +93,8 @@ ROOMS = {
         'request': 'cache catalog',
         'auth': 'cache catalog request',
         'registry': 'cache catalog request auth',
+        'config': '',
+        'encryption': 'cache catalog config',
         'admission': 'cache catalog request auth registry',
         'flow': 'cache catalog request registry',
         'documents': 'cache catalog request registry',

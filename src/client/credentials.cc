@@ -2,10 +2,8 @@
 
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "api/values/time.h"
+#include "base/files/durable_file.h"
 #include "base/run/mutex.h"
 #include "client/subprocess.h"
 #include "json/json.h"
@@ -160,14 +158,6 @@ std::string ExecInfo(const ExecPlugin& plugin, bool interactive) {
 }
 
 }  // namespace
-
-Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return Unexpected(Error(Reason::kNotFound, "cannot read " + path));
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 std::shared_ptr<Credentials> TokenFile(std::string path, const Clock& clock) {
   return std::make_shared<TokenFromFile>(std::move(path), clock);

@@ -66,6 +66,4 @@ struct TlsFiles {
 };
 std::shared_ptr<TlsSource> FileTls(TlsFiles files, net::ClientTls base, const Clock& clock);
 
-Result<std::string> ReadFile(const std::string& path);
-
 }  // namespace flyball

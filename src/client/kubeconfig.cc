@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/files/durable_file.h"
 #include "client/config.h"
 #include "client/credentials.h"
 #include "client/proxy_environment.h"

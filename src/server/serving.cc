@@ -1,17 +1,13 @@
 #include "server/serving.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "api/values/ip_address.h"
+#include "base/files/durable_file.h"
 #include "net/io/socket_address.h"
 
 namespace flyball::server {
@@ -20,35 +16,50 @@ namespace {
 // Certificates of a cluster that is meant to be left running: ten years, as kubeadm gives its CA.
 constexpr Duration kValidity = std::chrono::hours(24 * 365 * 10);
 
-Error FileError(const std::string& what, const std::string& path) {
-  return InternalError("cannot " + what + " " + path + ": " + std::strerror(errno));
-}
-
-Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Unexpected(FileError("read", path));
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 bool Exists(const std::string& path) {
   return std::filesystem::exists(path);
+}
+
+bool IsBlank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+// A file of keys or certificates. An empty one is what a power cut or a full disk has left of it: going on
+// without a word would give the cluster another identity.
+Result<std::string> ReadPem(const std::string& path) {
+  FLYBALL_ASSIGN(std::string text, ReadFile(path));
+  if (IsBlank(text))
+    return Unexpected(InternalError(path +
+                                    " is empty: put its content back from a copy or a snapshot; if there is "
+                                    "none, delete it together with its pair to have a new one made"));
+  return text;
+}
+
+Result<std::string> ReadPrivateKey(const std::string& path) {
+  FLYBALL_ASSIGN(std::string key, ReadPem(path));
+  if (const auto usable = net::PublicKeyPem(key); !usable)
+    return Unexpected(InternalError(path + " holds no usable private key: " + usable.error().message()));
+  return key;
 }
 
 // The pair in <dir>/<name>.crt and .key, made by `make` if it is not there.
 template <typename Make>
 Result<net::KeyPair> LoadOrMake(const std::string& dir, const std::string& name, Make make) {
   const std::string certificate = dir + "/" + name + ".crt", key = dir + "/" + name + ".key";
-  if (Exists(certificate) && Exists(key)) {
-    FLYBALL_ASSIGN(auto certificate_pem, ReadFile(certificate));
-    FLYBALL_ASSIGN(auto key_pem, ReadFile(key));
+  if (Exists(certificate)) {
+    if (!Exists(key))
+      return Unexpected(InternalError(certificate + " is there but its key " + key +
+                                      " is missing: put the key back, or move the certificate away too to "
+                                      "have a new pair made"));
+    FLYBALL_ASSIGN(auto certificate_pem, ReadPem(certificate));
+    FLYBALL_ASSIGN(auto key_pem, ReadPrivateKey(key));
     return net::KeyPair{std::move(certificate_pem), std::move(key_pem)};
   }
   Result<net::KeyPair> pair = make();
   if (!pair) return pair;
-  FLYBALL_TRY(WritePrivateFile(key, pair->private_key_pem));
-  FLYBALL_TRY(WritePrivateFile(certificate, pair->certificate_pem));
+  // The key first: a key alone was cut off before anybody could use it, and is made anew.
+  FLYBALL_TRY(WriteFileDurably(key, pair->private_key_pem));
+  FLYBALL_TRY(WriteFileDurably(certificate, pair->certificate_pem));
   return pair;
 }
 
@@ -82,8 +93,8 @@ net::CertificateRequest ServingRequest(const ServingOptions& options) {
 Status UseServingFiles(const ServingOptions& options, Pki& pki) {
   if (options.tls_private_key_file.empty())
     return Unexpected(BadRequest("--tls-cert-file needs --tls-private-key-file, the certificate's key"));
-  FLYBALL_ASSIGN(pki.serving.certificate_pem, ReadFile(options.tls_cert_file));
-  FLYBALL_ASSIGN(pki.serving.private_key_pem, ReadFile(options.tls_private_key_file));
+  FLYBALL_ASSIGN(pki.serving.certificate_pem, ReadPem(options.tls_cert_file));
+  FLYBALL_ASSIGN(pki.serving.private_key_pem, ReadPrivateKey(options.tls_private_key_file));
   const bool known = net::IsSignedByAny(pki.serving.certificate_pem, pki.client_ca_pem);
   pki.server_ca_pem = known ? pki.client_ca_pem : pki.serving.certificate_pem;
   return {};
@@ -107,37 +118,26 @@ bool IsPrivateKey(const std::string& pem) {
 
 Status LoadServiceAccountKeys(const ServingOptions& options, const std::string& dir, Pki& pki) {
   for (const std::string& path : options.service_account_key_files) {
-    FLYBALL_ASSIGN(const std::string text, ReadFile(path));
+    FLYBALL_ASSIGN(const std::string text, ReadPem(path));
     for (std::string& key : SplitPem(text)) pki.service_account_keys.push_back(std::move(key));
   }
   const auto& keys = pki.service_account_keys;
   const auto own = std::find_if(keys.begin(), keys.end(), IsPrivateKey);
   const std::string kept = dir + "/sa.key";
   if (!options.service_account_signing_key_file.empty()) {
-    FLYBALL_ASSIGN(pki.service_account_key, ReadFile(options.service_account_signing_key_file));
+    FLYBALL_ASSIGN(pki.service_account_key, ReadPrivateKey(options.service_account_signing_key_file));
   } else if (own != keys.end()) {
     pki.service_account_key = *own;
   } else if (Exists(kept)) {
-    FLYBALL_ASSIGN(pki.service_account_key, ReadFile(kept));
+    FLYBALL_ASSIGN(pki.service_account_key, ReadPrivateKey(kept));
   } else {
     FLYBALL_ASSIGN(pki.service_account_key, net::MakePrivateKey(net::KeyType::kEcdsaP256));
-    FLYBALL_TRY(WritePrivateFile(kept, pki.service_account_key));
+    FLYBALL_TRY(WriteFileDurably(kept, pki.service_account_key));
   }
   return {};
 }
 
 }  // namespace
-
-Status WritePrivateFile(const std::string& path, std::string_view text) {
-  const std::string temporary = path + ".tmp";
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return Unexpected(FileError("write", temporary));
-  const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const bool closed = ::close(fd) == 0;
-  if (!written || !closed || ::rename(temporary.c_str(), path.c_str()) != 0)
-    return Unexpected(FileError("write", path));
-  return {};
-}
 
 Result<net::KeyPair> Pki::IssueClient(const std::string& user, const std::vector<std::string>& groups,
                                       TimePoint now) const {
@@ -150,10 +150,8 @@ Result<net::KeyPair> Pki::IssueClient(const std::string& user, const std::vector
 
 Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock) {
   const std::string dir = options.data_dir + "/pki";
-  std::error_code ec;
-  std::filesystem::create_directories(dir, ec);
-  if (ec) return Unexpected(InternalError("cannot make the folder " + dir + ": " + ec.message()));
-  ::chmod(dir.c_str(), 0700);
+  FLYBALL_TRY(MakePrivateFolder(dir));
+  ::chmod(dir.c_str(), 0700);  // it may have been made by hand
   // A minute back: clients whose clocks are a little behind accept it too.
   const TimePoint now = clock.Now() - std::chrono::minutes(1);
   Pki pki;
@@ -165,7 +163,7 @@ Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock) {
                  }));
   pki.client_ca_pem = pki.ca.certificate_pem;
   if (!options.client_ca_file.empty()) {
-    FLYBALL_ASSIGN(const auto extra, ReadFile(options.client_ca_file));
+    FLYBALL_ASSIGN(const auto extra, ReadPem(options.client_ca_file));
     pki.client_ca_pem += "\n" + extra;
   }
   if (!options.tls_cert_file.empty()) {

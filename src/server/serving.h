@@ -54,11 +54,9 @@ std::string AdvertisedAddress(const ServingOptions& options);
 // "host:port" clients are told to use, for a server that listens on `port` (upstream: ExternalAddress).
 std::string ExternalAddress(const ServingOptions& options, int port);
 
-// A kubeconfig with one cluster, user and context, certificates inline. Written with mode 0600 by
-// WritePrivateFile.
+// A kubeconfig with one cluster, user and context, certificates inline. It contains a private key: write it
+// with WriteFileDurably.
 std::string KubeconfigText(const std::string& server_url, const std::string& ca_pem,
                            const net::KeyPair& client, const std::string& user);
-// Replaces the file atomically; mode 0600.
-Status WritePrivateFile(const std::string& path, std::string_view text);
 
 }  // namespace flyball::server

@@ -108,6 +108,9 @@ struct StoreStats {
   Revision compacted_revision = 0;
   std::size_t keys = 0;
   std::size_t bytes_on_disk = 0;
+  std::size_t bytes_in_use = 0;  // without free pages; what the quota is held against
+  std::size_t quota_bytes = 0;   // 0: no quota
+  bool no_space = false;         // the quota's alarm is on: only deletions are taken
   std::uint64_t commits = 0;
   std::uint64_t syncs = 0;  // fsyncs of the log since start
 };
@@ -128,12 +131,17 @@ class Store {
   // Decides the transaction against the latest state and, if its preconditions hold, makes it durable. `done`
   // is called once: after every watch's sink has seen the events (so a cache fed by a sink already has them),
   // on a thread of the store's choosing; `memory` calls it before Commit returns. An Error means "not
-  // committed, or not known": callers that retry must check. It must not block.
+  // committed, or not known": callers that retry must check. It must not block. A store that has reached its
+  // size quota refuses transactions that put anything, with etcd's "mvcc: database space exceeded".
   virtual void Commit(Transaction transaction, UniqueFunction<void(Result<CommitOutcome>)> done) = 0;
 
   // Every change under the prefix with revision > `after`, exactly once, in order; then live. after = 0: from
   // now on. The sink must outlive the Watch. Errors (Expired) come through the sink.
   virtual std::unique_ptr<Watch> WatchPrefix(std::string prefix, Revision after, WatchSink* sink) = 0;
+
+  // True: the value of the key is stored in another way than it would be now (encrypted with an older key, or
+  // not at all), so that writing the same value again is worth it.
+  virtual bool IsStale(std::string_view /*key*/) const { return false; }
 
   // Forgets history before `revision`; the current state stays. Watches that have passed it go on.
   virtual Status Compact(Revision revision) = 0;

@@ -17,6 +17,7 @@ struct ApiserverFlags {
   std::string authorization_mode = "Node,RBAC";
   std::string enable_admission, disable_admission, api_audiences;
   std::string event_ttl = "1h0m0s";
+  std::string snapshot_interval = "0s";
 };
 
 void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
@@ -73,6 +74,29 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
   command.add_option("--event-ttl", flags.event_ttl, "How long Events are kept")->capture_default_str();
   command.add_option("--audit-log-path", api.audit_log_path,
                      "Append one JSON line a request here; - is standard output");
+  auto& store = flags.process.store;
+  command.add_option("--encryption-provider-config", store.encryption_provider_config,
+                     "EncryptionConfiguration that says which resources are encrypted at rest, with which "
+                     "keys; pki/encryption-config.yaml of the data folder if absent");
+  command
+      .add_option("--encryption-provider-config-automatic-reload", store.encryption_automatic_reload,
+                  "Look once a minute whether that file has changed, and take the change up")
+      ->capture_default_str();
+  command
+      .add_option("--snapshot-interval", flags.snapshot_interval,
+                  "Save a snapshot of the store this often (12h); 0: never")
+      ->capture_default_str();
+  command.add_option("--snapshot-count", store.snapshots.count, "How many of them to keep")
+      ->capture_default_str();
+  command.add_option("--snapshot-dir", store.snapshots.folder,
+                     "Where to; snapshots/ of the data folder if absent");
+  command.add_option("--snapshot-passphrase-file", store.snapshots.passphrase_file,
+                     "Seal the keys in them with the passphrase in this file");
+  command
+      .add_option("--quota-backend-bytes", flags.process.store.quota_backend_bytes,
+                  "Size at which the store refuses writes until it is compacted or emptied; 0: 2 GiB, "
+                  "negative: no limit")
+      ->capture_default_str();
   command
       .add_option("--max-requests-inflight", api.max_requests_inflight, "Reads running at once; 0: no limit")
       ->capture_default_str();
@@ -89,6 +113,10 @@ Status ReadFlags(ApiserverFlags& flags) {
   const auto event_ttl = api::ParseDuration(flags.event_ttl);
   if (!event_ttl) return Unexpected(BadRequest("--event-ttl: " + event_ttl.error().message()));
   api.event_ttl = *event_ttl;
+  const auto snapshot_interval = api::ParseDuration(flags.snapshot_interval);
+  if (!snapshot_interval)
+    return Unexpected(BadRequest("--snapshot-interval: " + snapshot_interval.error().message()));
+  flags.process.store.snapshots.interval = *snapshot_interval;
   for (auto& name : SplitWords(flags.enable_admission, ",")) api.enable_admission.insert(name);
   for (auto& name : SplitWords(flags.disable_admission, ",")) api.disable_admission.insert(name);
   return {};

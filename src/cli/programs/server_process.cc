@@ -1,11 +1,10 @@
 #include "cli/programs/server_process.h"
 
-#include <filesystem>
-
 #include "api/values/ip_address.h"
+#include "base/files/durable_file.h"
 #include "base/run/random.h"
+#include "cli/programs/data_folder.h"
 #include "server/bootstrap/kubernetes_service.h"
-#include "store/sqlite/sqlite_store.h"
 
 namespace flyball::cli {
 namespace {
@@ -31,6 +30,13 @@ Error ListenFailure(const server::ServingOptions& serving, const Error& error) {
                        ": stop what listens there, or choose another port (0 takes any free one)");
 }
 
+Error LoadFailure(const Error& error) {
+  if (!error.message().starts_with("unable to transform key")) return error;
+  return InternalError(error.message() +
+                       ": it was encrypted with a key that --encryption-provider-config (or "
+                       "pki/encryption-config.yaml of the data folder) does not have: put that key back");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(ServerProcessOptions options) {
@@ -41,11 +47,9 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(ServerProcessOptions
 
 Status ServerProcess::Open(ServerProcessOptions options) {
   const auto& dir = options.serving.data_dir;
-  std::error_code ec;
-  std::filesystem::create_directories(dir, ec);
-  if (ec) return Unexpected(InternalError("cannot make the data folder " + dir + ": " + ec.message()));
+  FLYBALL_TRY(PrepareDataFolder(dir));
   executor_ = std::make_unique<ThreadPool>("server", options.threads);
-  FLYBALL_ASSIGN(store_, store::OpenSqliteStore({.path = dir + "/flyball.db"}, *executor_));
+  FLYBALL_ASSIGN(store_, ServerStore::Open(dir, options.store, *executor_, metrics_));
   // A range that makes no sense is refused below, with what to do about it.
   if (auto address = server::KubernetesServiceAddress(options.api.service_cluster_ip_range))
     options.serving.alternative_names.push_back(std::move(*address));
@@ -59,7 +63,9 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   options.api.node_client_key = node_client.private_key_pem;
   options.api.cluster_signing_certificate = pki_.ca.certificate_pem;
   options.api.cluster_signing_key = pki_.ca.private_key_pem;
-  FLYBALL_ASSIGN(api_, server::ApiServer::Make(options.api, *store_, *executor_, Random::System(), metrics_));
+  auto api = server::ApiServer::Make(options.api, store_->store(), *executor_, Random::System(), metrics_);
+  if (!api) return Unexpected(LoadFailure(api.error()));
+  api_ = std::move(*api);
   auto http = server::Serve(options.serving, pki_, api_->handler());
   if (!http) return Unexpected(ListenFailure(options.serving, http.error()));
   http_ = std::move(*http);
@@ -68,8 +74,8 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   url_ = "https://" + UrlHost(options.serving.bind_address) + ":" + std::to_string(http_->port());
   kubeconfig_path_ =
       options.serving.kubeconfig_out.empty() ? dir + "/kubeconfig" : options.serving.kubeconfig_out;
-  return server::WritePrivateFile(
-      kubeconfig_path_, server::KubeconfigText(url_, pki_.server_ca_pem, pki_.admin, "kubernetes-admin"));
+  return WriteFileDurably(kubeconfig_path_,
+                          server::KubeconfigText(url_, pki_.server_ca_pem, pki_.admin, "kubernetes-admin"));
 }
 
 ServerProcess::~ServerProcess() {

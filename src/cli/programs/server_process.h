@@ -7,9 +7,9 @@
 #include "base/observe/metrics.h"
 #include "base/run/executor.h"
 #include "base/values/result.h"
+#include "cli/programs/server_store.h"
 #include "server/api_server.h"
 #include "server/serving.h"
-#include "store/store.h"
 
 namespace flyball::cli {
 
@@ -17,6 +17,7 @@ struct ServerProcessOptions {
   server::ServingOptions serving;
   server::ApiServerOptions api;
   int threads = 2;
+  ServerStoreOptions store;
 };
 
 // Ready to serve when Start returns. Destroying it shuts down in order. Thread-safe.
@@ -38,7 +39,7 @@ class ServerProcess {
 
   Metrics metrics_;
   std::unique_ptr<ThreadPool> executor_;
-  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<ServerStore> store_;
   server::Pki pki_;
   std::unique_ptr<server::ApiServer> api_;
   std::unique_ptr<net::HttpServer> http_;

@@ -1,22 +1,31 @@
 #include "cli/programs/store_command.h"
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
+#include "base/files/durable_file.h"
+#include "cli/programs/data_folder.h"
+#include "cli/programs/server_store.h"
+#include "server/encryption/encryption_config.h"
+#include "server/encryption/value_encryption.h"
 #include "store/sqlite/sqlite_store.h"
+#include "store/transform/transforming_store.h"
 
 namespace flyball::cli {
 namespace {
 
+// Events that are rewritten live as long again as the API server lets new ones live by default.
+constexpr Duration kEventTtl = std::chrono::hours(1);
+
 struct StoreFlags {
   std::vector<std::string> files;
   std::string data_dir = "flyball-data";
+  std::string passphrase_file, encryption_config;
 };
 using StoreFlagsPtr = std::shared_ptr<StoreFlags>;
 
 std::string StorePath(const StoreFlags& flags) {
-  return flags.data_dir + "/flyball.db";
+  return DatabasePath(flags.data_dir);
 }
 
 int ReportStore(const Status& status, const std::string& good_news) {
@@ -28,21 +37,42 @@ int ReportStore(const Status& status, const std::string& good_news) {
   return 0;
 }
 
+Status SaveWithKeys(const StoreFlags& flags) {
+  FLYBALL_ASSIGN(auto files, CollectKeyFiles(flags.data_dir));
+  FLYBALL_ASSIGN(auto passphrase, ReadPassphrase(flags.passphrase_file));
+  const bool open = passphrase.empty() && !files.empty();
+  FLYBALL_TRY(
+      store::SaveSnapshot(StorePath(flags), flags.files[0], {std::move(files), std::move(passphrase)}));
+  if (open)
+    std::cerr << "note: the snapshot contains the private keys of the cluster: keep it as safe as the data "
+                 "folder, or seal them with --passphrase-file\n";
+  return {};
+}
+
 int Save(const StoreFlags& flags) {
-  return ReportStore(store::SaveSnapshot(StorePath(flags), flags.files[0]), "saved " + flags.files[0]);
+  return ReportStore(SaveWithKeys(flags), "saved " + flags.files[0]);
+}
+
+// The keys first: what a crash leaves is refused by the server, with what to do.
+Status RestoreWithKeys(const StoreFlags& flags) {
+  FLYBALL_ASSIGN(const auto passphrase, ReadPassphrase(flags.passphrase_file));
+  FLYBALL_ASSIGN(const auto files, store::ReadSnapshotFiles(flags.files[0], passphrase));
+  FLYBALL_TRY(store::CheckRestoreTarget(StorePath(flags)));
+  FLYBALL_TRY(MakePrivateFolder(flags.data_dir));
+  FLYBALL_TRY(RestoreKeyFiles(flags.data_dir, files));
+  return store::RestoreSnapshot(flags.files[0], StorePath(flags));
 }
 
 int Restore(const StoreFlags& flags) {
-  std::error_code ec;
-  std::filesystem::create_directories(flags.data_dir, ec);
-  return ReportStore(store::RestoreSnapshot(flags.files[0], StorePath(flags)),
-                     "restored into " + flags.data_dir);
+  return ReportStore(RestoreWithKeys(flags), "restored into " + flags.data_dir);
 }
 
 int ShowStatus(const StoreFlags& flags) {
   const auto info = store::ReadSnapshotInfo(flags.files[0]);
   if (!info) return ReportStore(Unexpected(info.error()), "");
-  std::cout << "revision " << info->revision << "\nkeys " << info->keys << "\nbytes " << info->bytes << "\n";
+  std::cout << "revision " << info->revision << "\nkeys " << info->keys << "\nbytes " << info->bytes
+            << "\nfiles " << info->files << (info->sealed ? " (sealed)" : "") << "\nchecksum "
+            << (info->verified ? "ok" : "none") << "\n";
   return 0;
 }
 
@@ -52,7 +82,88 @@ void AddSnapshotVerb(const Command& snapshot, const char* name, const char* summ
   const Command command = snapshot.Sub(name, summary, example);
   command.Args("FILE", &flags->files, "The snapshot");
   command.Required("FILE");
-  if (needs_folder) command.Option("--data-dir", &flags->data_dir, "Where the store lives");
+  if (needs_folder) {
+    command.Option("--data-dir", &flags->data_dir, "Where the store lives");
+    command.Option("--passphrase-file", &flags->passphrase_file,
+                   "File with the passphrase that seals the keys in the snapshot");
+  }
+  command.RunLocal([flags, verb] { return verb(*flags); });
+}
+
+void AddCheck(const Command& store) {
+  struct CheckFlags : StoreFlags {
+    bool accept_missing_log = false;
+  };
+  auto flags = std::make_shared<CheckFlags>();
+  const Command check = store.Sub("check", "Verify every page and row; the server must not be running",
+                                  "flyball store check --data-dir flyball-data");
+  check.Option("--data-dir", &flags->data_dir, "Where the store lives");
+  check.Flag("--accept-missing-log", &flags->accept_missing_log,
+             "Go on without the latest writes if the write-ahead log has been lost");
+  check.RunLocal([flags] {
+    return ReportStore(
+        store::CheckStore(StorePath(*flags), {.accept_missing_log = flags->accept_missing_log}),
+        "the store is in order");
+  });
+}
+
+int Init(const StoreFlags& flags) {
+  if (const Status made = MakePrivateFolder(flags.data_dir); !made) return ReportStore(made, "");
+  return ReportStore(store::InitStore(StorePath(flags)), "made an empty store in " + flags.data_dir);
+}
+
+int Defrag(const StoreFlags& flags) {
+  const auto result = store::DefragStore(StorePath(flags));
+  if (!result) return ReportStore(Unexpected(result.error()), "");
+  std::cout << "bytes before " << result->bytes_before << "\nbytes after " << result->bytes_after << "\n";
+  return 0;
+}
+
+// The store, rewritten and without what it was before.
+Result<store::RewriteResult> EncryptStore(const StoreFlags& flags) {
+  const std::string path =
+      flags.encryption_config.empty() ? DefaultEncryptionConfig(flags.data_dir) : flags.encryption_config;
+  FLYBALL_ASSIGN(const auto config, server::LoadEncryptionConfig(path));
+  Metrics metrics;
+  server::ValueEncryption encryption(metrics);
+  encryption.Use(config);
+  store::RewriteResult result;
+  {
+    ThreadPool executor("store", 1);
+    FLYBALL_ASSIGN(const auto opened, store::OpenSqliteStore({.path = StorePath(flags)}, executor));
+    FLYBALL_ASSIGN(result, store::RewriteStaleValues(*opened, encryption, [](std::string_view key) {
+                     return key.starts_with("/registry/events/") ? kEventTtl : Duration();
+                   }));
+  }
+  FLYBALL_TRY(store::DefragStore(StorePath(flags), {.forget_history = true}));
+  return result;
+}
+
+int Encrypt(const StoreFlags& flags) {
+  const auto result = EncryptStore(flags);
+  if (!result) return ReportStore(Unexpected(result.error()), "");
+  std::cout << "objects " << result->examined << "\nrewritten " << result->rewritten << "\n";
+  return 0;
+}
+
+void AddEncrypt(const Command& store) {
+  auto flags = std::make_shared<StoreFlags>();
+  const Command encrypt = store.Sub(
+      "encrypt",
+      "Write every object again that is not encrypted as configured now; the server must not be running",
+      "flyball store encrypt --data-dir flyball-data");
+  encrypt.Option("--data-dir", &flags->data_dir, "Where the store lives");
+  encrypt.Option(
+      "--encryption-provider-config", &flags->encryption_config,
+      "The server's EncryptionConfiguration; pki/encryption-config.yaml of the data folder if absent");
+  encrypt.RunLocal([flags] { return Encrypt(*flags); });
+}
+
+void AddStoreVerb(const Command& store, const char* name, const char* summary, const char* example,
+                  int (*verb)(const StoreFlags&)) {
+  auto flags = std::make_shared<StoreFlags>();
+  const Command command = store.Sub(name, summary, example);
+  command.Option("--data-dir", &flags->data_dir, "Where the store lives");
   command.RunLocal([flags, verb] { return verb(*flags); });
 }
 
@@ -71,12 +182,12 @@ void AddStoreCommands(const Command& root) {
   const Command store =
       root.Sub("store", "Look after the store", "flyball store check --data-dir flyball-data");
   store.RequireSub();
-  auto flags = std::make_shared<StoreFlags>();
-  const Command check = store.Sub("check", "Verify every page and row; the server must not be running",
-                                  "flyball store check --data-dir flyball-data");
-  check.Option("--data-dir", &flags->data_dir, "Where the store lives");
-  check.RunLocal(
-      [flags] { return ReportStore(store::CheckStore(StorePath(*flags)), "the store is in order"); });
+  AddCheck(store);
+  AddEncrypt(store);
+  AddStoreVerb(store, "init", "Make an empty store, for a new cluster with existing certificates",
+               "flyball store init --data-dir flyball-data", &Init);
+  AddStoreVerb(store, "defrag", "Give free space inside the database back; the server must not be running",
+               "flyball store defrag --data-dir flyball-data", &Defrag);
 }
 
 }  // namespace flyball::cli

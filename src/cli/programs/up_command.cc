@@ -70,6 +70,7 @@ Status RunCluster(const UpFlags& flags) {
   options.serving.port = flags.port;
   options.serving.bind_address = flags.bind_address;
   options.api.service_cluster_ip_range = flags.service_cluster_ip_range;
+  options.store.encrypt_by_default = true;
   FLYBALL_ASSIGN(auto server, ServerProcess::Start(std::move(options)));
 
   ClientThreads threads;

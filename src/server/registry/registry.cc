@@ -277,7 +277,10 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
   auto* lifecycle = options.subresource.empty() ? LifecycleOf(resource) : nullptr;
   if (lifecycle) FLYBALL_CO_TRY(lifecycle->BeforeUpdate(object, old));
   const Bytes bytes = EncodeStored(resource, object);
-  if (*bytes == *current->bytes()) co_return UpdateOutcome{current};
+  // A write that changes nothing is not one, unless it brings the stored form up to date (a rotated key).
+  if (*bytes == *current->bytes() &&
+      !store_.IsStale(resource.Key(current->namespace_name(), current->name())))
+    co_return UpdateOutcome{current};
   if (scope.dry_run) {
     if (lifecycle) lifecycle->Undo(object, &old);
     co_return UpdateOutcome{

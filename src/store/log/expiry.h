@@ -1,4 +1,4 @@
-// Alarm and Expiry: time in the store.
+// Expiry: time to live in the store.
 #pragma once
 
 #include <functional>
@@ -7,30 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "base/run/alarm.h"
 #include "base/run/executor.h"
 #include "base/run/mutex.h"
 #include "store/store.h"
 
 namespace flyball::store {
-
-// One timer that is set, rings, and is set again; its callback never runs after Close has returned, which
-// Executor::Cancel alone cannot promise (the callback may be running just then).
-// Thread-safe. Close must not be called from within the callback.
-class Alarm {
- public:
-  // `ring` runs on `executor`, which must outlive this.
-  Alarm(Executor& executor, Closure ring);
-  ~Alarm() { Close(); }
-
-  // Rings once at or after `when`. If it is already set for an earlier time, that stays.
-  void Set(SteadyTime when);
-  void Close();
-
- private:
-  struct State;
-  Executor& executor_;
-  const std::shared_ptr<State> state_;
-};
 
 // Deletes keys whose time has come, by ordinary commits, each conditional on the key not having changed
 // since. Thread-safe.

@@ -18,6 +18,16 @@ SqliteLog::SqliteLog(std::string path, SqliteConnection connection, int checkpoi
       this);
 }
 
+SqliteLog::~SqliteLog() {
+  sqlite3* const db = connection_.handle();
+  sqlite3_busy_timeout(db, 0);  // a reader in another process (a snapshot) is not waited for
+  const bool moved =
+      in_use_ && InTransaction([&] { return SetMeta("open", 0); }).has_value() &&
+      sqlite3_wal_checkpoint_v2(db, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr) == SQLITE_OK;
+  // Then the write-ahead log stays: the file still says that it needs it.
+  if (!moved) sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
 void SqliteLog::NoteWalPages(int pages) {
   wal_pages_ = pages;
   if (pages < checkpointed_pages_) checkpointed_pages_ = 0;  // begun again from its start
@@ -25,6 +35,7 @@ void SqliteLog::NoteWalPages(int pages) {
 
 Result<std::unique_ptr<SqliteLog>> SqliteLog::Open(const std::string& path, const std::string& vfs,
                                                    int checkpoint_pages) {
+  const bool has_log = HasWriteAheadLog(path);
   FLYBALL_ASSIGN(SqliteConnection connection,
                  SqliteConnection::Open(path, SqliteConnection::Mode::kCreate, vfs));
   // Checkpoints are ours to time; the automatic one is off as soon as there is a WAL hook.
@@ -37,10 +48,25 @@ Result<std::unique_ptr<SqliteLog>> SqliteLog::Open(const std::string& path, cons
   }
   FLYBALL_TRY(connection.Execute("PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY"));
   FLYBALL_TRY(PrepareFile(connection, path));
+  FLYBALL_ASSIGN(const Meta meta, ReadMeta(connection));
+  if (meta.open && !has_log) {
+    FLYBALL_TRY(connection.ForbidCheckpoints());  // leave everything as it was found
+    return Unexpected(MissingLogError(path));
+  }
   std::unique_ptr<SqliteLog> log(new SqliteLog(path, std::move(connection), checkpoint_pages));
-  FLYBALL_ASSIGN(log->meta_, ReadMeta(log->connection_));
+  log->meta_ = meta;
   FLYBALL_TRY(log->PrepareStatements());
+  // A full disk must not keep a store from opening; the first write tries again.
+  static_cast<void>(log->MarkInUse());
   return log;
+}
+
+Status SqliteLog::MarkInUse() {
+  FLYBALL_TRY(connection_.Execute("INSERT OR IGNORE INTO meta VALUES ('open', 0)"));
+  FLYBALL_TRY(InTransaction([&] { return SetMeta("open", 1); }));
+  FLYBALL_TRY(Checkpoint());
+  in_use_ = true;
+  return {};
 }
 
 Status SqliteLog::PrepareStatements() {
@@ -51,6 +77,9 @@ Status SqliteLog::PrepareStatements() {
                  connection_.Prepare("INSERT INTO log (" FLYBALL_LOG_COLUMNS ") VALUES (?,?,?,?,?,?,?)"));
   FLYBALL_ASSIGN(delete_, connection_.Prepare("DELETE FROM log WHERE id = ?"));
   FLYBALL_ASSIGN(set_meta_, connection_.Prepare("UPDATE meta SET value = ? WHERE name = ?"));
+  FLYBALL_ASSIGN(used_pages_, connection_.Prepare("SELECT (SELECT page_count FROM pragma_page_count) -"
+                                                  " (SELECT freelist_count FROM pragma_freelist_count)"));
+  FLYBALL_ASSIGN(page_size_, connection_.QueryInt("PRAGMA page_size"));
   FLYBALL_ASSIGN(scrub_scan_, connection_.Prepare("SELECT id, previous, value IS NULL FROM log"
                                                   " WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"));
   return {};
@@ -83,6 +112,7 @@ Status SqliteLog::InTransaction(const std::function<Status()>& body) {
 }
 
 Status SqliteLog::Append(const std::vector<const Decision*>& decisions) {
+  if (!in_use_) FLYBALL_TRY(MarkInUse());
   return InTransaction([&]() -> Status {
     for (const Decision* decision : decisions)
       for (const Change& change : decision->changes) FLYBALL_TRY(AppendOne(change));
@@ -174,6 +204,12 @@ Status SqliteLog::Scrub(std::size_t max_rows) {
   FLYBALL_TRY(InTransaction(delete_rows));
   meta_.scrubbed = scrubbed;
   return {};
+}
+
+Result<std::int64_t> SqliteLog::UsedBytes() {
+  ResetOnExit reset(used_pages_);
+  FLYBALL_TRY(used_pages_.Step());
+  return used_pages_.Int(0) * page_size_;
 }
 
 bool SqliteLog::WantsCheckpoint() const {

@@ -22,6 +22,9 @@ class SqliteLog {
   static Result<std::unique_ptr<SqliteLog>> Open(const std::string& path, const std::string& vfs,
                                                  int checkpoint_pages);
 
+  // If the write-ahead log can be moved into the file wholly, the file says that it was closed in order.
+  ~SqliteLog();
+
   // Calls `visit` for every row after `after`, oldest first, each verified.
   Status Replay(LogId after, const std::function<void(const LogRow&)>& visit);
   const Meta& meta() const { return meta_; }
@@ -44,12 +47,17 @@ class SqliteLog {
   // leaves.
   Status Checkpoint();
 
+  // What keys and history take in the file; free pages are not counted.
+  Result<std::int64_t> UsedBytes();
+
   // Transactions that were made durable; each costs one fsync of the write-ahead log.
   std::uint64_t syncs() const { return syncs_; }
 
  private:
   SqliteLog(std::string path, SqliteConnection connection, int checkpoint_pages);
   Status PrepareStatements();
+  // Makes the file itself say that it is in use.
+  Status MarkInUse();
   void NoteWalPages(int pages);
   Status AppendOne(const Change& change);
   // Runs `body` between BEGIN and COMMIT.
@@ -60,10 +68,12 @@ class SqliteLog {
   const std::string path_;
   const int checkpoint_pages_;
   SqliteConnection connection_;
-  SqliteStatement begin_, commit_, rollback_, insert_, delete_, set_meta_, scrub_scan_;
+  SqliteStatement begin_, commit_, rollback_, insert_, delete_, set_meta_, scrub_scan_, used_pages_;
+  std::int64_t page_size_ = 0;
   Meta meta_;
   int wal_pages_ = 0;           // in the write-ahead log after the last commit
   int checkpointed_pages_ = 0;  // of those, how many there were at the last checkpoint
+  bool in_use_ = false;         // the file says so
   std::uint64_t syncs_ = 0;
   std::int64_t barrier_ = 0;
 };

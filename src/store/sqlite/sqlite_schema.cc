@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 namespace flyball::store {
@@ -100,8 +100,8 @@ Status PrepareFile(SqliteConnection& connection, const std::string& path) {
       " previous INTEGER NOT NULL, expires INTEGER NOT NULL, sum INTEGER NOT NULL);"
       "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
       "INSERT INTO meta VALUES ('compacted', 0), ('floor', 1), ('barrier', 0), ('scrubbed', " +
-      std::to_string(LastLogId(0)) + "); PRAGMA application_id = " + std::to_string(kApplicationId) +
-      "; PRAGMA user_version = " + std::to_string(kFormat) + "; COMMIT");
+      std::to_string(LastLogId(0)) + "), ('open', 0); PRAGMA application_id = " +
+      std::to_string(kApplicationId) + "; PRAGMA user_version = " + std::to_string(kFormat) + "; COMMIT");
 }
 
 Status MakePrivateFile(const std::string& path) {
@@ -119,7 +119,27 @@ Result<Meta> ReadMeta(SqliteConnection& connection) {
   FLYBALL_ASSIGN(meta.compacted, value("compacted"));
   FLYBALL_ASSIGN(meta.scrubbed, value("scrubbed"));
   FLYBALL_ASSIGN(meta.floor, value("floor"));
+  FLYBALL_ASSIGN(const std::int64_t open, value("open"));
+  meta.open = open != 0;
   return meta;
+}
+
+Status MarkClosed(SqliteConnection& connection) {
+  return connection.Execute("UPDATE meta SET value = 0 WHERE name = 'open'");
+}
+
+Error MissingLogError(const std::string& path) {
+  return Error(Reason::kInternalError,
+               "store " + path + ": its write-ahead log " + path +
+                   "-wal is missing or empty, and with it the latest writes: the file was in use when it was "
+                   "left or copied. Put that file back beside it, or `flyball snapshot restore` the last "
+                   "snapshot; to go on without those writes, run `flyball store check "
+                   "--accept-missing-log`");
+}
+
+bool HasWriteAheadLog(const std::string& path) {
+  struct stat file {};
+  return stat((path + "-wal").c_str(), &file) == 0 && file.st_size > 0;
 }
 
 Result<FileLock> FileLock::Acquire(const std::string& path) {
@@ -158,18 +178,6 @@ FileLock& FileLock::operator=(FileLock&& other) noexcept {
 }
 FileLock::~FileLock() {
   if (fd_ >= 0) close(fd_);
-}
-
-Status SyncFolderOf(const std::string& path) {
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return Unexpected(FileError(path, "cannot open its folder", errno));
-  const int failed = fsync(fd);
-  const int error = errno;
-  close(fd);
-  if (failed != 0) return Unexpected(FileError(path, "cannot sync its folder", error));
-  return {};
 }
 
 }  // namespace flyball::store

@@ -4,8 +4,9 @@
 // transaction, so that every write is an append to one b-tree and there is no index to keep. A row names the
 // id of the version it replaces; from that follow the state at any revision that has not been compacted, and
 // what compaction may delete. `meta` holds `compacted` (history before it is gone), `scrubbed` (the id up to
-// which rows have been looked at for versions they supersede) and `floor` (revisions up to it have been given
-// out, though no row may be left that says so).
+// which rows have been looked at for versions they supersede), `floor` (revisions up to it have been given
+// out, though no row may be left that says so) and `open` (a store has the file open: what it acknowledged
+// may be in the write-ahead log alone, so a file that says so and has no such log has lost writes).
 #pragma once
 
 #include <string>
@@ -51,8 +52,16 @@ struct Meta {
   Revision compacted = 0;
   LogId scrubbed = 0;
   Revision floor = 0;
+  bool open = false;
 };
 Result<Meta> ReadMeta(SqliteConnection& connection);
+
+// For copies of a store: they are whole without a write-ahead log.
+Status MarkClosed(SqliteConnection& connection);
+// Whether there is a write-ahead log with anything in it beside the file.
+bool HasWriteAheadLog(const std::string& path);
+// What to say of a file that was in use and has none.
+Error MissingLogError(const std::string& path);
 
 // The right to be the one process that writes the store at `path`: a lock on the file `path`-lock, which the
 // kernel gives back when the process ends, however it ends.
@@ -67,8 +76,5 @@ class FileLock {
   explicit FileLock(int fd) : fd_(fd) {}
   int fd_ = -1;
 };
-
-// Makes a new or renamed directory entry survive power loss.
-Status SyncFolderOf(const std::string& path);
 
 }  // namespace flyball::store

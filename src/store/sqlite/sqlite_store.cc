@@ -13,6 +13,7 @@
 #include "store/log/expiry.h"
 #include "store/log/sequencer.h"
 #include "store/log/watch_hub.h"
+#include "store/sqlite/space_quota.h"
 #include "store/sqlite/sqlite_history.h"
 #include "store/sqlite/sqlite_log.h"
 
@@ -55,6 +56,7 @@ class SqliteStore final : public Store {
   struct Queued {
     Decision decision;
     Done done;
+    std::int64_t cost = 0;  // to the quota
   };
   using Batch = std::vector<Queued>;
 
@@ -75,11 +77,16 @@ class SqliteStore final : public Store {
   // Watches that are behind, compaction, checkpoint: one small step. False: nothing is left to do.
   bool DoBackgroundStep(std::size_t written);
   void SetHealth(Status status);
+  // True if the quota lets a transaction of this cost in. Logs a change of the alarm.
+  bool HasSpaceFor(std::int64_t cost);
+  void FinishCost(const Batch& batch);
+  Status MeasureSpace();
 
   const std::string path_;
   const Clock& clock_;
   const Duration compaction_interval_;
   FileLock lock_;
+  SpaceQuota quota_;
 
   mutable Mutex mu_;
   mutable CondVar work_ready_;
@@ -114,6 +121,7 @@ SqliteStore::SqliteStore(const SqliteOptions& options, Executor& executor, FileL
       clock_(executor.clock()),
       compaction_interval_(options.compaction_interval),
       lock_(std::move(lock)),
+      quota_(options.quota_bytes),
       past_(options.path, options.vfs, compacted_),
       expiry_(executor, *this),
       compaction_(executor, [this] { TickCompaction(); }),
@@ -160,6 +168,7 @@ Status SqliteStore::Start() {
     delivered_ = sequencer_.published();
     tick_revision_ = sequencer_.published();
   }
+  FLYBALL_TRY(MeasureSpace());
   committer_ = Thread("store-commit", [this] { RunCommitter(); });
   for (Expiring& e : expiring) expiry_.Add(std::move(e.key), RevisionOf(e.id), e.unix_ms);
   if (compaction_interval_ > Duration::zero()) compaction_.Set(clock_.Steady() + compaction_interval_);
@@ -206,6 +215,8 @@ Result<RangeResult> SqliteStore::RangeAt(std::string_view prefix, const RangeOpt
 
 void SqliteStore::Commit(Transaction transaction, Done done) {
   if (Status valid = CheckTransaction(transaction); !valid) return done(Unexpected(valid.error()));
+  const std::int64_t cost = SpaceQuota::CostOf(transaction);
+  if (!HasSpaceFor(cost)) return done(Unexpected(NoSpaceError()));
   const TimePoint now = clock_.Now();
   bool full = false;
   {
@@ -214,13 +225,41 @@ void SqliteStore::Commit(Transaction transaction, Done done) {
     if (!full) {
       // Also an answer that changes nothing waits in the queue: it may rest on a change that is not yet
       // durable.
-      queue_.push_back({sequencer_.Decide(std::move(transaction), now), std::move(done)});
+      queue_.push_back({sequencer_.Decide(std::move(transaction), now), std::move(done), cost});
       if (waiting_) work_ready_.NotifyOne();
     }
   }
-  if (full)
-    done(Unexpected(
-        Error(Reason::kTooManyRequests, "store " + path_ + ": too many writes are waiting for the disk")));
+  if (!full) return;
+  quota_.Finish(cost);
+  done(Unexpected(
+      Error(Reason::kTooManyRequests, "store " + path_ + ": too many writes are waiting for the disk")));
+}
+
+bool SqliteStore::HasSpaceFor(std::int64_t cost) {
+  const SpaceQuota::Verdict verdict = quota_.Admit(cost);
+  if (verdict == SpaceQuota::Verdict::kAlarmRaised) {
+    log::Error("store has reached its size quota (alarm NOSPACE); only deletions are taken until it is below",
+               {{"path", path_},
+                {"quota_bytes", std::to_string(quota_.limit())},
+                {"used_bytes", std::to_string(quota_.used())}});
+    MutexLock lock(mu_);
+    wake_ = true;  // the committer measures: what was counted along may be too much
+    work_ready_.NotifyOne();
+  }
+  return verdict == SpaceQuota::Verdict::kAdmitted;
+}
+
+void SqliteStore::FinishCost(const Batch& batch) {
+  std::int64_t cost = 0;
+  for (const Queued& queued : batch) cost += queued.cost;
+  quota_.Finish(cost);
+}
+
+Status SqliteStore::MeasureSpace() {
+  FLYBALL_ASSIGN(const std::int64_t used, log_->UsedBytes());
+  if (quota_.Measured(used))
+    log::Info("store is below its size quota again and takes writes", {{"path", path_}});
+  return {};
 }
 
 std::unique_ptr<Watch> SqliteStore::WatchPrefix(std::string prefix, Revision after, WatchSink* sink) {
@@ -278,6 +317,9 @@ StoreStats SqliteStore::Stats() const {
   stats.compacted_revision = compacted_;
   stats.commits = commits_;
   stats.syncs = syncs_;
+  stats.bytes_in_use = static_cast<std::size_t>(quota_.used());
+  stats.quota_bytes = static_cast<std::size_t>(quota_.limit());
+  stats.no_space = quota_.alarm();
   for (const char* suffix : {"", "-wal"}) {
     struct stat file {};
     if (stat((path_ + suffix).c_str(), &file) == 0)
@@ -359,6 +401,7 @@ void SqliteStore::SetHealth(Status status) {
 }
 
 void SqliteStore::Publish(Batch batch) {
+  FinishCost(batch);
   std::vector<Event> events;
   for (const Queued& queued : batch) AppendEvents(queued.decision, &events);
   for (const Queued& queued : batch)
@@ -405,6 +448,7 @@ void SqliteStore::Fail(Batch batch, const Error& error) {
     queue_.clear();
     sequencer_.Rewind();
   }
+  FinishCost(batch);
   for (Queued& queued : batch) queued.done(Unexpected(error));
 }
 
@@ -422,6 +466,7 @@ bool SqliteStore::DoBackgroundStep(std::size_t written) {
     status = log_->Scrub(std::max(kScrubRows, written * kScrubRowsPerCommit));
     more = true;
   }
+  if (status && quota_.WantsMeasure()) status = MeasureSpace();
   if (status && log_->WantsCheckpoint()) status = log_->Checkpoint();
   if (status) return more || log_->NeedsScrub();
   unsettled_ = true;

@@ -7,6 +7,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/run/executor.h"
 #include "store/store.h"
@@ -20,6 +22,7 @@ struct SqliteOptions {
   // Pages of 4 KB in the write-ahead log at which the committer moves them to the file. It is the only one
   // who does.
   int checkpoint_pages = 1024;
+  std::int64_t quota_bytes = 0;  // the most that keys and history may take; 0: no limit
   std::string vfs{};  // name of a registered SQLite VFS (tests inject faults there); empty: the default
 };
 
@@ -31,17 +34,53 @@ struct SnapshotInfo {
   Revision revision = 0;
   std::size_t keys = 0;
   std::size_t bytes = 0;
+  std::size_t files = 0;
+  bool sealed = false;    // the files need a passphrase
+  bool verified = false;  // it has a checksum, and that is right
 };
 
-// Copies the store at `path` to `snapshot`, consistently, also while a server has it open.
-Status SaveSnapshot(const std::string& path, const std::string& snapshot);
-// Makes a store at `path` from a snapshot. Refuses to overwrite an existing store. Revisions go on a thousand
-// million above the snapshot's and all before that counts as compacted: clients that had seen what is lost
-// begin anew.
+// A file that is kept with a snapshot.
+struct SnapshotFile {
+  std::string name;  // as the caller names it
+  std::string content;
+};
+struct SnapshotOptions {
+  std::vector<SnapshotFile> files;
+  std::string passphrase;  // seals the files; empty: they are there to be read
+};
+
+// Copies the store at `path` to `snapshot`, consistently, also while a server has it open, with the files
+// given and a checksum (SHA-256) over everything. The file is for its owner alone.
+Status SaveSnapshot(const std::string& path, const std::string& snapshot,
+                    const SnapshotOptions& options = {});
+// The files kept with a snapshot, after verifying it.
+Result<std::vector<SnapshotFile>> ReadSnapshotFiles(const std::string& snapshot,
+                                                    std::string_view passphrase = {});
+// Error if there is a store at `path` already.
+Status CheckRestoreTarget(const std::string& path);
+// Makes a store at `path` from a snapshot, without its files, after verifying it. Refuses to overwrite an
+// existing store. Revisions go on a thousand million above the snapshot's and all before that counts as
+// compacted: clients that had seen what is lost begin anew.
 Status RestoreSnapshot(const std::string& snapshot, const std::string& path);
 Result<SnapshotInfo> ReadSnapshotInfo(const std::string& snapshot);
 // Verifies the file's pages and our own invariants (revisions, keys, history). Requires that no server has it
 // open.
-Status CheckStore(const std::string& path);
+// Makes an empty store. Refuses an existing one.
+Status InitStore(const std::string& path);
+
+struct DefragResult {
+  std::size_t bytes_before = 0, bytes_after = 0;
+};
+struct DefragOptions {
+  bool forget_history = false;  // compact first: only the current state is left in the file
+};
+// Gives the free pages inside the file back to the file system. Requires that no server has it open. After a
+// crash in the middle the store is as before.
+Result<DefragResult> DefragStore(const std::string& path, const DefragOptions& options = {});
+
+struct CheckOptions {
+  bool accept_missing_log = false;  // go on without the writes of a write-ahead log that has been lost
+};
+Status CheckStore(const std::string& path, const CheckOptions& options = {});
 
 }  // namespace flyball::store

@@ -1,10 +1,9 @@
-#include <sys/stat.h>
-
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
 
+#include "base/files/durable_file.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/print/tab_writer.h"
@@ -42,10 +41,8 @@ Result<json::Value> ReadConfig(const Invocation& invocation) {
 
 Status WriteConfig(const Invocation& invocation, const json::Value& config) {
   const std::string path = KubeconfigPath(invocation);
-  std::ofstream out(path, std::ios::binary);
-  ::chmod(path.c_str(), 0600);
-  out << json::WriteYaml(config) << std::flush;
-  if (!out) return Unexpected(LocalError("cannot write the kubeconfig " + path));
+  if (const Status written = WriteFileDurably(path, json::WriteYaml(config)); !written)
+    return Unexpected(LocalError("cannot write the kubeconfig: " + written.error().message()));
   return {};
 }
 

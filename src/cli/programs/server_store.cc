@@ -1,0 +1,99 @@
+#include "cli/programs/server_store.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/files/durable_file.h"
+#include "base/observe/log.h"
+#include "cli/programs/data_folder.h"
+#include "store/sqlite/sqlite_store.h"
+#include "store/transform/transforming_store.h"
+
+namespace flyball::cli {
+namespace {
+
+// etcd's default.
+constexpr std::int64_t kDefaultQuota = std::int64_t{2} << 30;
+
+std::int64_t QuotaOf(const ServerStoreOptions& options) {
+  const std::int64_t asked = options.quota_backend_bytes;
+  return asked == 0 ? kDefaultQuota : std::max<std::int64_t>(asked, 0);
+}
+
+// Made once, durably, before anything is encrypted with it.
+Status MakeEncryptionConfig(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) return {};
+  FLYBALL_TRY(MakePrivateFolder(std::filesystem::path(path).parent_path().string()));
+  FLYBALL_ASSIGN(const std::string text, server::NewEncryptionConfigText());
+  FLYBALL_TRY(WriteFileDurably(path, text));
+  log::Info("made a key to encrypt Secrets at rest; keep a copy of it", {{"path", path}});
+  return {};
+}
+
+}  // namespace
+
+std::string DefaultEncryptionConfig(const std::string& data_dir) {
+  return PkiPath(data_dir) + "/encryption-config.yaml";
+}
+
+Result<std::unique_ptr<ServerStore>> ServerStore::Open(const std::string& data_dir,
+                                                       const ServerStoreOptions& options, Executor& executor,
+                                                       Metrics& metrics) {
+  std::unique_ptr<ServerStore> opened(new ServerStore(metrics));
+  FLYBALL_TRY(opened->LoadEncryption(data_dir, options, executor, metrics));
+  FLYBALL_ASSIGN(
+      auto inner,
+      store::OpenSqliteStore({.path = DatabasePath(data_dir), .quota_bytes = QuotaOf(options)}, executor));
+  opened->store_ = store::NewTransformingStore(std::move(inner), opened->encryption_);
+  opened->AddMetrics(metrics);
+  if (options.snapshots.interval > Duration::zero()) {
+    FLYBALL_ASSIGN(opened->snapshots_, SnapshotSchedule::Start(data_dir, options.snapshots, metrics));
+  }
+  return opened;
+}
+
+Status ServerStore::LoadEncryption(const std::string& data_dir, const ServerStoreOptions& options,
+                                   Executor& executor, Metrics& metrics) {
+  std::string path = options.encryption_provider_config;
+  if (path.empty()) {
+    path = DefaultEncryptionConfig(data_dir);
+    if (options.encrypt_by_default) FLYBALL_TRY(MakeEncryptionConfig(path));
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) {
+      if (!options.encryption_automatic_reload) return {};
+      return Unexpected(
+          BadRequest("--encryption-provider-config-automatic-reload needs --encryption-provider-config"));
+    }
+  }
+  FLYBALL_ASSIGN(const server::EncryptionConfig config, server::LoadEncryptionConfig(path));
+  encryption_.Use(config);
+  if (!options.encryption_automatic_reload) return {};
+  FLYBALL_ASSIGN(std::string text, ReadFile(path));
+  reload_ = std::make_unique<server::EncryptionReload>(path, std::move(text), encryption_, executor, metrics);
+  return {};
+}
+
+void ServerStore::AddMetrics(Metrics& metrics) {
+  Gauge& size = metrics.GetGauge("apiserver_storage_size_bytes",
+                                 "Size of the storage database file physically allocated in bytes.",
+                                 {{"storage_cluster_id", "flyball"}});
+  Gauge& in_use = metrics.GetGauge("flyball_store_size_in_use_bytes",
+                                   "What keys and history take of the storage database file.");
+  Gauge& quota = metrics.GetGauge("flyball_store_quota_bytes", "The size quota of the store; 0: none.");
+  Gauge& alarm =
+      metrics.GetGauge("flyball_store_alarm", "1 while an alarm of the store is on.", {{"alarm", "NOSPACE"}});
+  Gauge& keys = metrics.GetGauge("flyball_store_keys", "Keys in the store.");
+  Gauge& revision = metrics.GetGauge("flyball_store_revision", "The store's latest revision.");
+  metrics_reader_ = metrics.BeforeReading([this, &size, &in_use, &quota, &alarm, &keys, &revision] {
+    const store::StoreStats stats = store_->Stats();
+    size.Set(static_cast<double>(stats.bytes_on_disk));
+    in_use.Set(static_cast<double>(stats.bytes_in_use));
+    quota.Set(static_cast<double>(stats.quota_bytes));
+    alarm.Set(stats.no_space ? 1 : 0);
+    keys.Set(static_cast<double>(stats.keys));
+    revision.Set(static_cast<double>(stats.revision));
+  });
+}
+
+}  // namespace flyball::cli

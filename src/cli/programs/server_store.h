@@ -1,0 +1,54 @@
+// ServerStore: the store of an API server with what surrounds it: the size quota, encryption at rest,
+// scheduled snapshots, metrics.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/observe/metrics.h"
+#include "base/run/executor.h"
+#include "base/values/result.h"
+#include "cli/programs/snapshot_schedule.h"
+#include "server/encryption/encryption_reload.h"
+#include "server/encryption/value_encryption.h"
+#include "store/store.h"
+
+namespace flyball::cli {
+
+struct ServerStoreOptions {
+  std::int64_t quota_backend_bytes = 0;  // 0: etcd's default, 2 GiB; negative: no limit
+  // Empty: <data_dir>/pki/encryption-config.yaml if it is there.
+  std::string encryption_provider_config;
+  bool encryption_automatic_reload = false;
+  bool encrypt_by_default = false;  // make that file, with a new key for Secrets, if it is not there
+  SnapshotScheduleOptions snapshots;
+};
+
+// The encryption configuration a data folder has by itself.
+std::string DefaultEncryptionConfig(const std::string& data_dir);
+
+// Thread-safe.
+class ServerStore {
+ public:
+  // The executor and the metrics must outlive it.
+  static Result<std::unique_ptr<ServerStore>> Open(const std::string& data_dir,
+                                                   const ServerStoreOptions& options, Executor& executor,
+                                                   Metrics& metrics);
+
+  store::Store& store() { return *store_; }
+
+ private:
+  explicit ServerStore(Metrics& metrics) : encryption_(metrics) {}
+  Status LoadEncryption(const std::string& data_dir, const ServerStoreOptions& options, Executor& executor,
+                        Metrics& metrics);
+  void AddMetrics(Metrics& metrics);
+
+  server::ValueEncryption encryption_;
+  std::unique_ptr<server::EncryptionReload> reload_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<SnapshotSchedule> snapshots_;
+  std::shared_ptr<void> metrics_reader_;
+};
+
+}  // namespace flyball::cli
