@@ -49,7 +49,8 @@ if(FLYBALL_FUZZ)
                       -fno-sanitize-recover=undefined)
 endif()
 
-if(NOT FLYBALL_FUZZ)
+option(FLYBALL_UNITY "compile several files at once; off: each alone, which finds a missing #include" ON)
+if(FLYBALL_UNITY AND NOT FLYBALL_FUZZ)
   set(CMAKE_UNITY_BUILD ON)
 endif()
 

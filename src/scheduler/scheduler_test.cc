@@ -5,6 +5,7 @@
 
 #include "api/types/core.h"
 #include "base/run/sim_executor.h"
+#include "base/values/ascii.h"
 #include "client/client.h"
 #include "json/json.h"
 #include "server/api_server.h"
@@ -133,6 +134,23 @@ TEST_F(SchedulerTest, WakesAPodWhenRoomIsMade) {
   ASSERT_TRUE(client_.Delete<Pod>("default", "first", {.grace_period_seconds = 0}));
   executor_.RunFor(1s);
   EXPECT_EQ(Get("second").spec.node_name, "n1");
+}
+
+TEST_F(SchedulerTest, KeepsPodsOffNodesWhoseTaintsTheyDoNotTolerate) {
+  for (const char* effect : {"NoSchedule", "NoExecute"}) {
+    Node node{.metadata = {.name = LowerCase(effect)}};
+    node.spec.taints = {{.key = "dedicated", .effect = effect}};
+    node.status.allocatable = {{"cpu", *api::Quantity::Parse("8")}, {"pods", *api::Quantity::Parse("10")}};
+    ASSERT_TRUE(client_.Create(node));
+  }
+  MakePod("plain", "1");
+  Pod tolerant{.metadata = {.name = "tolerant", .namespace_ = "default"}};
+  tolerant.spec.containers = {{.name = "c", .image = "host"}};
+  tolerant.spec.tolerations = {{.key = "dedicated", .operator_ = "Exists", .effect = "NoExecute"}};
+  ASSERT_TRUE(client_.Create(tolerant));
+  executor_.RunFor(1s);
+  EXPECT_EQ(Get("plain").spec.node_name, "");
+  EXPECT_EQ(Get("tolerant").spec.node_name, "noexecute");
 }
 
 TEST_F(SchedulerTest, PlacesFiveHundredPods) {

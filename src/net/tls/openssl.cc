@@ -70,7 +70,9 @@ std::string Fingerprint(X509* certificate) {
 
 Result<std::string> WritePrivateKey(EVP_PKEY* key) {
   BioPtr bio(BIO_new(BIO_s_mem()));
-  if (!PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr))
+  // "EC PRIVATE KEY", "RSA PRIVATE KEY": what kubeadm and kube-apiserver write. Some clients (fabric8) take
+  // an EC key in no other form.
+  if (!PEM_write_bio_PrivateKey_traditional(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr))
     return Unexpected(OpenSslError("writing private key"));
   return BioText(bio.get());
 }

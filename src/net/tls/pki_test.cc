@@ -12,6 +12,11 @@ KeyPair Authority() {
   return *MakeCertificateAuthority("flyball-ca", kNow, 10 * kYear);
 }
 
+TEST(PkiTest, KeysAreWrittenInTheFormThatAllClientsRead) {
+  EXPECT_TRUE(MakePrivateKey(KeyType::kEcdsaP256)->starts_with("-----BEGIN EC PRIVATE KEY-----\n"));
+  EXPECT_TRUE(MakePrivateKey(KeyType::kRsa2048)->starts_with("-----BEGIN RSA PRIVATE KEY-----\n"));
+}
+
 TEST(PkiTest, AuthorityIssuesWhatWasAskedFor) {
   const KeyPair authority = Authority();
   const auto issued = IssueCertificate(authority,

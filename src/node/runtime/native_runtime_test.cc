@@ -106,6 +106,26 @@ TEST_F(NativeRuntimeTest, ASignalEndsTheWholeGroup) {
   EXPECT_EQ(exit.signal, SIGTERM);
 }
 
+TEST_F(NativeRuntimeTest, ASignalReachesEveryProcessOfAContainer) {
+  const auto id = Start(Config({"sh", "-c",
+                                "trap 'wait; exit 0' TERM; (trap 'echo child; exit' TERM; echo ready; "
+                                "while :; do sleep 0.05; done) & wait"}));
+  ASSERT_TRUE(id);
+  Notification<bool> ready;
+  runtime_->ReadLog(
+      {.pod_namespace = "default", .pod_name = "p", .pod_uid = "uid", .container = "c", .follow = true},
+      {.write =
+           [&](const std::string&) {
+             ready.Set(true);
+             return false;
+           },
+       .done = [](const Status&) {}});
+  ready.Wait();
+  runtime_->Signal(*id, SIGTERM);
+  EXPECT_EQ(exit_->Wait().exit_code, 0);
+  EXPECT_NE(Log().find("child\n"), std::string::npos) << Log();
+}
+
 TEST_F(NativeRuntimeTest, SaysWhatIsWrong) {
   const auto missing = Start(Config({"/no/such/program"}));
   ASSERT_FALSE(missing);

@@ -75,6 +75,21 @@ TEST_F(WatchCacheTest, LargeChangesCountByTheirBytes) {
   EXPECT_TRUE(cache_->SubscribeAfter({}, revision_ - 60));
 }
 
+TEST_F(WatchCacheTest, AWatchIsAcceptedOnlyIfNothingAfterItsStartIsMissing) {
+  constexpr std::size_t kMegabyte = 1u << 20;
+  for (int i = 0; i < 100; ++i) Put("a", kMegabyte);
+  sim_.RunReady();
+  store::Revision start = 0;
+  while (start < revision_ && !cache_->SubscribeAfter({}, start)) ++start;
+  ASSERT_GT(start, 0);
+  ASSERT_LT(start, revision_);
+  auto oldest = cache_->SubscribeAfter({}, start);
+  std::vector<Subscriber::Item> items;
+  ASSERT_TRUE(oldest->subscriber->Take(items, nullptr));
+  EXPECT_EQ(items.size(), static_cast<std::size_t>(revision_ - start));
+  EXPECT_EQ(items.front().change->revision, start + 1);
+}
+
 TEST_F(WatchCacheTest, AnEncodedChangeIsSharedAndCanBeForgotten) {
   auto subscription = cache_->SubscribeNow({});
   Put("a");

@@ -35,6 +35,16 @@ TEST_F(ListRequests, EveryWrongOptionIsNamed) {
             "\"Foo\": supported values: \"NotOlderThan\"]");
 }
 
+TEST_F(ListRequests, TheBookmarkAfterTheInitialEventsHasTheVersionOfTheList) {
+  const auto watch =
+      List("watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true");
+  const auto events = watch->events();
+  ASSERT_EQ(events.size(), 4u) << watch->body;
+  const auto& metadata = events.back()["object"]["metadata"];
+  EXPECT_EQ(metadata["annotations"]["k8s.io/initial-events-end"].string_or(""), "true");
+  EXPECT_EQ(metadata["resourceVersion"], List("")->value()["metadata"]["resourceVersion"]);
+}
+
 TEST_F(ListRequests, ATokenIsOfTheNamespaceThatIsListed) {
   const std::string token(List("limit=2")->value()["metadata"]["continue"].string_or(""));
   EXPECT_EQ(Names("limit=2&continue=" + token), (Listed{"c"}));
