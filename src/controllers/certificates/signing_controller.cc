@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/files/durable_file.h"
 #include "base/observe/log.h"
 #include "base/run/mutex.h"
-#include "client/credentials.h"
 #include "controller/objects/condition.h"
 #include "controllers/certificates/certificate_request.h"
 
