@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/files/durable_file.h"
 #include "base/run/sim_executor.h"
 #include "client/config.h"
 #include "client/credentials.h"
