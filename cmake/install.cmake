@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(sdk_modules base json api net client informer controller)
+set(sdk_modules base json cel api net client informer controller)
 set(sdk_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/flyball)
 
 add_library(flyball_sdk INTERFACE)
