@@ -8,6 +8,7 @@
 #include "base/observe/log.h"
 #include "base/run/mutex.h"
 #include "node/runtime/container_log.h"
+#include "node/runtime/listening_port.h"
 #include "node/runtime/native_process.h"
 #include "node/runtime/native_streams.h"
 #include "node/runtime/orphan_processes.h"
@@ -129,6 +130,9 @@ class NativeRuntime final : public ContainerRuntime {
   void ReadLog(const LogQuery& query, LogSink sink) override;
 
   std::string AllocatePodIp(const std::string&) override { return options_.pod_ip; }
+  bool MayForwardTo(const std::string& pod_uid, int port) override {
+    return ListensAt(port, [&](pid_t pid) { return HasInEnvironment(pid, kPodVariable, pod_uid); });
+  }
 
   void RemovePod(const std::string& ns, const std::string& pod, const std::string& uid) override {
     std::error_code ignored;
@@ -195,11 +199,12 @@ class NativeRuntime final : public ContainerRuntime {
     }
     const char* path = std::getenv("PATH");
     const char* home = std::getenv("HOME");
-    spec.env = {{"PATH", path ? path : kDefaultPath},
-                {"HOME", home ? home : "/"},
-                {"HOSTNAME", config.pod_name},
-                {kOwnerVariable, options_.data_dir}};
-    for (const auto& variable : config.env) {
+    spec.env = {
+        {"PATH", path ? path : kDefaultPath}, {"HOME", home ? home : "/"}, {"HOSTNAME", config.pod_name}};
+    auto variables = config.env;
+    // Last, so that no container says it is another's.
+    variables.insert(variables.end(), {{kOwnerVariable, options_.data_dir}, {kPodVariable, config.pod_uid}});
+    for (const auto& variable : variables) {
       std::erase_if(spec.env, [&](const auto& known) { return known.first == variable.first; });
       spec.env.push_back(variable);
     }

@@ -41,25 +41,24 @@ bool InRecordedSession(pid_t pid, const Recorded& recorded) {
   return ProcessStartTime(pid) >= found->second;
 }
 
-bool CarriesMark(pid_t pid, const std::string& mark) {
+}  // namespace
+
+bool HasInEnvironment(pid_t pid, const std::string& name, const std::string& value) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
   const std::string environment = '\0' + text.str();
-  return environment.find('\0' + mark + '\0') != std::string::npos;
+  return environment.find('\0' + name + "=" + value + '\0') != std::string::npos;
 }
-
-}  // namespace
 
 int KillLeftovers(const std::string& containers_dir, const std::string& data_dir) {
   const Recorded recorded = ReadRecords(containers_dir);
-  const std::string mark = std::string(kOwnerVariable) + "=" + data_dir;
   int killed = 0;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     const pid_t pid = std::atoi(entry.path().filename().c_str());
     if (pid <= 1 || pid == getpid()) continue;
-    if (!InRecordedSession(pid, recorded) && !CarriesMark(pid, mark)) continue;
+    if (!InRecordedSession(pid, recorded) && !HasInEnvironment(pid, kOwnerVariable, data_dir)) continue;
     if (kill(pid, SIGKILL) == 0) ++killed;
   }
   fs::remove_all(containers_dir, error);

@@ -126,6 +126,13 @@ class ContainerRuntime {
   virtual void ReadLog(const LogQuery& query, LogSink sink) = 0;
   // The address pods of this node get: one each, or the node's.
   virtual std::string AllocatePodIp(const std::string& pod_uid) = 0;
+  // Whether a client may be connected with the port at the pod's address. Where pods share the machine's
+  // network, only with ports at which the pod itself listens: others are the machine's.
+  virtual bool MayForwardTo(const std::string& pod_uid, int port) {
+    (void)pod_uid;
+    (void)port;
+    return true;
+  }
   // The pod is gone: its directories, logs and address too.
   virtual void RemovePod(const std::string& pod_namespace, const std::string& pod_name,
                          const std::string& pod_uid) = 0;

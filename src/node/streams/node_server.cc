@@ -20,7 +20,7 @@ constexpr std::size_t kMaxPending = 8u << 20;
 constexpr Duration kDialTimeout = std::chrono::seconds(30);
 
 bool MayEnter(const net::Peer& peer) {
-  if (!peer.verified) return false;
+  if (!peer.verified || peer.common_name.empty()) return false;
   const auto& groups = peer.organizations;
   return peer.common_name == kApiServerClientName || peer.common_name == "system:apiserver" ||
          std::find(groups.begin(), groups.end(), "system:masters") != groups.end();
@@ -153,7 +153,10 @@ struct NodeServer::State : public std::enable_shared_from_this<State> {
       ServePortForward(*request, stream,
                        {.address = pod.pod_ip,
                         .description = again.path()[2] + "_" + again.path()[1] + ", uid " + pod.pod_uid,
-                        .dialer = self->dialer});
+                        .dialer = self->dialer,
+                        .may_forward = [runtime = pod.runtime, uid = pod.pod_uid](int port) {
+                          return runtime->MayForwardTo(uid, port);
+                        }});
     });
   }
 

@@ -56,6 +56,11 @@ class Forwarded : public std::enable_shared_from_this<Forwarded> {
       : side_(std::move(side)), client_(std::move(client)) {}
 
   void Dial(const ForwardTarget& target, int port) {
+    if (!target.may_forward(port)) {
+      client_.fail("error forwarding port " + std::to_string(port) + " to pod " + target.description +
+                   ": address not allowed: the port is the machine's, the pod does not listen there");
+      return Leave();
+    }
     // Nothing here may own the dialer: it cannot end on its own thread.
     target.dialer->Dial(target.address, port,
                         [self = shared_from_this(), pod = target.description,

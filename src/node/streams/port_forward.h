@@ -6,6 +6,7 @@
 // bytes, low one first.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct ForwardTarget {
   std::string address;      // where the pod's ports are
   std::string description;  // "<pod>_<namespace>, uid <uid>", for errors
   std::shared_ptr<net::TcpDialer> dialer;
+  std::function<bool(int port)> may_forward;  // asked before each connection
 };
 
 // Accepts the upgrade and forwards until the client leaves; answers the request itself if it asks for none of
