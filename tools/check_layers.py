@@ -117,7 +117,7 @@ ROOMS = {
         'custom': 'cache catalog request registry',
         'bootstrap': 'cache catalog request auth registry',
         'handlers': 'cache catalog request auth registry documents flow',
-        'endpoints/nodes': 'cache catalog request registry handlers',
+        'endpoints/nodes': 'cache catalog request auth registry handlers',
         'endpoints': 'cache catalog request auth registry handlers endpoints/nodes',
         '.': '*',
     },

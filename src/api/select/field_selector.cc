@@ -185,10 +185,10 @@ std::vector<std::string> SelectableValues(const KindInfo& kind, const json::Valu
   return out;
 }
 
-Result<FieldSelector> FieldSelector::Parse(std::string_view text, const KindInfo& kind) {
+Result<std::vector<FieldTerm>> ParseFieldTerms(std::string_view text) {
   auto parts = SplitTerms(text);
   std::sort(parts.begin(), parts.end());
-  FieldSelector selector;
+  std::vector<FieldTerm> terms;
   for (const auto part : parts) {
     if (part.empty()) continue;
     const auto split = Split(part);
@@ -196,12 +196,26 @@ Result<FieldSelector> FieldSelector::Parse(std::string_view text, const KindInfo
       return Unexpected(BadRequest("invalid selector: '" + std::string(text) + "'; can't understand '" +
                                    std::string(part) + "'"));
     FLYBALL_ASSIGN(std::string value, Unescape(split->right));
-    selector.terms_.push_back(
-        {std::string(CurrentName(kind, split->left)), std::move(value), split->equals, 0});
+    terms.push_back({std::string(split->left), std::move(value), split->equals});
   }
-  for (auto& term : selector.terms_) {
-    FLYBALL_ASSIGN(term.index, IndexOf(kind, term.field));
+  return terms;
+}
+
+Result<FieldSelector> FieldSelector::Parse(std::string_view text, const KindInfo& kind) {
+  FLYBALL_ASSIGN(auto terms, ParseFieldTerms(text));
+  FieldSelector selector;
+  for (auto& term : terms) {
+    const std::string field(CurrentName(kind, term.field));
+    FLYBALL_ASSIGN(const std::size_t index, IndexOf(kind, field));
+    selector.terms_.push_back({{field, std::move(term.value), term.equals}, index});
   }
+  return selector;
+}
+
+Result<FieldSelector> FieldSelector::Equal(std::string_view field, std::string value, const KindInfo& kind) {
+  FLYBALL_ASSIGN(const std::size_t index, IndexOf(kind, field));
+  FieldSelector selector;
+  selector.terms_.push_back({{std::string(field), std::move(value), true}, index});
   return selector;
 }
 

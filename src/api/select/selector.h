@@ -83,11 +83,18 @@ class LabelSelector {
 // "0" or "false".
 std::vector<std::string> SelectableValues(const KindInfo& kind, const json::Value& object);
 
+// One term of a field selector, whatever the kind it is about.
+struct FieldTerm {
+  std::string field, value;
+  bool equals = true;  // false: !=
+};
+// The terms of "metadata.name=x,spec.nodeName!=y" as FieldSelector::Parse reads them, without knowing the
+// kind. BadRequest with upstream's text on malformed input.
+Result<std::vector<FieldTerm>> ParseFieldTerms(std::string_view text);
+
 class FieldSelector {
  public:
-  struct Term {
-    std::string field, value;
-    bool equals = true;     // false: !=
+  struct Term : FieldTerm {
     std::size_t index = 0;  // into SelectableValues
   };
 
@@ -96,6 +103,8 @@ class FieldSelector {
   // "metadata.name=x,spec.nodeName!=y"; `\`, `,` and `=` in values are escaped by a backslash. BadRequest
   // with upstream's text on malformed input and on fields the kind cannot be selected by.
   static Result<FieldSelector> Parse(std::string_view text, const KindInfo& kind);
+  // field=value, whatever characters the value has. BadRequest if the kind cannot be selected by the field.
+  static Result<FieldSelector> Equal(std::string_view field, std::string value, const KindInfo& kind);
 
   // `values` as SelectableValues gave them for the same kind.
   bool Matches(std::span<const std::string> values) const;

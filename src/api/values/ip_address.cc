@@ -124,6 +124,13 @@ bool IpAddress::IsLinkLocalMulticast() const {
   return bytes[0] == 0xFF && (bytes[1] & 0x0F) == 0x02;
 }
 
+bool IpAddress::IsGlobalUnicast() const {
+  const bool multicast = is_v4 ? (bytes[12] & 0xF0) == 0xE0 : bytes[0] == 0xFF;
+  const bool broadcast =
+      is_v4 && std::all_of(bytes.begin() + kV4Offset, bytes.end(), [](std::uint8_t b) { return b == 0xFF; });
+  return !multicast && !broadcast && !IsUnspecified() && !IsLoopback() && !IsLinkLocalUnicast();
+}
+
 std::string IpAddress::ToString() const {
   if (!is_v4) return V6Text(bytes);
   std::string text;

@@ -18,6 +18,9 @@ struct IpAddress {
   bool IsUnspecified() const;
   bool IsLinkLocalUnicast() const;
   bool IsLinkLocalMulticast() const;
+  // Neither unspecified, broadcast, loopback, multicast nor link-local (Go's net.IP.IsGlobalUnicast; private
+  // addresses are global in this sense).
+  bool IsGlobalUnicast() const;
   // As RFC 5952 and Go's net.IP write it.
   std::string ToString() const;
   bool operator==(const IpAddress&) const = default;

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "api/values/go_text.h"
+#include "server/auth/rbac.h"
+#include "server/registry/object_codec.h"
 #include "server/request/api_errors.h"
 
 namespace flyball::server {
@@ -89,6 +91,27 @@ std::vector<GrantedRule> Compact(const std::vector<GrantedRule>& rules) {
   return compact;
 }
 
+std::vector<GrantedRule> FullAuthority() {
+  return {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}};
+}
+
+bool Aggregates(const json::Value& role) {
+  return !role["aggregationRule"]["clusterRoleSelectors"].empty();
+}
+
+// An update of owners and finalizers alone, which garbage collection needs and which grants nothing
+// (upstream: IsOnlyMutatingGCFields).
+bool ChangesOnlyWhatCollectionNeeds(const AdmissionRequest& request) {
+  if (!request.old_object) return false;
+  const auto rest = [&](json::Value object) {
+    for (const std::string_view member : {"ownerReferences", "finalizers", "managedFields", "selfLink"})
+      object["metadata"].as_object().Erase(member);
+    CanonicalizeObject(request.resource, object);
+    return object;
+  };
+  return rest(*request.object) == rest(*request.old_object);
+}
+
 class RbacEscalationCheck final : public AdmissionPlugin {
  public:
   RbacEscalationCheck(const Catalog& catalog, const Authorizer& authorizer)
@@ -100,7 +123,8 @@ class RbacEscalationCheck final : public AdmissionPlugin {
   Task<Status> Admit(AdmissionRequest& request) override {
     if (request.resource.kind->group != kRbacGroup || !request.object || request.operation == kDelete)
       co_return Status();
-    if (request.scope.user.InGroup(kMastersGroup)) co_return Status();
+    if (request.scope.user.InGroup(kMastersGroup) || ChangesOnlyWhatCollectionNeeds(request))
+      co_return Status();
     const auto plural = request.resource.kind->plural;
     if (plural == "roles" || plural == "clusterroles") co_return co_await CheckRole(request);
     co_return co_await CheckBinding(request);
@@ -109,21 +133,18 @@ class RbacEscalationCheck final : public AdmissionPlugin {
  private:
   static constexpr auto kDelete = AdmissionRequest::Operation::kDelete;
 
+  // Every change of a role grants its rules anew, to whomever it may reach now: a label decides which
+  // aggregated roles have them. So whoever changes anything must hold them all.
   Task<Status> CheckRole(const AdmissionRequest& request) const {
     const auto& role = *request.object;
-    if (request.old_object && role["rules"] == (*request.old_object)["rules"] &&
-        role["aggregationRule"] == (*request.old_object)["aggregationRule"])
+    const std::string& name = request.scope.info.name;
+    if (co_await Allowed(request, "escalate", request.resource.kind->plural, request.namespace_name, name))
       co_return Status();
-    if (co_await Allowed(request, "escalate", request.resource.kind->plural, request.namespace_name,
-                         request.name))
-      co_return Status();
-    auto rules = GrantedRules(role["rules"]);
-    // Who writes an aggregation rule may grant anything.
-    if (role["aggregationRule"].is_object()) {
-      rules.push_back({{"*"}, {"*"}, {"*"}, {}, {}});
-      rules.push_back({{"*"}, {}, {}, {}, {"*"}});
-    }
-    co_return ConfirmHeld(request, rules);
+    FLYBALL_CO_TRY(ConfirmHeld(request, GrantedRules(role["rules"])));
+    const bool aggregates = Aggregates(role) || (request.old_object && Aggregates(*request.old_object));
+    if (!aggregates || MissingRights(HeldBy(request), FullAuthority()).empty()) co_return Status();
+    co_return Unexpected(
+        AdmissionForbidden(request, "must have cluster-admin privileges to use the aggregationRule"));
   }
 
   Task<Status> CheckBinding(const AdmissionRequest& request) const {
@@ -136,7 +157,11 @@ class RbacEscalationCheck final : public AdmissionPlugin {
     const auto role = resource->cache->Get(
         ServedResource::CacheKey(cluster ? std::string_view{} : request.namespace_name, name));
     if (!role) co_return Unexpected(NotFound(*resource->kind, name));
-    co_return ConfirmHeld(request, GrantedRules(role->ToValue()["rules"]));
+    const json::Value value = role->ToValue();
+    if (!cluster) co_return ConfirmHeld(request, GrantedRules(value["rules"]));
+    // What the role aggregates counts at once, whether or not it has been written into its rules.
+    const json::Value rules = EffectiveRules(value, cluster_roles_->cache->List({}).objects);
+    co_return ConfirmHeld(request, GrantedRules(rules));
   }
 
   Task<bool> Allowed(const AdmissionRequest& request, std::string_view verb, std::string_view resource,
@@ -145,7 +170,7 @@ class RbacEscalationCheck final : public AdmissionPlugin {
     attributes.user = &request.scope.user;
     attributes.verb = verb;
     attributes.group = kRbacGroup;
-    attributes.version = "v1";
+    attributes.version = "*";
     attributes.resource = resource;
     attributes.namespace_name = namespace_name;
     attributes.name = name;
@@ -153,13 +178,17 @@ class RbacEscalationCheck final : public AdmissionPlugin {
     co_return verdict.decision == Decision::kAllow;
   }
 
-  Status ConfirmHeld(const AdmissionRequest& request, const std::vector<GrantedRule>& wanted) const {
-    const auto& user = request.scope.user;
-    const auto lists = authorizer_.RulesFor(user, request.namespace_name);
+  std::vector<GrantedRule> HeldBy(const AdmissionRequest& request) const {
+    const auto lists = authorizer_.RulesFor(request.scope.user, request.namespace_name);
     auto held = GrantedRules(json::Value(lists.resource_rules));
     for (auto& rule : GrantedRules(json::Value(lists.non_resource_rules))) held.push_back(std::move(rule));
+    return held;
+  }
+
+  Status ConfirmHeld(const AdmissionRequest& request, const std::vector<GrantedRule>& wanted) const {
+    const auto& user = request.scope.user;
     std::set<std::string> missing;
-    for (const auto& rule : MissingRights(held, wanted)) missing.insert(rule.ToString());
+    for (const auto& rule : MissingRights(HeldBy(request), wanted)) missing.insert(rule.ToString());
     if (missing.empty()) return {};
     std::string text = "user " + api::GoQuote(user.name) + " (groups=" + QuotedList(user.groups) +
                        ") is attempting to grant RBAC permissions not currently held:";

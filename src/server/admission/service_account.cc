@@ -1,12 +1,12 @@
 #include "server/admission/service_account.h"
 
 #include "server/admission/pod_admission.h"
+#include "server/auth/pod_references.h"
 
 namespace flyball::server {
 namespace {
 
 constexpr std::string_view kMountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
-constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 // Seven seconds over an hour, as upstream: a kubelet can tell that it was chosen by default.
 constexpr std::int64_t kTokenSeconds = 3607;
 
@@ -65,11 +65,7 @@ class ServiceAccountAdmission final : public AdmissionPlugin {
     json::Value& pod = *request.object;
     auto& spec = pod["spec"];
     if (!spec.is_object()) co_return Status();
-    if (pod["metadata"]["annotations"].Find(kMirrorAnnotation)) {
-      if (!spec["serviceAccountName"].string_or("").empty())
-        co_return Unexpected(AdmissionForbidden(request, "a mirror pod may not reference service accounts"));
-      co_return Status();
-    }
+    if (IsMirrorPod(pod)) co_return CheckMirrorPod(request);
     std::string account_name(spec["serviceAccountName"].string_or(""));
     if (account_name.empty()) account_name = "default";
     spec["serviceAccountName"] = account_name;
@@ -88,6 +84,26 @@ class ServiceAccountAdmission final : public AdmissionPlugin {
   }
 
  private:
+  // Nothing is added to a mirror pod: its node would not know it again. So it may not ask for anything
+  // either.
+  static Status CheckMirrorPod(const AdmissionRequest& request) {
+    const PodReferences references = ReferencesOf(*request.object);
+    if (!references.service_accounts.empty())
+      return Unexpected(AdmissionForbidden(request, "a mirror pod may not reference service accounts"));
+    if (!references.secrets.empty())
+      return Unexpected(AdmissionForbidden(request, "a mirror pod may not reference secrets"));
+    const auto& volumes = (*request.object)["spec"]["volumes"];
+    if (!volumes.is_array()) return {};
+    for (const auto& volume : volumes.as_array()) {
+      if (!volume["projected"]["sources"].is_array()) continue;
+      for (const auto& source : volume["projected"]["sources"].as_array())
+        if (source["serviceAccountToken"].is_object())
+          return Unexpected(
+              AdmissionForbidden(request, "a mirror pod may not use ServiceAccountToken volume projections"));
+    }
+    return {};
+  }
+
   static bool WantsToken(const json::Value& spec, const json::Value& account) {
     if (const auto* asked = spec.Find("automountServiceAccountToken")) return asked->bool_or(true);
     return account["automountServiceAccountToken"].bool_or(true);

@@ -4,7 +4,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/observe/log.h"
+#include "base/values/ascii.h"
 #include "net/tls/pki.h"
+#include "server/auth/bearer_token.h"
+#include "server/auth/csv.h"
 #include "server/request/request_info.h"
 
 namespace flyball::server {
@@ -20,6 +24,8 @@ class CertificateAuthenticator final : public Authenticator {
     const auto& peer = request.peer;
     if (peer.certificate_sha256.empty()) return std::optional<User>();
     if (!peer.verified) return Unexpected(Unauthorized());
+    // Whatever groups it names: they are those of a user, and it has none.
+    if (peer.common_name.empty()) return std::optional<User>();
     User user;
     user.name = peer.common_name;
     user.groups = peer.organizations;
@@ -44,35 +50,36 @@ class StaticTokens final : public LocalTokenAuthenticator {
   const std::map<std::string, User> tokens_;
 };
 
-// Splits one line of comma-separated values; fields may be quoted.
-std::vector<std::string> SplitCsv(std::string_view line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
-      fields.back() += '"';
-      ++i;
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += c;
-    }
-  }
-  return fields;
+// Without empty ones, which are nobody's, and without the blanks around them.
+std::vector<std::string> SplitGroups(std::string_view text) {
+  std::vector<std::string> groups;
+  for (const std::string& word : SplitText(text, ','))
+    if (const auto group = Trimmed(word); !group.empty()) groups.emplace_back(group);
+  return groups;
 }
 
-std::vector<std::string> SplitGroups(const std::string& text) {
-  std::vector<std::string> groups;
-  std::stringstream stream(text);
-  for (std::string group; std::getline(stream, group, ',');) {
-    const auto first = group.find_first_not_of(' ');
-    if (first == std::string::npos) continue;
-    groups.push_back(group.substr(first, group.find_last_not_of(' ') - first + 1));
+Result<std::map<std::string, User>> ReadTokens(const std::string& path, std::string_view text) {
+  FLYBALL_ASSIGN(const auto records, ParseCsv(text));
+  std::map<std::string, User> tokens;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto& record = records[i];
+    if (record.size() < 3)
+      return Unexpected(BadRequest("token file '" + path +
+                                   "' must have at least 3 columns (token, user name, user uid), found " +
+                                   std::to_string(record.size())));
+    const std::string number = std::to_string(i + 1);
+    if (record[0].empty()) {
+      log::Warning("the token file has an empty token, which is left out",
+                   {{"file", path}, {"record", number}});
+      continue;
+    }
+    User user{record[1], record[2], {}, {}};
+    if (record.size() > 3) user.groups = SplitGroups(record[3]);
+    if (!tokens.insert_or_assign(record[0], std::move(user)).second)
+      log::Warning("the token file has a token twice; the last one counts",
+                   {{"file", path}, {"record", number}});
   }
-  return groups;
+  return tokens;
 }
 
 }  // namespace
@@ -91,23 +98,6 @@ std::vector<std::string> CommonAudiences(const std::vector<std::string>& audienc
   return common;
 }
 
-std::string BearerToken(const net::Request& request) {
-  const auto header = request.headers.Get("authorization");
-  constexpr std::string_view kBearer = "bearer ";
-  if (header.size() > kBearer.size()) {
-    std::string scheme(header.substr(0, kBearer.size()));
-    for (auto& c : scheme) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (scheme == kBearer) return std::string(header.substr(kBearer.size()));
-  }
-  // Browsers cannot set headers on a WebSocket: the token travels as a subprotocol.
-  constexpr std::string_view kSubprotocol = "base64url.bearer.authorization.k8s.io.";
-  const auto offered = request.headers.Get("sec-websocket-protocol");
-  const auto at = offered.find(kSubprotocol);
-  if (at == std::string_view::npos) return {};
-  const auto rest = offered.substr(at + kSubprotocol.size());
-  return net::Base64UrlDecode(rest.substr(0, rest.find_first_of(", "))).value_or("");
-}
-
 std::unique_ptr<Authenticator> NewCertificateAuthenticator() {
   return std::make_unique<CertificateAuthenticator>();
 }
@@ -117,22 +107,12 @@ std::unique_ptr<TokenAuthenticator> NewTokenAuthenticator(std::map<std::string, 
 }
 
 Result<std::unique_ptr<TokenAuthenticator>> NewTokenFileAuthenticator(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Unexpected(BadRequest("cannot read the token file " + path));
-  std::map<std::string, User> tokens;
-  int number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (line.empty()) continue;
-    const auto fields = SplitCsv(line);
-    if (fields.size() < 3 || fields[0].empty() || fields[1].empty())
-      return Unexpected(BadRequest("token file " + path + ", line " + std::to_string(number) +
-                                   ": want token,user,uid[,\"group1,group2\"]"));
-    User user{fields[1], fields[2], {}, {}};
-    if (fields.size() > 3) user.groups = SplitGroups(fields[3]);
-    tokens.emplace(fields[0], std::move(user));
-  }
-  return NewTokenAuthenticator(std::move(tokens));
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return Unexpected(BadRequest("cannot read the token file " + path));
+  auto tokens = ReadTokens(path, text.str());
+  if (!tokens) return Unexpected(BadRequest("token file " + path + ": " + tokens.error().message()));
+  return NewTokenAuthenticator(std::move(*tokens));
 }
 
 AuthenticatorChain::AuthenticatorChain(Methods methods, std::vector<std::string> api_audiences,
@@ -151,9 +131,10 @@ Task<Result<User>> AuthenticatorChain::Authenticate(const net::Request& request,
     if (!user.InGroup(kAuthenticatedGroup)) user.groups.emplace_back(kAuthenticatedGroup);
     co_return user;
   }
-  if (const std::string token = BearerToken(request); !token.empty()) {
+  if (const auto token = BearerToken(request)) {
     const std::vector<std::string> own_audiences;
-    auto identity = co_await AuthenticateToken(token, own_audiences, resume);
+    MaybeTokenIdentity identity = std::optional<TokenIdentity>();
+    if (!token->empty()) identity = co_await AuthenticateToken(*token, own_audiences, resume);
     if (identity && *identity) co_return std::move((*identity)->user);
     refused = true;
   }

@@ -54,11 +54,12 @@ class LocalTokenAuthenticator : public TokenAuthenticator {
 };
 
 // Client certificates: user = common name, groups = organisations. A certificate that does not chain to the
-// client CA is Unauthorized.
+// client CA is Unauthorized; one without a common name is nobody's.
 std::unique_ptr<Authenticator> NewCertificateAuthenticator();
 
-// kube-apiserver's token file: lines of `token,user,uid,"group1,group2"`. BadRequest naming the line if it is
-// malformed.
+// kube-apiserver's token file: records of `token,user,uid,"group1,group2"` as Go's encoding/csv reads them.
+// Of a repeated token the last record counts; that is logged, and so is an empty token, which is left out.
+// BadRequest if it is malformed.
 Result<std::unique_ptr<TokenAuthenticator>> NewTokenFileAuthenticator(const std::string& path);
 // The same from memory: for tokens the program makes itself.
 std::unique_ptr<TokenAuthenticator> NewTokenAuthenticator(std::map<std::string, User> tokens);
@@ -92,10 +93,6 @@ class AuthenticatorChain {
   const std::vector<std::string> api_audiences_;
   const AnonymousAccess anonymous_;
 };
-
-// The bearer token of a request (Authorization header, or the WebSocket subprotocol browsers use); "" if
-// none.
-std::string BearerToken(const net::Request& request);
 
 // Those of `audiences` that `accepted` has too.
 std::vector<std::string> CommonAudiences(const std::vector<std::string>& audiences,

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/select/selector.h"
 #include "base/observe/metrics.h"
 #include "base/run/executor.h"
 #include "base/run/task.h"
@@ -21,7 +22,8 @@ struct AuthorizationAttributes {
   std::string verb;
   bool is_resource = true;
   std::string namespace_name, group, version, resource, subresource, name;
-  std::string path;  // if not a resource
+  std::string path;                         // if not a resource
+  std::vector<api::FieldTerm> field_terms;  // of the field selector, all of which hold
 };
 
 enum class Decision : std::uint8_t { kNoOpinion, kAllow, kDeny };

@@ -1,5 +1,9 @@
 #include "server/auth/impersonation.h"
 
+#include <optional>
+
+#include "api/rules/format.h"
+#include "base/values/ascii.h"
 #include "server/request/request_info.h"
 
 namespace flyball::server {
@@ -30,19 +34,38 @@ Task<Status> Check(const Impersonator& by, std::string group, std::string resour
   co_return Unexpected(ForbiddenError(attributes, verdict.reason));
 }
 
-Task<Status> CheckImpersonated(const Impersonator& by, const std::string& name) {
-  if (!name.starts_with(kServiceAccountPrefix)) return Check(by, "", "users", "", "", name);
-  const auto rest = name.substr(kServiceAccountPrefix.size());
-  const auto colon = rest.find(':');
-  if (colon == std::string::npos) return Check(by, "", "users", "", "", name);
-  return Check(by, "", "serviceaccounts", "", rest.substr(0, colon), rest.substr(colon + 1));
+struct AccountName {
+  std::string space, name;
+};
+
+// Of a user name that a service account could have; anything else is a user's, whatever it begins with
+// (upstream: serviceaccount.SplitUsername).
+std::optional<AccountName> AccountOf(std::string_view user) {
+  if (!user.starts_with(kServiceAccountPrefix)) return std::nullopt;
+  const auto parts = SplitText(user.substr(kServiceAccountPrefix.size()), ':');
+  if (parts.size() != 2 || !api::DnsLabelProblems(parts[0]).empty() ||
+      !api::DnsSubdomainProblems(parts[1]).empty())
+    return std::nullopt;
+  return AccountName{parts[0], parts[1]};
 }
 
-// The groups a name implies when none are asked for.
+Task<Status> CheckImpersonated(const Impersonator& by, const std::string& name) {
+  const auto account = AccountOf(name);
+  if (!account) return Check(by, "", "users", "", "", name);
+  return Check(by, "", "serviceaccounts", "", account->space, account->name);
+}
+
+// The groups a name implies. Those of service accounts only if none are asked for; and nobody comes to be
+// authenticated who asks not to be.
 void AddImpliedGroups(User& target) {
-  if (target.name.starts_with(kServiceAccountPrefix)) {
-    const auto rest = target.name.substr(kServiceAccountPrefix.size());
-    target.groups = {"system:serviceaccounts", "system:serviceaccounts:" + rest.substr(0, rest.find(':'))};
+  const auto account = AccountOf(target.name);
+  if (account && target.groups.empty())
+    target.groups = {"system:serviceaccounts", "system:serviceaccounts:" + account->space};
+  const bool unauthenticated = target.InGroup(kUnauthenticatedGroup);
+  if (target.name == kAnonymousUser) {
+    if (!unauthenticated) target.groups.emplace_back(kUnauthenticatedGroup);
+  } else if (!unauthenticated && !target.InGroup(kAuthenticatedGroup)) {
+    target.groups.emplace_back(kAuthenticatedGroup);
   }
 }
 
@@ -76,10 +99,7 @@ Task<Result<User>> Impersonate(const net::Request& request, User user, const Aut
   for (const auto& [key, values] : target.extra)
     for (const auto& value : values)
       FLYBALL_CO_TRY(co_await Check(by, "authentication.k8s.io", "userextras", key, "", value));
-  if (target.groups.empty()) AddImpliedGroups(target);
-  const bool anonymous = target.name == kAnonymousUser;
-  const auto implied = anonymous ? kUnauthenticatedGroup : kAuthenticatedGroup;
-  if (!target.InGroup(implied)) target.groups.emplace_back(implied);
+  AddImpliedGroups(target);
   co_return target;
 }
 

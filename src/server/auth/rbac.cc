@@ -210,6 +210,13 @@ class RbacAuthorizer final : public LocalAuthorizer {
 
 }  // namespace
 
+json::Array EffectiveRules(const json::Value& cluster_role, const std::vector<ObjectPtr>& all_cluster_roles) {
+  const auto rules = CompileClusterRole(cluster_role, all_cluster_roles);
+  json::Array out;
+  for (const auto& rule : *rules) out.push_back(rule.value);
+  return out;
+}
+
 std::unique_ptr<Authorizer> NewRbacAuthorizer(const Catalog& catalog) {
   return std::make_unique<RbacAuthorizer>(catalog);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/values/time.h"
 #include "base/run/random.h"
 #include "json/json.h"
 #include "net/tls/pki.h"
@@ -73,6 +74,7 @@ class JwtTokens final : public ServiceAccountTokens {
  private:
   Status CheckClaims(const json::Value& claims, const std::vector<std::string>& audiences) const;
   Status CheckStillThere(const json::Value& claims) const;
+  bool IsDeleted(const StoredObject& object) const;
   bool Exists(std::string_view plural, std::string_view space, const json::Value& reference) const;
 
   const std::vector<std::string> issuers_;  // ours first
@@ -166,7 +168,17 @@ Status JwtTokens::CheckClaims(const json::Value& claims, const std::vector<std::
 bool JwtTokens::Exists(std::string_view plural, std::string_view space, const json::Value& reference) const {
   const auto resource = catalog_.Find("", "v1", plural);
   const auto object = resource->cache->Get(ServedResource::CacheKey(space, reference["name"].string_or("")));
-  return object && object->uid() == reference["uid"].string_or("");
+  return object && object->uid() == reference["uid"].string_or("") && !IsDeleted(*object);
+}
+
+// Objects may wait for finalizers long after they were deleted; their tokens do not (upstream:
+// jwt.DefaultLeeway).
+bool JwtTokens::IsDeleted(const StoredObject& object) const {
+  constexpr std::int64_t kLeewaySeconds = 60;
+  if (object.bytes()->find("\"deletionTimestamp\"") == std::string::npos) return false;
+  const json::Value value = object.ToValue();
+  const auto deleted = api::ParseTime(value["metadata"]["deletionTimestamp"].string_or(""));
+  return deleted && deleted->seconds + kLeewaySeconds < UnixSeconds(clock_.Now());
 }
 
 // A token is worth no more than what it was made for: the account, and the object it is bound to.

@@ -58,12 +58,14 @@ class PartEndpoint final : public Endpoint {
       options.conflict_retries = !patch.names_version;
       transform = [&](const json::Value& current) -> Result<json::Value> {
         FLYBALL_ASSIGN(const json::Value patched, ApplyPatch(scope, patch, current));
+        FLYBALL_TRY(CheckName(scope, patched));
         return carry_(current, patched);
       };
     } else {
       FLYBALL_CO_TRY(ReadWriteOptions(scope, "UpdateOptions"));
       FLYBALL_CO_ASSIGN(
           given, DecodeObject(scope, *scope.resource, request.headers.Get("content-type"), request.body));
+      FLYBALL_CO_TRY(CheckName(scope, given));
       transform = [&](const json::Value& current) -> Result<json::Value> { return carry_(current, given); };
     }
     FLYBALL_CO_ASSIGN(

@@ -6,6 +6,7 @@
 #include "json/json.h"
 #include "server/endpoints/nodes/pod_ready.h"
 #include "server/handlers/read_handlers.h"
+#include "server/handlers/subresource_admission.h"
 #include "server/handlers/write_handlers.h"
 #include "server/registry/object_codec.h"
 #include "server/registry/patch.h"
@@ -138,13 +139,14 @@ class EvictionEndpoint final : public Endpoint {
     FLYBALL_CO_TRY(ReadWriteOptions(scope, "CreateOptions"));
     const auto* type = api::FindType("io.k8s.api.policy.v1.Eviction");
     const AcceptsVersion older = [](std::string_view version) { return version == "policy/v1beta1"; };
-    FLYBALL_CO_ASSIGN(const json::Value eviction,
+    FLYBALL_CO_ASSIGN(json::Value eviction,
                       DecodeBody(scope, *type, "policy/v1", "Eviction", request.headers.Get("content-type"),
                                  request.body, older));
     FLYBALL_CO_TRY(CheckPodName(eviction, scope.info.name, "Eviction"));
     const auto pods = Pods(state);
     const auto pod = pods->cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
     if (!pod) co_return Unexpected(NotFound(*pods->kind, scope.info.name));
+    FLYBALL_CO_TRY(co_await AdmitSubresource(state, scope, eviction));
     const DeleteOptions options = OptionsOf(eviction, scope);
     const json::Value value = pod->ToValue();
     if (NeedsBudget(value)) FLYBALL_CO_TRY(co_await SpendBudget(state, scope, value, options.dry_run));
@@ -163,6 +165,7 @@ class EvictionEndpoint final : public Endpoint {
     if (const auto uid = given["preconditions"]["uid"].string_or(""); !uid.empty())
       options.uid = std::string(uid);
     options.dry_run = scope.dry_run || !given["dryRun"].empty();
+    options.skip_admission = true;  // the eviction has been through it
     return options;
   }
 
@@ -224,6 +227,7 @@ class EvictionEndpoint final : public Endpoint {
     UpdateOptions options;
     options.subresource = "status";
     options.conflict_retries = true;
+    options.skip_admission = true;  // not the caller's write
     FLYBALL_CO_TRY(co_await state.registry.Update(scope, *budgets, scope.info.namespace_name,
                                                   matching[0]->name(), std::move(transform),
                                                   std::move(options)));

@@ -51,6 +51,21 @@ User UserOf(const json::Value& spec) {
   return user;
 }
 
+// Terms that are not understood limit nothing, so that nobody is allowed because of them.
+std::vector<api::FieldTerm> ReviewedTerms(const json::Value& selector) {
+  std::vector<api::FieldTerm> terms;
+  if (const auto& requirements = selector["requirements"]; requirements.is_array())
+    for (const auto& one : requirements.as_array()) {
+      const auto op = one["operator"].string_or("");
+      const auto& values = one["values"];
+      if ((op == "In" || op == "NotIn") && values.is_array() && values.as_array().size() == 1)
+        terms.push_back({std::string(one["key"].string_or("")),
+                         std::string(values.as_array()[0].string_or("")), op == "In"});
+    }
+  if (!terms.empty()) return terms;
+  return api::ParseFieldTerms(selector["rawSelector"].string_or("")).value_or(std::move(terms));
+}
+
 AuthorizationAttributes ReviewedAttributes(const json::Value& spec, const User& user) {
   AuthorizationAttributes attributes;
   attributes.user = &user;
@@ -62,6 +77,7 @@ AuthorizationAttributes ReviewedAttributes(const json::Value& spec, const User& 
     attributes.resource = (*resource)["resource"].string_or("");
     attributes.subresource = (*resource)["subresource"].string_or("");
     attributes.name = (*resource)["name"].string_or("");
+    attributes.field_terms = ReviewedTerms((*resource)["fieldSelector"]);
     return attributes;
   }
   attributes.is_resource = false;

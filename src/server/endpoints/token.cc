@@ -4,6 +4,7 @@
 #include "api/schema/decode.h"
 #include "api/values/time.h"
 #include "json/json.h"
+#include "server/handlers/subresource_admission.h"
 #include "server/registry/object_codec.h"
 #include "server/registry/write_options.h"
 #include "server/request/api_errors.h"
@@ -32,6 +33,7 @@ class TokenEndpoint final : public Endpoint {
     if (!account) co_return Unexpected(NotFound(*scope.resource->kind, scope.info.name));
     const auto seconds = body["spec"]["expirationSeconds"].int_or(kDefaultSeconds);
     FLYBALL_CO_TRY(CheckSeconds(seconds));
+    FLYBALL_CO_TRY(co_await AdmitSubresource(state, scope, body));
     FLYBALL_CO_ASSIGN(const BoundObject bound, Bind(state, scope, body["spec"]["boundObjectRef"]));
     std::vector<std::string> audiences;
     if (const auto& list = body["spec"]["audiences"]; list.is_array())

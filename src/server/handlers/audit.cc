@@ -9,6 +9,7 @@
 #include "api/values/time.h"
 #include "api/wire/status.h"
 #include "base/observe/log.h"
+#include "base/values/ascii.h"
 #include "json/json.h"
 
 namespace flyball::server {
@@ -46,6 +47,23 @@ json::Value ResponseStatus(const RequestInfo& info, int code, const Error* error
   return status;
 }
 
+// The target as it was asked for, but for the values of parameters that are credentials.
+std::string WithoutCredentials(std::string_view target) {
+  const auto question = target.find('?');
+  if (question == std::string_view::npos) return std::string(target);
+  std::string out(target.substr(0, question));
+  char separator = '?';
+  for (const std::string& field : SplitText(target.substr(question + 1), '&')) {
+    const auto equals = std::min(field.find('='), field.size());
+    std::string name;
+    PercentDecode(std::string_view(field).substr(0, equals), true, name);
+    out += separator;
+    out += LowerCase(name) == "access_token" ? field.substr(0, equals) + "=REDACTED" : field;
+    separator = '&';
+  }
+  return out;
+}
+
 std::string SourceAddress(const net::Peer& peer) {
   return peer.address.substr(0, peer.address.rfind(':'));
 }
@@ -76,7 +94,7 @@ void Audit::Record(const RequestScope& scope, const net::Request& request, int c
                      {"level", "Metadata"},
                      {"auditID", scope.audit_id},
                      {"stage", "ResponseComplete"},
-                     {"requestURI", request.target},
+                     {"requestURI", WithoutCredentials(request.target)},
                      {"verb", scope.info.verb},
                      {"user", UserValue(scope.impersonator ? *scope.impersonator : scope.user)},
                      {"sourceIPs", json::Array{SourceAddress(request.peer)}},

@@ -5,6 +5,7 @@
 #include "base/observe/log.h"
 #include "json/json.h"
 #include "server/auth/impersonation.h"
+#include "server/auth/request_authorization.h"
 #include "server/handlers/read_handlers.h"
 #include "server/handlers/write_handlers.h"
 #include "server/request/api_errors.h"
@@ -19,22 +20,6 @@ using MaybeAnswer = Result<std::optional<Answer>>;
 constexpr std::string_view kEndpointsDeprecated =
     "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
 
-AuthorizationAttributes AttributesOf(const RequestScope& scope) {
-  const auto& info = scope.info;
-  AuthorizationAttributes attributes;
-  attributes.user = &scope.user;
-  attributes.verb = info.verb;
-  attributes.is_resource = info.is_resource;
-  attributes.namespace_name = info.namespace_name;
-  attributes.group = info.group;
-  attributes.version = info.version;
-  attributes.resource = info.resource;
-  attributes.subresource = info.subresource;
-  attributes.name = info.name.empty() ? info.selector_name : info.name;
-  attributes.path = info.path;
-  return attributes;
-}
-
 MaybeAnswer Wrap(Result<Answer> answer) {
   if (!answer) return Unexpected(answer.error());
   return std::optional(std::move(*answer));
@@ -46,6 +31,17 @@ bool IsNegotiated(const RequestScope& scope, const Answer& answer) {
   const bool api = scope.info.is_resource || path == "/api" || path.starts_with("/api/") || path == "/apis" ||
                    path.starts_with("/apis/");
   return answer.content_type == "application/json" && !answer.body.empty() && (api || answer.code >= 400);
+}
+
+// Whether the path is one of the resource's: authorisation was asked about info.namespace_name, so the
+// objects that are acted on must be in it. Those outside namespaces have no path inside one. The Namespace
+// object itself is authorised as if it were in the namespace it is (upstream: RequestInfo).
+bool HasRoute(const RequestInfo& info, const ServedResource& resource) {
+  const auto& kind = *resource.kind;
+  if (info.in_namespace) return kind.namespaced;
+  if (!kind.namespaced)
+    return info.namespace_name.empty() || (kind.group.empty() && kind.plural == "namespaces");
+  return info.name.empty();
 }
 
 // Browsers and command-line tools get text that people can read (upstream: isPrettyPrint).
@@ -176,10 +172,7 @@ Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::
     co_return std::optional(TextAnswer(404, "404 page not found\n"));
   if (!scope.resource) co_return Unexpected(NoSuchResource());
   const auto& kind = *scope.resource->kind;
-  if (kind.namespaced && info.namespace_name.empty() && info.verb != "list" && info.verb != "watch" &&
-      !info.name.empty())
-    co_return Unexpected(NoSuchResource());
-  if (!kind.namespaced && !info.namespace_name.empty() && kind.plural != "namespaces") {
+  if (!HasRoute(info, *scope.resource)) {
     if (scope.resource->custom) co_return std::optional(TextAnswer(404, "404 page not found\n"));
     co_return Unexpected(NoSuchResource());
   }

@@ -3,6 +3,7 @@
 #include "api/wire/status.h"
 #include "base/run/concurrently.h"
 #include "json/json.h"
+#include "server/auth/request_authorization.h"
 #include "server/handlers/read_handlers.h"
 #include "server/registry/object_codec.h"
 #include "server/registry/patch.h"
@@ -78,6 +79,7 @@ Task<Result<Answer>> HandleUpdate(ServerState& state, RequestScope& scope, const
   options.subresource = scope.info.subresource;
   options.uid_precondition = true;
   options.create_if_absent = scope.resource->hooks->allow_create_on_update && options.subresource.empty();
+  options.authorize_create = [&] { return AuthorizeVerb(state.authorizer, scope, "create"); };
   Registry::Transform transform = [&object](const json::Value&) -> Result<json::Value> { return object; };
   FLYBALL_CO_ASSIGN(
       const UpdateOutcome outcome,
@@ -95,6 +97,7 @@ Task<Result<Answer>> HandlePatch(ServerState& state, RequestScope& scope, const 
   UpdateOptions options;
   options.subresource = scope.info.subresource;
   options.create_if_absent = type == PatchType::kApply && options.subresource.empty();
+  options.authorize_create = [&] { return AuthorizeVerb(state.authorizer, scope, "create"); };
   options.conflict_retries = !patch.names_version;
   options.track_fields = type != PatchType::kApply;
   Registry::Transform transform = [&](const json::Value& current) -> Result<json::Value> {

@@ -143,10 +143,10 @@ Task<Result<Registry::Committed>> Registry::CommitObject(RequestScope& scope, co
 }
 
 Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResource& resource,
-                                         json::Value object, bool track_fields) {
+                                         json::Value object, CreateOptions options) {
   AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]));
   const bool generated = object["metadata"]["name"].string_or("").empty();
-  if (track_fields) TrackFields(scope, resource, nullptr, object, {});
+  if (options.track_fields) TrackFields(scope, resource, nullptr, object, {});
   FLYBALL_CO_TRY(PrepareForCreate(scope, resource, random_, object));
   AdmissionRequest request{
       AdmissionRequest::Operation::kCreate, scope, resource, {}, scope.info.namespace_name, {}, &object};
@@ -158,7 +158,7 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
   // so everything from here on is done again.
   const json::Value admitted = generated ? object : json::Value();
   for (int attempt = 1;; ++attempt) {
-    auto created = co_await TryCreate(request, object);
+    auto created = co_await TryCreate(request, object, options);
     const bool taken = !created && created.error().Is(Reason::kAlreadyExists);
     if (!taken || !generated || scope.dry_run || attempt == kMaxNameTries) co_return created;
     object = admitted;
@@ -167,13 +167,15 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
   }
 }
 
-Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Value& object) {
+Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Value& object,
+                                            const CreateOptions& options) {
   RequestScope& scope = request.scope;
   const ServedResource& resource = request.resource;
   PrepareKindForCreate(scope, resource, object);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateNew(resource, object));
   AddCreateWarnings(scope, resource, object);
+  if (options.authorize) FLYBALL_CO_TRY(co_await options.authorize());
   FLYBALL_CO_TRY(co_await admission_.Validate(request));
   auto* lifecycle = LifecycleOf(resource);
   if (lifecycle) FLYBALL_CO_TRY(lifecycle->BeforeCreate(object));
@@ -209,7 +211,8 @@ Task<Result<UpdateOutcome>> Registry::Update(RequestScope& scope, const ServedRe
         co_return Unexpected(Conflict(*resource.kind, object_name,
                                       "uid mismatch: the provided object specified uid " + std::string(uid) +
                                           ", and no existing object was found"));
-      auto created = co_await Create(scope, resource, std::move(object), options.track_fields);
+      auto created = co_await Create(scope, resource, std::move(object),
+                                     {options.track_fields, options.authorize_create});
       if (created) co_return UpdateOutcome{std::move(*created), true};
       if (!created.error().Is(Reason::kAlreadyExists) || attempt >= kMaxPatchTries)
         co_return Unexpected(created.error());
@@ -334,8 +337,8 @@ Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedRe
                              object_name,
                              nullptr,
                              &old};
-    FLYBALL_CO_TRY(co_await admission_.Admit(request));
-    FLYBALL_CO_TRY(co_await admission_.Validate(request));
+    if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
+    if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Validate(request));
     FLYBALL_CO_ASSIGN(DeletionPlan plan, PlanDeletion(scope, resource, old, options));
     if (plan.unchanged) co_return DeleteOutcome{current, false};
 

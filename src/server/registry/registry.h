@@ -44,11 +44,19 @@ struct DeleteOptions {
   std::optional<bool> orphan_dependents;
   std::optional<std::string> propagation_policy;
   bool dry_run = false;
+  bool skip_admission = false;  // what leads to the deletion has been through it
+};
+
+struct CreateOptions {
+  bool track_fields = true;  // false: managedFields are set already (apply)
+  // Asked before validating admission whether the user may create at all, if the request itself was none.
+  std::function<Task<Status>()> authorize{};
 };
 
 struct UpdateOptions {
-  std::string subresource;        // "" or e.g. "status"
-  bool create_if_absent = false;  // apply, and PUT for kinds that allow it
+  std::string subresource;                           // "" or e.g. "status"
+  bool create_if_absent = false;                     // apply, and PUT for kinds that allow it
+  std::function<Task<Status>()> authorize_create{};  // with create_if_absent: see CreateOptions
   bool conflict_retries = false;  // patches: try again on the newest object unless it names a version itself
   bool uid_precondition = false;  // PUT: a uid in the body must be the object's, else Conflict
   bool track_fields = true;       // false: the transform has set managedFields itself (apply)
@@ -74,9 +82,8 @@ class Registry {
   void AddLifecycle(std::string group_resource, std::unique_ptr<ObjectLifecycle> lifecycle);
 
   // `object` is decoded, defaulted and in the stored version.
-  // track_fields false: managedFields are set already (apply).
   Task<Result<ObjectPtr>> Create(RequestScope& scope, const ServedResource& resource, json::Value object,
-                                 bool track_fields = true);
+                                 CreateOptions options = {});
 
   // Makes the next object from the current one (null if there is none and create_if_absent). Called again
   // with the newest object when a retry is allowed. It gets and gives the stored version.
@@ -92,7 +99,8 @@ class Registry {
  private:
   // One attempt to create what admission has left: AlreadyExists if the name is taken. `object` is the one
   // that `request` refers to.
-  Task<Result<ObjectPtr>> TryCreate(AdmissionRequest& request, json::Value& object);
+  Task<Result<ObjectPtr>> TryCreate(AdmissionRequest& request, json::Value& object,
+                                    const CreateOptions& options);
   Task<Result<UpdateOutcome>> TryUpdate(RequestScope& scope, const ServedResource& resource,
                                         const ObjectPtr& current, const Transform& transform,
                                         const UpdateOptions& options, bool& retry);

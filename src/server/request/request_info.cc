@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "api/rules/format.h"
+
 namespace flyball::server {
 namespace {
 
@@ -33,13 +35,21 @@ std::string VerbOf(std::string_view method) {
   return "";
 }
 
-// The name in a field selector "metadata.name=x", which authorisation may use as if it were in the path.
-std::string NameInSelector(std::string_view selector) {
-  constexpr std::string_view kName = "metadata.name=";
-  if (!selector.starts_with(kName) || selector.find(',') != std::string_view::npos) return {};
-  selector.remove_prefix(kName.size());
-  if (selector.starts_with('=')) selector.remove_prefix(1);
-  return std::string(selector);
+// The one name that the selector lets through; "" if it could not be one in a path.
+std::string NameInSelector(const std::vector<api::FieldTerm>& terms) {
+  for (const auto& term : terms)
+    if (term.equals && term.field == "metadata.name")
+      return api::PathSegmentProblems(term.value).empty() ? term.value : std::string();
+  return {};
+}
+
+// Upstream reads no selector of the old watch paths, and takes no name from that of a deletecollection.
+void ReadSelector(RequestInfo& info) {
+  const bool reads = info.verb == "list" || info.verb == "watch";
+  if (info.deprecated_watch || (!reads && info.verb != "deletecollection")) return;
+  if (auto terms = api::ParseFieldTerms(info.query.Get("fieldSelector")))
+    info.field_terms = std::move(*terms);
+  if (reads && info.name.empty()) info.selector_name = NameInSelector(info.field_terms);
 }
 
 void ParseResource(std::vector<std::string> parts, RequestInfo& info) {
@@ -52,8 +62,8 @@ void ParseResource(std::vector<std::string> parts, RequestInfo& info) {
   // A namespace is both a place and an object: /namespaces/x is the object, /namespaces/x/pods is inside it.
   if (parts[0] == "namespaces" && parts.size() > 1) {
     info.namespace_name = parts[1];
-    if (parts.size() > 2 && parts[2] != "status" && parts[2] != "finalize")
-      parts.erase(parts.begin(), parts.begin() + 2);
+    info.in_namespace = parts.size() > 2 && parts[2] != "status" && parts[2] != "finalize";
+    if (info.in_namespace) parts.erase(parts.begin(), parts.begin() + 2);
   }
   info.is_resource = true;
   info.resource = parts[0];
@@ -159,8 +169,7 @@ Result<RequestInfo> ParseRequestInfo(std::string_view method, std::string_view t
   if (core || grouped) ParseResource(std::move(parts), info);
   if (info.is_resource) {
     RefineVerb(info);
-    if (info.name.empty() && (info.verb == "list" || info.verb == "watch" || info.verb == "deletecollection"))
-      info.selector_name = NameInSelector(info.query.Get("fieldSelector"));
+    ReadSelector(info);
   } else {
     info.verb.assign(method);
     std::transform(info.verb.begin(), info.verb.end(), info.verb.begin(),

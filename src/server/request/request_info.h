@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/select/selector.h"
 #include "base/values/result.h"
 
 namespace flyball::server {
@@ -40,7 +41,13 @@ struct RequestInfo {
                      // not a resource
   std::string group, version;
   std::string namespace_name, resource, name, subresource;
+  // The path is /namespaces/<namespace_name>/<resource>/...: the resource is asked for inside a namespace.
+  // False for /namespaces/<name>, the Namespace object itself, although namespace_name is set there too.
+  bool in_namespace = false;
   std::vector<std::string> rest;  // path segments after the subresource (proxy paths)
+  // The field selector's terms, of list, watch and deletecollection; none if it is malformed. Authorisation
+  // looks at them.
+  std::vector<api::FieldTerm> field_terms;
   std::string selector_name;  // "x" of fieldSelector=metadata.name=x: authorisation may use it as the name
   bool deprecated_watch = false;  // /api/v1/watch/...
 };

@@ -74,10 +74,44 @@ class ServerFixture : public testing::Test {
                             std::string type = "application/json") {
     return Start(*admin_, std::move(method), std::move(target), std::move(body), std::move(type));
   }
+  // As nobody, with these headers: a bearer token, or nothing at all.
+  std::shared_ptr<Reply> With(net::Headers headers, std::string method, std::string target,
+                              std::string body = "") {
+    net::Request request;
+    request.method = std::move(method);
+    request.target = std::move(target);
+    request.body = std::move(body);
+    request.headers = std::move(headers);
+    request.headers.Set("content-type", "application/json");
+    others_.push_back(server_->InProcess({}));
+    return Send(*others_.back(), std::move(request));
+  }
+  // Gives the user rules in a namespace, or everywhere ("").
+  void Grant(const std::string& user, const std::string& rules, const std::string& ns = "") {
+    const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
+    const std::string name = user + "-" + std::to_string(granted_++);
+    ASSERT_EQ(
+        Do("POST", rbac + "/clusterroles", R"({"metadata":{"name":")" + name + R"("},"rules":)" + rules + "}")
+            ->status,
+        201);
+    Bind(user, "ClusterRole", name, ns);
+  }
+  void Bind(const std::string& user, const std::string& role_kind, const std::string& role,
+            const std::string& ns = "") {
+    const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
+    const auto bound = Do(
+        "POST", ns.empty() ? rbac + "/clusterrolebindings" : rbac + "/namespaces/" + ns + "/rolebindings",
+        R"({"metadata":{"name":"b)" + std::to_string(granted_++) +
+            R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":")" + role_kind + R"(","name":")" +
+            role + R"("},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":")" + user +
+            R"("}]})");
+    ASSERT_EQ(bound->status, 201) << bound->body;
+  }
   // As somebody else.
-  std::shared_ptr<Reply> As(const User& user, std::string method, std::string target, std::string body = "") {
+  std::shared_ptr<Reply> As(const User& user, std::string method, std::string target, std::string body = "",
+                            std::string type = "application/json") {
     others_.push_back(server_->InProcess(user));
-    return Start(*others_.back(), std::move(method), std::move(target), std::move(body));
+    return Start(*others_.back(), std::move(method), std::move(target), std::move(body), std::move(type));
   }
 
   SimExecutor sim_{1};
@@ -88,6 +122,7 @@ class ServerFixture : public testing::Test {
   std::unique_ptr<net::Transport> admin_;
   std::vector<std::unique_ptr<net::Transport>> others_;
   std::vector<std::shared_ptr<net::Call>> calls_;
+  int granted_ = 0;
 };
 
 }  // namespace flyball::server

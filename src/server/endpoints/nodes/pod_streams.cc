@@ -1,5 +1,7 @@
 #include "server/endpoints/nodes/pod_streams.h"
 
+#include "server/auth/bearer_token.h"
+#include "server/auth/request_authorization.h"
 #include "server/endpoints/nodes/node_location.h"
 #include "server/endpoints/nodes/relay.h"
 #include "server/request/api_errors.h"
@@ -49,6 +51,9 @@ class PodStreamEndpoint final : public Endpoint {
                                              const net::Request& request,
                                              std::shared_ptr<net::ResponseStream> stream) override {
     const auto& info = scope.info;
+    // Whoever may only read must not run commands: browsers can open WebSockets by GET alone.
+    if (info.verb != "create") FLYBALL_CO_TRY(co_await AuthorizeVerb(state.authorizer, scope, "create"));
+    FLYBALL_CO_TRY(CheckWebSocketOrigin(request, OtherOrigins::kNone));
     const auto object = scope.resource->cache->Get(ServedResource::CacheKey(info.namespace_name, info.name));
     if (!object) co_return Unexpected(NotFound(*scope.resource->kind, info.name));
     const json::Value pod = object->ToValue();

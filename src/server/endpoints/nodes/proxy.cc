@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "api/values/ip_address.h"
+#include "server/auth/bearer_token.h"
 #include "server/endpoints/nodes/node_location.h"
 #include "server/endpoints/nodes/pod_ready.h"
 #include "server/endpoints/nodes/relay.h"
@@ -40,7 +42,31 @@ std::string FirstPort(const json::Value& pod) {
   return {};
 }
 
-Result<Destination> FindPod(ServerState&, RequestScope& scope, const ProxyName& wanted,
+Error AddressNotAllowed() {
+  return BadRequest("address not allowed");
+}
+
+bool DeclaresPort(const json::Value& pod, const std::string& port) {
+  for (const auto& container : pod["spec"]["containers"].as_array())
+    if (container["ports"].is_array())
+      for (const auto& declared : container["ports"].as_array())
+        if (std::to_string(declared["containerPort"].int_or(0)) == port) return true;
+  return false;
+}
+
+// Whether a client may be connected with that port of the pod. Never through addresses that mean the machine
+// of this server, its network or nobody, with one exception: pods that share the network of a node which has
+// no other address than loopback itself, at the ports they declare. Those are the pods of `--runtime native`
+// on one machine.
+bool MayReach(ServerState& state, const json::Value& pod, const std::string& address,
+              const std::string& port) {
+  const auto ip = api::ParseIp(address);
+  if (!ip || ip->IsGlobalUnicast()) return ip.has_value();
+  const auto node = AddressOf(state, std::string(pod["spec"]["nodeName"].string_or("")));
+  return ip->IsLoopback() && node && node->host == address && DeclaresPort(pod, port);
+}
+
+Result<Destination> FindPod(ServerState& state, RequestScope& scope, const ProxyName& wanted,
                             const std::shared_ptr<TransportCache>&,
                             const std::shared_ptr<TransportCache>& pods) {
   const auto object =
@@ -48,8 +74,9 @@ Result<Destination> FindPod(ServerState&, RequestScope& scope, const ProxyName& 
   if (!object) return Unexpected(NotFound(*scope.resource->kind, wanted.name));
   const json::Value pod = object->ToValue();
   const std::string ip(pod["status"]["podIP"].string_or(""));
-  if (ip.empty()) return Unexpected(BadRequest("address not allowed"));
-  return Destination{UrlOf(wanted.scheme, ip, wanted.port.empty() ? FirstPort(pod) : wanted.port), pods};
+  const std::string port = wanted.port.empty() ? FirstPort(pod) : wanted.port;
+  if (!MayReach(state, pod, ip, port)) return Unexpected(AddressNotAllowed());
+  return Destination{UrlOf(wanted.scheme, ip, port), pods};
 }
 
 // The name of the service's port that was asked for by name or number; "" is the one without a name.
@@ -65,9 +92,31 @@ Result<std::string> ServicePortName(const json::Value& service, const ProxyName&
       ServiceUnavailable("no service port " + wanted.port + " found for service \"" + wanted.name + "\""));
 }
 
+bool HasAddress(const json::Value& pod, std::string_view ip) {
+  if (!pod["status"]["podIPs"].is_array()) return false;
+  for (const auto& own : pod["status"]["podIPs"].as_array())
+    if (own["ip"].string_or("") == ip) return true;
+  return false;
+}
+
+// Slices can be written by people: only an address that is really one of a pod of the namespace is connected
+// to (upstream: isValidAddress).
+bool IsPodEndpoint(ServerState& state, const json::Value& endpoint, const std::string& ns,
+                   const std::string& ip, const std::string& port) {
+  const auto& target = endpoint["targetRef"];
+  if (!target.is_object() || target["namespace"].string_or("") != ns) return false;
+  const auto object = state.catalog.Find("", "v1", "pods")
+                          ->cache->Get(ServedResource::CacheKey(ns, target["name"].string_or("")));
+  if (!object) return false;
+  const json::Value pod = object->ToValue();
+  return HasAddress(pod, ip) && MayReach(state, pod, ip, port);
+}
+
 // "ip:port" of every ready endpoint of a slice, for the port of that name.
-void AddEndpoints(const json::Value& slice, const std::string& port_name, std::vector<Destination>& out,
-                  const ProxyName& wanted, const std::shared_ptr<TransportCache>& pods) {
+void AddEndpoints(ServerState& state, const json::Value& slice, const std::string& port_name,
+                  std::vector<Destination>& out, const ProxyName& wanted,
+                  const std::shared_ptr<TransportCache>& pods) {
+  const std::string ns(slice["metadata"]["namespace"].string_or(""));
   if (!slice["ports"].is_array() || !slice["endpoints"].is_array()) return;
   for (const auto& port : slice["ports"].as_array()) {
     if (port["name"].string_or("") != port_name) continue;
@@ -75,7 +124,9 @@ void AddEndpoints(const json::Value& slice, const std::string& port_name, std::v
       const auto& ready = endpoint["conditions"]["ready"];
       if ((ready.is_bool() && !ready.as_bool()) || endpoint["addresses"].empty()) continue;
       const std::string ip(endpoint["addresses"].as_array()[0].string_or(""));
-      out.push_back({UrlOf(wanted.scheme, ip, std::to_string(port["port"].int_or(0))), pods});
+      const std::string number = std::to_string(port["port"].int_or(0));
+      if (IsPodEndpoint(state, endpoint, ns, ip, number))
+        out.push_back({UrlOf(wanted.scheme, ip, number), pods});
     }
   }
 }
@@ -111,9 +162,11 @@ void AddLoopbackPods(ServerState& state, const json::Value& service, const std::
     const std::string ip(pod["status"]["podIP"].string_or(""));
     if (!ip.starts_with("127.") && ip != "::1") continue;
     if (!Selects(service, pod) || !IsPodReady(pod)) continue;
-    for (const auto& port : service["spec"]["ports"].as_array())
-      if (const auto number = PortIn(pod, port); port["name"].string_or("") == port_name && number > 0)
-        out.push_back({UrlOf(wanted.scheme, ip, std::to_string(number)), pods});
+    for (const auto& port : service["spec"]["ports"].as_array()) {
+      const std::string number = std::to_string(PortIn(pod, port));
+      if (port["name"].string_or("") == port_name && MayReach(state, pod, ip, number))
+        out.push_back({UrlOf(wanted.scheme, ip, number), pods});
+    }
   }
 }
 
@@ -130,7 +183,7 @@ Result<Destination> FindService(ServerState& state, RequestScope& scope, const P
   for (const auto& candidate : slices->cache->List({.namespace_name = ns}).objects) {
     const json::Value slice = candidate->ToValue();
     if (slice["metadata"]["labels"]["kubernetes.io/service-name"].string_or("") == wanted.name)
-      AddEndpoints(slice, port_name, all, wanted, pods);
+      AddEndpoints(state, slice, port_name, all, wanted, pods);
   }
   if (service["spec"]["ports"].is_array()) AddLoopbackPods(state, service, port_name, all, wanted, pods);
   if (all.empty())
@@ -142,8 +195,12 @@ Result<Destination> FindNode(ServerState& state, RequestScope&, const ProxyName&
                              const std::shared_ptr<TransportCache>& nodes,
                              const std::shared_ptr<TransportCache>& pods) {
   FLYBALL_ASSIGN(const NodeAddress address, AddressOf(state, wanted.name));
-  if (wanted.port.empty() || wanted.port == std::to_string(address.port))
-    return Destination{address.url(), nodes};
+  const auto ip = api::ParseIp(address.host);
+  const bool own_server = wanted.port.empty() || wanted.port == std::to_string(address.port);
+  // Of a node on loopback only its own server, which asks for this one's certificate.
+  if (!ip || !(ip->IsGlobalUnicast() || (own_server && ip->IsLoopback())))
+    return Unexpected(AddressNotAllowed());
+  if (own_server) return Destination{address.url(), nodes};
   return Destination{UrlOf(wanted.scheme, address.host, wanted.port), pods};
 }
 
@@ -164,7 +221,8 @@ bool IsHopByHop(std::string_view name) {
 // What the API server was told about the caller is not the other server's business.
 bool IsForUs(std::string_view name) {
   return name == "authorization" || name == "host" || name.starts_with("impersonate-") ||
-         name.starts_with("sec-websocket-") || name.starts_with("x-stream-protocol-");
+         name.starts_with("x-remote-") || name.starts_with("sec-websocket-") ||
+         name.starts_with("x-stream-protocol-");
 }
 
 net::Headers ForwardedHeaders(const net::Request& request) {
@@ -196,6 +254,7 @@ class ProxyEndpoint final : public Endpoint {
   Task<Result<std::optional<Answer>>> Handle(ServerState& state, RequestScope& scope,
                                              const net::Request& request,
                                              std::shared_ptr<net::ResponseStream> stream) override {
+    FLYBALL_CO_TRY(CheckWebSocketOrigin(request, OtherOrigins::kLoopback));
     ProxyName wanted;
     if (!ParseProxyName(scope.info.name, wanted))
       co_return Unexpected(BadRequest("invalid " + what_ + " request \"" + scope.info.name + "\""));

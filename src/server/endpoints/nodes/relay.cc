@@ -6,6 +6,7 @@
 #include "base/run/mutex.h"
 #include "base/values/bytes.h"
 #include "net/tls/pki.h"
+#include "server/auth/bearer_token.h"
 #include "server/request/answer.h"
 
 namespace flyball::server {
@@ -89,12 +90,16 @@ class Relay final : public net::ResponseSink, public std::enable_shared_from_thi
   bool over_ FLYBALL_GUARDED_BY(mu_) = false;
 };
 
-// What an upgrade's protocols say to each other in the heads of its two messages.
+// What an upgrade's protocols say to each other in the heads of its two messages. The caller's token, which
+// may be among the WebSocket's protocols, is for this server alone.
 void CopyUpgradeHeaders(const net::Headers& from, net::Headers& to) {
   for (const auto& [name, value] : from)
-    if (name == "upgrade" || name.starts_with("sec-websocket-") || name.starts_with("x-stream-protocol-") ||
-        name.starts_with("x-accepted-stream-"))
+    if (name == "sec-websocket-protocol") {
+      if (std::string offered = WithoutTokens(value); !offered.empty()) to.Add(name, std::move(offered));
+    } else if (name == "upgrade" || name.starts_with("sec-websocket-") ||
+               name.starts_with("x-stream-protocol-") || name.starts_with("x-accepted-stream-")) {
       to.Add(name, value);
+    }
 }
 
 void Refuse(net::ResponseStream& stream, const Error& error) {
