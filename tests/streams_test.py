@@ -179,18 +179,24 @@ def check_port_forward(kubectl, port, environment):
     finally:
         process.terminate()
         process.wait(30)
-    nobody = free_port()
-    process = subprocess.Popen([*kubectl.command, 'port-forward', 'pod/web', ':%d' % nobody], stdout=subprocess.PIPE,
+    check_port_is_not_forwarded(kubectl, free_port(), environment, 'connection refused')
+    with socket.create_server(('127.0.0.1', 0)) as machine:
+        check_port_is_not_forwarded(kubectl, machine.getsockname()[1], environment, 'address not allowed')
+
+
+def check_port_is_not_forwarded(kubectl, port, environment, why):
+    """Nobody listens there, or somebody who is not of the pod."""
+    process = subprocess.Popen([*kubectl.command, 'port-forward', 'pod/web', ':%d' % port], stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, env={**os.environ, **environment})
     try:
         local = int(re.search(r'127\.0\.0\.1:(\d+) ->', process.stdout.readline()).group(1))
         try:
             fetch(local, '/')
-            raise AssertionError('nobody listens, and yet there was an answer')
+            raise AssertionError('nobody of the pod listens, and yet there was an answer')
         except (OSError, http.client.HTTPException):
             pass
         text = ''
-        while 'connection refused' not in text:
+        while why not in text:
             line = process.stdout.readline()
             assert line, text
             text += line
@@ -232,7 +238,9 @@ def check_proxy(kubectl, port):
     result = kubectl.run('get', '--raw', base + 'services/web:81/proxy/', check=False)
     assert 'no service port 81 found for service "web"' in result.stderr, result.stderr
     result = kubectl.run('get', '--raw', base + 'pods/web:%d/proxy/' % free_port(), check=False)
-    assert 'error trying to reach service' in result.stderr, result.stderr
+    assert 'address not allowed' in result.stderr, result.stderr
+    result = kubectl.run('get', '--raw', base + 'pods/shell:1/proxy/', check=False)
+    assert 'address not allowed' in result.stderr, result.stderr
     node = kubectl('get', 'pod', 'web', '-o', 'jsonpath={.spec.nodeName}')
     assert kubectl('get', '--raw', '/api/v1/nodes/%s/proxy/healthz' % node) == 'ok'
     process = subprocess.Popen([*kubectl.command, 'proxy', '--port', '0'], stdout=subprocess.PIPE, text=True)
