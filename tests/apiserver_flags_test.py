@@ -148,8 +148,9 @@ def who_may(folder):
         assert missing and missing[0]['responseStatus']['reason'] == 'NotFound', events
         assert missing[0]['annotations']['authorization.k8s.io/decision'] == 'allow', missing
         assert 'unmentionable' not in text and 'secret-token' not in text
-        server = folder.serve('--authorization-mode', 'AlwaysAllow')
-        assert get(server.url + '/api/v1/secrets')[0] == 200, 'anybody may do anything'
+        server = folder.serve('--authorization-mode', 'AlwaysAllow', '--token-auth-file', tokens)
+        assert get(server.url + '/api/v1/secrets', 'secret-token')[0] == 200, 'anybody may do anything'
+        assert get(server.url + '/api/v1/secrets')[0] == 401, 'but nobody without a name'
         server.stop()
     finally:
         server.kill()
@@ -187,7 +188,7 @@ def refusals(folder):
             (('--event-ttl', 'soon'), '--event-ttl'),
             (('--tls-cert-file', folder.file('serving.crt')), '--tls-private-key-file'),
             (('--token-auth-file', folder.file('nowhere')), 'cannot read the token file'),
-            (('--authorization-mode', 'Hope'), 'AlwaysAllow, AlwaysDeny, Node and RBAC'),
+            (('--authorization-mode', 'Hope'), 'authorization-mode "Hope" is not a valid mode'),
             (('--service-cluster-ip-range', '10.0.0.0/33'), 'such as 10.96.0.0/16'),
             (('--enable-admission-plugins', 'Wishes'), 'plugin "Wishes" is unknown'),
             (('--service-account-key-file', folder.file('nowhere')), 'cannot read'),

@@ -1,14 +1,16 @@
 #include "server/api_server.h"
 
 #include "base/run/sim_executor.h"
-#include "base/values/ascii.h"
 #include "json/json.h"
 #include "net/tls/pki.h"
 #include "server/admission/admission_plugins.h"
 #include "server/auth/rbac.h"
 #include "server/auth/service_account_tokens.h"
+#include "server/auth/setup/authentication_setup.h"
+#include "server/auth/setup/authorization_setup.h"
 #include "server/bootstrap/bootstrap.h"
 #include "server/bootstrap/bootstrap_roles.h"
+#include "server/bootstrap/cluster_trust.h"
 #include "server/bootstrap/kubernetes_service.h"
 #include "server/bootstrap/service_allocator.h"
 #include "server/custom/api_services.h"
@@ -27,42 +29,6 @@ namespace {
 
 // Upstream sends bookmarks about once a minute.
 constexpr Duration kBookmarkInterval = std::chrono::minutes(1);
-
-Result<std::vector<NamedAuthorizer>> AuthorizersFor(const std::vector<std::string>& modes,
-                                                    const Catalog& catalog) {
-  std::vector<NamedAuthorizer> authorizers;
-  const auto add = [&](const std::string& mode, std::shared_ptr<const Authorizer> authorizer) {
-    authorizers.push_back({mode, LowerCase(mode), std::move(authorizer)});
-  };
-  for (const auto& mode : modes) {
-    if (mode == "AlwaysAllow") {
-      add(mode, NewAlwaysAllowAuthorizer());
-    } else if (mode == "AlwaysDeny") {
-      add(mode, NewAlwaysDenyAuthorizer());
-    } else if (mode == "RBAC") {
-      add(mode, NewRbacAuthorizer(catalog));
-    } else if (mode == "Node") {
-      add(mode, NewNodeAuthorizer(catalog));
-    } else {
-      return Unexpected(BadRequest("unknown authorization mode \"" + mode +
-                                   "\": this server knows AlwaysAllow, AlwaysDeny, Node and RBAC"));
-    }
-  }
-  return authorizers;
-}
-
-Result<AuthenticatorChain::Methods> AuthenticatorsFor(const ApiServerOptions& options,
-                                                      ServiceAccountTokens& tokens) {
-  AuthenticatorChain::Methods methods;
-  methods.requests.push_back(NewCertificateAuthenticator());
-  if (!options.tokens.empty()) methods.tokens.push_back(NewTokenAuthenticator(options.tokens));
-  if (!options.token_auth_file.empty()) {
-    FLYBALL_ASSIGN(auto file, NewTokenFileAuthenticator(options.token_auth_file));
-    methods.tokens.push_back(std::move(file));
-  }
-  methods.tokens.push_back(tokens.NewAuthenticator());
-  return methods;
-}
 
 ServiceAccountTokenOptions TokenOptions(const ApiServerOptions& options) {
   return {.issuers = options.service_account_issuers,
@@ -94,8 +60,8 @@ struct ApiServer::Parts {
   std::unique_ptr<WatchCache> cache;
   std::unique_ptr<Catalog> catalog;
   std::unique_ptr<ServiceAccountTokens> tokens;
-  std::unique_ptr<AuthenticatorChain> authenticator;
-  std::unique_ptr<Authorizer> authorizer;
+  std::unique_ptr<Authentication> authentication;
+  std::unique_ptr<Authorization> authorization;
   QuotaCharging charging;
   std::unique_ptr<AdmissionChain> admission;
   std::unique_ptr<Registry> registry;
@@ -109,6 +75,7 @@ struct ApiServer::Parts {
   std::unique_ptr<CustomResources> custom;
   std::unique_ptr<ApiServices> api_services;
   std::unique_ptr<FlowStatus> flow_status;
+  std::unique_ptr<ClusterTrust> trust;
   std::shared_ptr<Strand> strand;  // the server's own timers
   std::string service_range;
   std::atomic<bool> stopped{false};
@@ -122,18 +89,20 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   cache = std::make_unique<WatchCache>(store, executor);
   FLYBALL_ASSIGN(catalog, Catalog::Make(*cache));
   FLYBALL_ASSIGN(tokens, ServiceAccountTokens::Make(TokenOptions(options), *catalog, executor.clock()));
-  FLYBALL_ASSIGN(auto methods, AuthenticatorsFor(options, *tokens));
-  authenticator = std::make_unique<AuthenticatorChain>(std::move(methods), tokens->audiences(),
-                                                       AnonymousAccess{options.anonymous_auth});
-  FLYBALL_ASSIGN(auto modes, AuthorizersFor(options.authorization_modes, *catalog));
-  authorizer = NewAuthorizerChain(modes, metrics);
+  FLYBALL_ASSIGN(authentication, Authentication::Make(options.authentication,
+                                                      {*catalog, *tokens, options.service_account_issuers,
+                                                       executor, random, metrics, options.files}));
+  FLYBALL_ASSIGN(authorization, Authorization::Make(options.authorization,
+                                                    {*catalog, executor, random, metrics, options.files}));
+  const Authorizer& authorizer = authorization->authorizer();
   FLYBALL_ASSIGN(auto plugins, AdmissionPlugins({options.enable_admission, options.disable_admission},
-                                                *catalog, *authorizer, charging, random));
+                                                *catalog, authorizer, charging, random));
   admission = std::make_unique<AdmissionChain>(std::move(plugins));
   registry = std::make_unique<Registry>(store, *admission, random, options.event_ttl);
   charging.registry = registry.get();
   state = std::make_unique<ServerState>(ServerState{store, *cache, *catalog, *registry, *admission,
-                                                    *authenticator, *authorizer, executor, random, metrics});
+                                                    authentication->chain(), authorizer, executor, random,
+                                                    metrics});
   FLYBALL_ASSIGN(auto services, NewServiceAllocator(options.service_cluster_ip_range,
                                                     options.service_node_port_range, *catalog, random));
   registry->AddLifecycle("services", std::move(services));
@@ -161,6 +130,8 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   api_services->Start();
   flow_status = std::make_unique<FlowStatus>(*state);
   flow_status->Start();
+  trust = std::make_unique<ClusterTrust>(*state, options.authentication);
+  trust->Start();
   strand = std::make_shared<Strand>(executor);
   ScheduleBookmarks();
   return {};
@@ -213,8 +184,14 @@ void ApiServer::SetExternalAddress(std::string address) {
   parts_->documents->SetAddress(std::move(address));
 }
 
+void ApiServer::PublishTrust() {
+  parts_->trust->Publish();
+}
+
 void ApiServer::Stop() {
   if (parts_->stopped.exchange(true)) return;
+  parts_->authentication->Stop();
+  parts_->authorization->Stop();
   parts_->cache->CloseAll();
 }
 

@@ -11,9 +11,12 @@
 
 #include "base/observe/metrics.h"
 #include "base/run/executor.h"
+#include "base/run/file_watcher.h"
 #include "base/run/random.h"
 #include "base/values/result.h"
 #include "net/http/http.h"
+#include "server/auth/authentication_options.h"
+#include "server/auth/config/authorization_config.h"
 #include "server/request/user.h"
 #include "store/store.h"
 
@@ -25,10 +28,9 @@ struct ApiServerOptions {
   std::string service_cluster_ip_range = "10.0.0.0/24";  // kube-apiserver's default
   std::string service_node_port_range = "30000-32767";
   Duration event_ttl = std::chrono::hours(1);
-  std::vector<std::string> authorization_modes = {"Node", "RBAC"};
-  bool anonymous_auth = true;
-  std::string token_auth_file;         // empty: none
-  std::map<std::string, User> tokens;  // tokens the program made itself
+  AuthenticationOptions authentication;
+  AuthorizationOptions authorization;
+  FileWatcher* files = nullptr;  // follows configuration files; stopped before the server goes. Null: not
   // The first makes tokens; those of the others are accepted too.
   std::vector<std::string> service_account_issuers = {"https://kubernetes.default.svc.cluster.local"};
   std::string service_account_signing_key;        // PEM; empty: one is made, and tokens die with the process
@@ -63,7 +65,9 @@ class ApiServer {
   void SetExternalAddress(std::string address);
   // The scheduler and the controllers of this process, for `kubectl get componentstatuses`.
   LocalComponents& components();
-  // Ends every watch. Requests that come later are still answered.
+  // The authorities of client certificates have changed: says so in the cluster.
+  void PublishTrust();
+  // Ends every watch, and what waits for other servers. Requests that come later are still answered.
   void Stop();
 
  private:

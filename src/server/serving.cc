@@ -177,9 +177,14 @@ Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock) {
   return pki;
 }
 
+net::ServerTls ServerTlsOf(const Pki& pki) {
+  return {pki.serving.certificate_pem, pki.serving.private_key_pem,
+          pki.client_ca_pem + "\n" + pki.proxy_ca_pem};
+}
+
 Result<std::unique_ptr<net::HttpServer>> Serve(const ServingOptions& options, const Pki& pki,
                                                net::Handler handler) {
-  net::ServerTls tls{pki.serving.certificate_pem, pki.serving.private_key_pem, pki.client_ca_pem};
+  const net::ServerTls tls = ServerTlsOf(pki);
   net::ServerOptions server;
   server.address = options.bind_address;
   server.port = options.port;

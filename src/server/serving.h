@@ -35,6 +35,7 @@ struct Pki {
   net::KeyPair serving;
   net::KeyPair admin;  // user kubernetes-admin of system:masters
   std::string client_ca_pem;
+  std::string proxy_ca_pem;                       // of the proxies in front; empty: none
   std::string server_ca_pem;                      // what clients have to trust
   std::string service_account_key;                // signs tokens
   std::vector<std::string> service_account_keys;  // accepted too
@@ -43,6 +44,9 @@ struct Pki {
                                    TimePoint now) const;
 };
 Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock);
+
+// What connections are served with.
+net::ServerTls ServerTlsOf(const Pki& pki);
 
 // Listens and serves. Requires that the ApiServer outlives it.
 Result<std::unique_ptr<net::HttpServer>> Serve(const ServingOptions& options, const Pki& pki,

@@ -6,6 +6,7 @@
 
 #include "api/values/duration.h"
 #include "base/values/ascii.h"
+#include "cli/programs/identity_flags.h"
 #include "cli/programs/server_process.h"
 #include "cli/programs/signals.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 struct ApiserverFlags {
   ServerProcessOptions process;
-  std::string authorization_mode = "Node,RBAC";
+  IdentityFlags identity;
   std::string enable_admission, disable_admission, api_audiences;
   std::string event_ttl = "1h0m0s";
   std::string snapshot_interval = "0s";
@@ -34,11 +35,12 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
       "Address others reach the server at; the machine's own if it listens on all or on loopback");
   command.add_option("--external-hostname", serving.external_hostname,
                      "Host, or host:port, that clients are told to use");
-  command.add_option("--tls-cert-file", serving.tls_cert_file,
-                     "Serving certificate (PEM); issued by the server's own CA if absent");
+  command.add_option(
+      "--tls-cert-file", serving.tls_cert_file,
+      "Serving certificate (PEM), followed as it changes; issued by the server's own CA if absent");
   command.add_option("--tls-private-key-file", serving.tls_private_key_file, "Key of --tls-cert-file");
   command.add_option("--client-ca-file", serving.client_ca_file,
-                     "Also accept client certificates of this CA");
+                     "Also accept client certificates of this CA; followed as it changes");
   command.add_option("--service-account-signing-key-file", serving.service_account_signing_key_file,
                      "Key that signs service account tokens; made if absent");
   command
@@ -47,15 +49,7 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
       ->allow_extra_args(false);
   command.add_option("--kubeconfig-out", serving.kubeconfig_out,
                      "Where to write the administrator's kubeconfig (mode 0600)");
-  command.add_option("--token-auth-file", api.token_auth_file, "Lines of token,user,uid,\"group1,group2\"");
-  command
-      .add_option("--anonymous-auth", api.anonymous_auth,
-                  "Treat requests without credentials as system:anonymous")
-      ->capture_default_str();
-  command
-      .add_option("--authorization-mode", flags.authorization_mode,
-                  "Comma-separated: AlwaysAllow, AlwaysDeny, Node, RBAC")
-      ->capture_default_str();
+  flags.identity.Define(command, api);
   command
       .add_option("--service-cluster-ip-range", api.service_cluster_ip_range,
                   "Where cluster IPs of Services come from")
@@ -108,7 +102,7 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
 
 Status ReadFlags(ApiserverFlags& flags) {
   auto& api = flags.process.api;
-  api.authorization_modes = SplitWords(flags.authorization_mode, ",");
+  FLYBALL_TRY(flags.identity.Read(api));
   api.api_audiences = SplitWords(flags.api_audiences, ",");
   const auto event_ttl = api::ParseDuration(flags.event_ttl);
   if (!event_ttl) return Unexpected(BadRequest("--event-ttl: " + event_ttl.error().message()));

@@ -54,6 +54,8 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   if (auto address = server::KubernetesServiceAddress(options.api.service_cluster_ip_range))
     options.serving.alternative_names.push_back(std::move(*address));
   FLYBALL_ASSIGN(pki_, server::LoadPki(options.serving, executor_->clock()));
+  FLYBALL_TRY(server::PrepareTrust(pki_, options.api.authentication));
+  options.api.files = &files_;
   options.api.service_account_signing_key = pki_.service_account_key;
   options.api.service_account_keys = pki_.service_account_keys;
   FLYBALL_ASSIGN(const auto node_client,
@@ -69,6 +71,9 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   auto http = server::Serve(options.serving, pki_, api_->handler());
   if (!http) return Unexpected(ListenFailure(options.serving, http.error()));
   http_ = std::move(*http);
+  certificates_ = std::make_unique<server::CertificateFiles>(options.serving, pki_,
+                                                             options.api.authentication, *http_, *api_);
+  FLYBALL_TRY(certificates_->Follow(files_));
   FLYBALL_TRY(api_->Advertise(EndpointAddress(options.serving), http_->port()));
   api_->SetExternalAddress(server::ExternalAddress(options.serving, http_->port()));
   url_ = "https://" + UrlHost(options.serving.bind_address) + ":" + std::to_string(http_->port());
@@ -79,6 +84,7 @@ Status ServerProcess::Open(ServerProcessOptions options) {
 }
 
 ServerProcess::~ServerProcess() {
+  files_.Stop();
   if (api_) api_->Stop();
   if (http_) http_->Shutdown(kShutdownGrace);
   http_.reset();

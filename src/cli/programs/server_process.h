@@ -6,9 +6,11 @@
 
 #include "base/observe/metrics.h"
 #include "base/run/executor.h"
+#include "base/run/file_watcher.h"
 #include "base/values/result.h"
 #include "cli/programs/server_store.h"
 #include "server/api_server.h"
+#include "server/certificate_files.h"
 #include "server/serving.h"
 
 namespace flyball::cli {
@@ -43,6 +45,8 @@ class ServerProcess {
   server::Pki pki_;
   std::unique_ptr<server::ApiServer> api_;
   std::unique_ptr<net::HttpServer> http_;
+  std::unique_ptr<server::CertificateFiles> certificates_;
+  FileWatcher files_;
   std::string url_, kubeconfig_path_;
 };
 

@@ -40,6 +40,8 @@ class Headers {
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
+class PeerCertificates;
+
 // Who is at the other end of a connection.
 struct Peer {
   std::string address;  // "127.0.0.1:40312"; "in-process" for the transport without sockets
@@ -49,6 +51,8 @@ struct Peer {
   std::string common_name;
   std::vector<std::string> organizations;
   std::string certificate_sha256;  // hex, of the DER
+  // All that was sent, to be checked against other authorities, or later again; null if none was.
+  std::shared_ptr<const PeerCertificates> certificates{};
 };
 
 struct Request {

@@ -27,6 +27,7 @@ class Server final : public HttpServer {
 
   Status Open(const ServerOptions& options);
   int port() const override { return port_; }
+  Status SetTls(const ServerTls& tls) override;
   void Shutdown(Duration grace) override;
   std::size_t open_connections() const override { return context_->open_connections; }
 
@@ -36,7 +37,7 @@ class Server final : public HttpServer {
   void OnEachLoop(void (ServerConnections::*method)());
 
   const std::shared_ptr<ServerContext> context_;
-  const std::shared_ptr<TlsContext> tls_;
+  const std::shared_ptr<TlsContext> tls_;  // as it was at the start
   std::vector<std::shared_ptr<IoLoop>> loops_;
   std::vector<std::shared_ptr<ServerConnections>> connections_;  // one a loop
   std::unique_ptr<Listener> listener_;
@@ -57,6 +58,13 @@ Status Server::Open(const ServerOptions& options) {
   if (!listener) return Unexpected(listener.error());
   listener_ = std::move(*listener);
   port_ = listener_->port();
+  return {};
+}
+
+Status Server::SetTls(const ServerTls& tls) {
+  FLYBALL_ASSIGN(const auto context, TlsContext::ForServer(tls));
+  for (std::size_t i = 0; i < loops_.size(); ++i)
+    loops_[i]->Post([connections = connections_[i], context] { connections->SetTls(context); });
   return {};
 }
 

@@ -27,6 +27,10 @@ class HttpServer {
   virtual ~HttpServer() = default;  // as Shutdown(0)
 
   virtual int port() const = 0;
+  // Connections from now on get this certificate and are asked for client certificates of these authorities;
+  // those that are open stay as they are. An error, and no change, if the texts are no good. Requires a
+  // server with TLS.
+  virtual Status SetTls(const ServerTls& tls) = 0;
   // Stops accepting, sends GOAWAY, tells streams to close (OnClose), waits up to `grace` for requests under
   // way.
   virtual void Shutdown(Duration grace) = 0;

@@ -19,6 +19,8 @@ class ServerConnections : public std::enable_shared_from_this<ServerConnections>
 
   // Takes over a socket: shakes hands, then speaks what was agreed on. Closes it if there are too many.
   void Accept(int fd);
+  // Sockets taken over from now on use it.
+  void SetTls(std::shared_ptr<TlsContext> tls) { tls_ = std::move(tls); }
   // Asks every connection to end when its requests have.
   void BeginShutdown();
   void CloseAll();
@@ -28,7 +30,7 @@ class ServerConnections : public std::enable_shared_from_this<ServerConnections>
 
   const std::shared_ptr<IoLoop> loop_;
   const std::shared_ptr<ServerContext> context_;
-  const std::shared_ptr<TlsContext> tls_;
+  std::shared_ptr<TlsContext> tls_;
   std::unordered_set<std::shared_ptr<Channel>> channels_;
 };
 

@@ -77,7 +77,7 @@ Result<std::string> CertificateFingerprint(std::string_view certificate_pem);
 bool IsKeyOf(std::string_view private_key_pem, std::string_view certificate_pem);
 
 // Signing keys of service-account tokens.
-enum class KeyType { kRsa2048, kEcdsaP256 };
+enum class KeyType { kRsa2048, kEcdsaP256, kEcdsaP384, kEcdsaP521 };
 Result<std::string> MakePrivateKey(KeyType type);
 Result<std::string> PublicKeyPem(std::string_view private_or_public_key_pem);
 
@@ -87,11 +87,19 @@ struct PublicKeyParts {
   std::string key_id, algorithm, kty, n, e, crv, x, y;
 };
 Result<PublicKeyParts> DescribePublicKey(std::string_view key_pem);
+// The PEM of the public key that a JSON Web Key describes: RSA (n, e) or EC (crv P-256, P-384 or P-521; x,
+// y). BadRequest for others, for RSA keys outside 1024 to 16384 bits and for points that are not on the
+// curve.
+Result<std::string> PublicKeyPemOf(const PublicKeyParts& parts);
 
-// A compact JSON Web Signature over the two JSON texts; RS256 or ES256 by the key's type. The caller writes
-// both texts.
+// A compact JSON Web Signature over the two JSON texts; RS256, ES256, ES384 or ES512 by the key's type. The
+// caller writes both texts.
 Result<std::string> SignJws(std::string_view header_json, std::string_view payload_json,
                             std::string_view private_key_pem);
+// The same with an algorithm of RFC 7518: RS, PS or ES with 256, 384 or 512. BadRequest if the key is not of
+// its type.
+Result<std::string> SignJws(std::string_view header_json, std::string_view payload_json,
+                            std::string_view private_key_pem, std::string_view algorithm);
 struct Jws {
   std::string header_json, payload_json;
 };
@@ -99,6 +107,9 @@ struct Jws {
 Result<Jws> DecodeJws(std::string_view token);
 // True if the signature is by that key with the algorithm of the key's type.
 bool VerifyJws(std::string_view token, std::string_view public_key_pem);
+// True if the signature is by that key with that algorithm (RS, PS or ES with 256, 384 or 512), whatever the
+// token's header says: the caller compares the two.
+bool VerifyJws(std::string_view token, std::string_view public_key_pem, std::string_view algorithm);
 
 std::string Sha256(std::string_view data);                            // 32 raw bytes
 std::string Sha512(std::string_view data);                            // 64 raw bytes

@@ -161,10 +161,9 @@ TEST(PkiTest, HmacOfRfc4231) {
 class JwsTest : public testing::TestWithParam<KeyType> {};
 
 TEST_P(JwsTest, SignedByOneKeyVerifiesWithThatKeyOnly) {
-  const bool rsa = GetParam() == KeyType::kRsa2048;
   const auto key = MakePrivateKey(GetParam());
   const auto other = MakePrivateKey(GetParam());
-  const std::string header = rsa ? R"({"alg":"RS256"})" : R"({"alg":"ES256"})";
+  const std::string header = R"({"alg":")" + DescribePublicKey(*key)->algorithm + R"("})";
   const auto token = SignJws(header, R"({"sub":"me"})", *key);
   ASSERT_TRUE(token);
   EXPECT_TRUE(VerifyJws(*token, *PublicKeyPem(*key)));
@@ -191,13 +190,73 @@ TEST_P(JwsTest, DescribesThePublicKey) {
     EXPECT_EQ(from_public->e, "AQAB");
     EXPECT_EQ(Base64UrlDecode(from_public->n)->size(), 256u);
   } else {
-    EXPECT_EQ(from_public->crv, "P-256");
-    EXPECT_EQ(Base64UrlDecode(from_public->x)->size(), 32u);
-    EXPECT_EQ(Base64UrlDecode(from_public->y)->size(), 32u);
+    const std::size_t width = from_public->crv == "P-256" ? 32 : from_public->crv == "P-384" ? 48 : 66;
+    EXPECT_EQ(Base64UrlDecode(from_public->x)->size(), width);
+    EXPECT_EQ(Base64UrlDecode(from_public->y)->size(), width);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Keys, JwsTest, testing::Values(KeyType::kRsa2048, KeyType::kEcdsaP256));
+TEST_P(JwsTest, APublicKeyIsMadeAgainFromItsParts) {
+  const auto key = MakePrivateKey(GetParam());
+  EXPECT_EQ(*PublicKeyPemOf(*DescribePublicKey(*key)), *PublicKeyPem(*key));
+}
+
+INSTANTIATE_TEST_SUITE_P(Keys, JwsTest,
+                         testing::Values(KeyType::kRsa2048, KeyType::kEcdsaP256, KeyType::kEcdsaP384,
+                                         KeyType::kEcdsaP521));
+
+struct AlgorithmCase {
+  const char* name;
+  KeyType key;
+};
+class JwsAlgorithmTest : public testing::TestWithParam<AlgorithmCase> {};
+
+TEST_P(JwsAlgorithmTest, VerifiesWithThatAlgorithmOnly) {
+  const auto [name, type] = GetParam();
+  const auto key = *MakePrivateKey(type);
+  const auto token = SignJws("{}", R"({"sub":"me"})", key, name);
+  ASSERT_TRUE(token) << token.error().ToString();
+  for (const char* other : {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"})
+    EXPECT_EQ(VerifyJws(*token, *PublicKeyPem(key), other), std::string_view(other) == name) << other;
+  for (const char* bad : {"", "none", "HS256", "rs256"})
+    EXPECT_FALSE(VerifyJws(*token, *PublicKeyPem(key), bad)) << bad;
+  const auto unrelated = *MakePrivateKey(type);
+  EXPECT_FALSE(VerifyJws(*token, *PublicKeyPem(unrelated), name));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, JwsAlgorithmTest,
+    testing::Values(AlgorithmCase{"RS256", KeyType::kRsa2048}, AlgorithmCase{"RS384", KeyType::kRsa2048},
+                    AlgorithmCase{"RS512", KeyType::kRsa2048}, AlgorithmCase{"PS256", KeyType::kRsa2048},
+                    AlgorithmCase{"PS384", KeyType::kRsa2048}, AlgorithmCase{"PS512", KeyType::kRsa2048},
+                    AlgorithmCase{"ES256", KeyType::kEcdsaP256}, AlgorithmCase{"ES384", KeyType::kEcdsaP384},
+                    AlgorithmCase{"ES512", KeyType::kEcdsaP521}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(JsonWebKeyTest, RefusesKeysThatAreNoGood) {
+  const auto rsa = *DescribePublicKey(*MakePrivateKey(KeyType::kRsa2048));
+  const auto ec = *DescribePublicKey(*MakePrivateKey(KeyType::kEcdsaP256));
+  const auto refused = [](PublicKeyParts parts) { return !PublicKeyPemOf(parts); };
+  auto parts = rsa;
+  parts.n = Base64UrlEncode(std::string(64, '\xff'));  // 512 bits
+  EXPECT_TRUE(refused(parts));
+  parts.n = Base64UrlEncode(std::string(4096, '\xff'));  // 32768 bits
+  EXPECT_TRUE(refused(parts));
+  parts = rsa;
+  parts.e = "AQ";  // 1
+  EXPECT_TRUE(refused(parts));
+  parts = ec;
+  parts.y = parts.x;  // not on the curve
+  EXPECT_TRUE(refused(parts));
+  parts = ec;
+  parts.crv = "secp256k1";
+  EXPECT_TRUE(refused(parts));
+  parts = ec;
+  parts.x = "AQ";
+  EXPECT_TRUE(refused(parts));
+  parts.kty = "oct";
+  EXPECT_TRUE(refused(parts));
+}
 
 TEST(JwsDecodeTest, RefusesWhatIsNoToken) {
   for (const char* text : {"", "a", "a.b", "a.b.c.d", "!!.e30.e30", "e30.e30.=="})

@@ -252,6 +252,7 @@ void TlsStream::Describe(Peer& peer) const {
   X509* certificate = SSL_get0_peer_certificate(ssl_);
   if (!certificate) return;
   peer.certificate_sha256 = Fingerprint(certificate);
+  peer.certificates = PeerChain();
   peer.verified = SSL_get_verify_result(ssl_) == X509_V_OK;
   if (!peer.verified) return;
   if (auto names = SubjectValues(certificate, NID_commonName); !names.empty())

@@ -60,6 +60,8 @@ class TlsStream {
   bool speaks_h2() const;
   // Sets what the client's certificate says.
   void Describe(Peer& peer) const;
+  // The certificates the peer sent; null if none.
+  std::shared_ptr<const PeerCertificates> PeerChain() const;
   // Why the handshake failed.
   const std::string& failure() const { return failure_; }
 

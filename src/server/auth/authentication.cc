@@ -9,6 +9,7 @@
 #include "net/tls/pki.h"
 #include "server/auth/bearer_token.h"
 #include "server/auth/csv.h"
+#include "server/auth/trusted_authorities.h"
 #include "server/request/request_info.h"
 
 namespace flyball::server {
@@ -20,18 +21,32 @@ Error Unauthorized() {
 
 class CertificateAuthenticator final : public Authenticator {
  public:
+  CertificateAuthenticator() = default;
+  CertificateAuthenticator(std::shared_ptr<const TrustedAuthorities> authorities, const Clock& clock)
+      : authorities_(std::move(authorities)), clock_(&clock) {}
+
   Result<std::optional<User>> Authenticate(const net::Request& request) override {
     const auto& peer = request.peer;
     if (peer.certificate_sha256.empty()) return std::optional<User>();
-    if (!peer.verified) return Unexpected(Unauthorized());
-    // Whatever groups it names: they are those of a user, and it has none.
-    if (peer.common_name.empty()) return std::optional<User>();
+    if (!IsTrusted(peer)) return Unexpected(Unauthorized());
     User user;
-    user.name = peer.common_name;
-    user.groups = peer.organizations;
+    user.name = peer.certificates ? peer.certificates->common_name() : peer.common_name;
+    user.groups = peer.certificates ? peer.certificates->organizations() : peer.organizations;
+    // Whatever groups it names: they are those of a user, and it has none.
+    if (user.name.empty()) return std::optional<User>();
     user.extra["authentication.kubernetes.io/credential-id"] = {"X509SHA256=" + peer.certificate_sha256};
     return std::optional(std::move(user));
   }
+
+ private:
+  // Requests of this process come without certificates, and are verified.
+  bool IsTrusted(const net::Peer& peer) const {
+    if (!authorities_ || !peer.certificates) return peer.verified;
+    return authorities_->Get()->VerifyClient(*peer.certificates, clock_->Now()).has_value();
+  }
+
+  const std::shared_ptr<const TrustedAuthorities> authorities_;
+  const Clock* const clock_ = nullptr;
 };
 
 class StaticTokens final : public LocalTokenAuthenticator {
@@ -100,6 +115,11 @@ std::vector<std::string> CommonAudiences(const std::vector<std::string>& audienc
 
 std::unique_ptr<Authenticator> NewCertificateAuthenticator() {
   return std::make_unique<CertificateAuthenticator>();
+}
+
+std::unique_ptr<Authenticator> NewCertificateAuthenticator(
+    std::shared_ptr<const TrustedAuthorities> authorities, const Clock& clock) {
+  return std::make_unique<CertificateAuthenticator>(std::move(authorities), clock);
 }
 
 std::unique_ptr<TokenAuthenticator> NewTokenAuthenticator(std::map<std::string, User> tokens) {

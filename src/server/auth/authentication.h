@@ -16,6 +16,8 @@
 
 namespace flyball::server {
 
+class TrustedAuthorities;
+
 // Thread-safe.
 class Authenticator {
  public:
@@ -56,6 +58,9 @@ class LocalTokenAuthenticator : public TokenAuthenticator {
 // Client certificates: user = common name, groups = organisations. A certificate that does not chain to the
 // client CA is Unauthorized; one without a common name is nobody's.
 std::unique_ptr<Authenticator> NewCertificateAuthenticator();
+// The same, checked with each request against the authorities as they are then.
+std::unique_ptr<Authenticator> NewCertificateAuthenticator(
+    std::shared_ptr<const TrustedAuthorities> authorities, const Clock& clock);
 
 // kube-apiserver's token file: records of `token,user,uid,"group1,group2"` as Go's encoding/csv reads them.
 // Of a repeated token the last record counts; that is logged, and so is an empty token, which is left out.

@@ -56,7 +56,7 @@ class TokenFileTest : public ServerFixture {
   void Restart(const std::string& text) {
     std::ofstream(path_, std::ios::binary) << text;
     ApiServerOptions options;
-    options.token_auth_file = path_;
+    options.authentication.token_auth_file = path_;
     admin_.reset();
     server_.reset();
     server_ = std::move(*ApiServer::Make(options, *store_, sim_, random_, metrics_));
@@ -120,7 +120,7 @@ struct AnonymousTest : ServerFixture {
   AnonymousTest() : ServerFixture(Options()) {}
   static ApiServerOptions Options() {
     ApiServerOptions options;
-    options.anonymous_auth = false;
+    options.authentication.anonymous = false;
     return options;
   }
 };

@@ -101,7 +101,7 @@ struct AlwaysDenyTest : ServerFixture {
   AlwaysDenyTest() : ServerFixture(Options()) {}
   static ApiServerOptions Options() {
     ApiServerOptions options;
-    options.authorization_modes = {"AlwaysDeny"};
+    options.authorization.modes = {"AlwaysDeny"};
     return options;
   }
 };

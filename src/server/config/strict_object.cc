@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/values/duration.h"
 #include "json/yaml/yaml.h"
 
 namespace flyball::server {
@@ -74,6 +75,20 @@ std::string StrictObject::String(std::string_view name) {
   return std::string(member->string_or(""));
 }
 
+std::optional<std::string> StrictObject::OptionalString(std::string_view name) {
+  if (!Has(name)) return std::nullopt;
+  return String(name);
+}
+
+std::optional<Duration> StrictObject::Time(std::string_view name) {
+  const auto text = OptionalString(name);
+  if (!text) return std::nullopt;
+  const auto duration = api::ParseDuration(*text);
+  if (duration) return *duration;
+  problems_.push_back(PathOf(name) + ": " + duration.error().message());
+  return std::nullopt;
+}
+
 std::optional<bool> StrictObject::Bool(std::string_view name) {
   const json::Value* member = Find(name);
   if (!member) return std::nullopt;
@@ -111,8 +126,18 @@ const json::Value* StrictObject::Object(std::string_view name) {
   return nullptr;
 }
 
+const json::Value& StrictObject::ObjectOrEmpty(std::string_view name) {
+  static const json::Value kEmpty = json::Object{};
+  const json::Value* member = Object(name);
+  return member ? *member : kEmpty;
+}
+
 Error StrictDecodingError(const std::vector<std::string>& problems) {
   return BadRequest("strict decoding error: " + JoinTexts(problems));
+}
+
+std::string AggregateText(const std::vector<std::string>& texts) {
+  return texts.size() == 1 ? texts[0] : "[" + JoinTexts(texts) + "]";
 }
 
 std::string AggregateText(const api::FieldErrors& errors) {
@@ -121,7 +146,7 @@ std::string AggregateText(const api::FieldErrors& errors) {
     std::string text = cause.field + ": " + cause.message;
     if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
   }
-  return texts.size() == 1 ? texts[0] : "[" + JoinTexts(texts) + "]";
+  return AggregateText(texts);
 }
 
 }  // namespace flyball::server

@@ -1,5 +1,6 @@
-// Configuration files (audit policy, encryption): one YAML or JSON object with apiVersion and kind, read
-// strictly, as kube-apiserver reads them: a field that is not known is an error, not ignored.
+// Configuration files (audit policy, encryption, authentication, authorization): one YAML or JSON object with
+// apiVersion and kind, read strictly, as kube-apiserver reads them: a field that is not known is an error,
+// not ignored.
 #pragma once
 
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "api/rules/field_error.h"
+#include "base/run/clock.h"
 #include "base/values/result.h"
 #include "json/value.h"
 
@@ -31,12 +33,16 @@ class StrictObject {
 
   bool Has(std::string_view name);
   std::string String(std::string_view name);
+  std::optional<std::string> OptionalString(std::string_view name);
+  std::optional<Duration> Time(std::string_view name);  // "5m0s"
   std::optional<bool> Bool(std::string_view name);
   std::vector<std::string> Strings(std::string_view name);
   // Elements of a list of objects; empty if absent.
   const json::Array& List(std::string_view name);
   // A member that is an object, or null.
   const json::Value* Object(std::string_view name);
+  // The same; one without members if it is absent.
+  const json::Value& ObjectOrEmpty(std::string_view name);
 
   // "resources[0].providers", for an element "resources[0].providers[2]".
   std::string PathOf(std::string_view name) const;
@@ -55,6 +61,7 @@ class StrictObject {
 // "strict decoding error: a, b".
 Error StrictDecodingError(const std::vector<std::string>& problems);
 // The errors as upstream's ToAggregate prints them: one as it is, several in brackets.
+std::string AggregateText(const std::vector<std::string>& texts);
 std::string AggregateText(const api::FieldErrors& errors);
 
 }  // namespace flyball::server

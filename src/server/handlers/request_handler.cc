@@ -86,7 +86,11 @@ Error Panicked(std::string_view what) {
 }  // namespace
 
 Task<Status> RequestHandler::Identify(const net::Request& request, RequestScope& scope) const {
-  FLYBALL_CO_ASSIGN(scope.user, co_await state_.authenticator.Authenticate(request, scope.executor));
+  const SteadyTime began = state_.clock().Steady();
+  auto user = co_await state_.authenticator.Authenticate(request, scope.executor);
+  identity_metrics_.Authenticated(user ? &*user : nullptr, state_.clock().Steady() - began);
+  if (!user) co_return Unexpected(user.error());
+  scope.user = std::move(*user);
   FLYBALL_CO_ASSIGN(User target,
                     co_await Impersonate(request, scope.user, state_.authorizer, scope.executor));
   if (target == scope.user) co_return Status();
@@ -96,7 +100,9 @@ Task<Status> RequestHandler::Identify(const net::Request& request, RequestScope&
 
 Task<Status> RequestHandler::Authorize(RequestScope& scope) const {
   const auto attributes = AttributesOf(scope);
+  const SteadyTime began = state_.clock().Steady();
   const auto verdict = co_await state_.authorizer.Authorize(attributes, scope.executor);
+  identity_metrics_.Authorized(verdict, state_.clock().Steady() - began);
   const bool allowed = verdict.decision == Decision::kAllow;
   if (audit_.enabled()) {
     scope.audit_annotations["authorization.k8s.io/decision"] = allowed ? "allow" : "forbid";

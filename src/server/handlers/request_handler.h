@@ -11,6 +11,7 @@
 #include "server/flow/flow_control.h"
 #include "server/handlers/audit.h"
 #include "server/handlers/endpoint.h"
+#include "server/handlers/identity_metrics.h"
 #include "server/handlers/request_metrics.h"
 #include "server/registry/server_state.h"
 
@@ -26,7 +27,8 @@ class RequestHandler {
         documents_(documents),
         flow_(flow),
         audit_(audit),
-        request_metrics_(state.metrics) {}
+        request_metrics_(state.metrics),
+        identity_metrics_(state.metrics) {}
 
   // Answers on the stream, always: an exception becomes a 500 and is logged.
   Task<void> Handle(std::shared_ptr<net::Request> request, std::shared_ptr<net::ResponseStream> stream);
@@ -45,6 +47,7 @@ class RequestHandler {
   FlowControl& flow_;
   Audit& audit_;
   RequestMetrics request_metrics_;
+  mutable IdentityMetrics identity_metrics_;
 };
 
 }  // namespace flyball::server
