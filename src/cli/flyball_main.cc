@@ -1,6 +1,7 @@
 #include "cli/command/command.h"
 #include "cli/kubectl/verbs.h"
 #include "cli/programs/apiserver_command.h"
+#include "cli/programs/cel_command.h"
 #include "cli/programs/component_commands.h"
 #include "cli/programs/store_command.h"
 #include "cli/programs/up_command.h"
@@ -33,7 +34,7 @@ void DefineProgram(const Command& root) {
   AddSection(root, "Run workloads",
              {&AddScaleCommand, &AddAutoscaleCommand, &AddRolloutCommand, &AddWaitCommand});
   AddSection(root, "Ask the server and the program",
-             {&AddAuthCommand, &AddDiscoveryCommands, &AddConfigCommand, &AddVersionCommand});
+             {&AddAuthCommand, &AddDiscoveryCommands, &AddCelCommand, &AddConfigCommand, &AddVersionCommand});
 }
 
 }  // namespace

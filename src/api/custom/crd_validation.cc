@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/custom/crd_status.h"
+#include "api/custom/rule_problems.h"
 #include "api/rules/admission_rules.h"
 #include "api/rules/format.h"
 #include "base/values/ascii.h"
@@ -263,6 +264,17 @@ void ForEachVersion(const Value& spec, const Hoist& hoist, std::string_view memb
   for (std::size_t i = 0; i < versions.size(); ++i) check(versions[i], versions_path.Index(i).Child(member));
 }
 
+// Rules are compiled only where the schema itself is fine.
+void CheckSchema(const Value& schema, const FieldPath& path, FieldErrors& errors) {
+  FieldErrors found;
+  ValidateStructuralSchema(schema, path, found);
+  const bool fine = found.empty();
+  errors.Append(std::move(found));
+  const cel::DefinitionProblems problems = cel::CheckDefinitionRules(schema, path.text(), nullptr);
+  AddRuleProblems(problems.form, errors);
+  if (fine) AddRuleProblems(problems.rules, errors);
+}
+
 void CheckVersions(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   const Hoist hoist(spec);
   const auto versions = path.Child("versions");
@@ -271,7 +283,7 @@ void CheckVersions(const Value& spec, const FieldPath& path, FieldErrors& errors
                  [&](const Value& version, const FieldPath& here) {
                    const auto& schema = version["schema"]["openAPIV3Schema"];
                    if (!schema.is_object()) return errors.Required(here.Child("openAPIV3Schema"));
-                   ValidateStructuralSchema(schema, here.Child("openAPIV3Schema"), errors);
+                   CheckSchema(schema, here.Child("openAPIV3Schema"), errors);
                  });
   ForEachVersion(spec, hoist, "subresources", path.Child("subresources"), versions,
                  [&](const Value& version, const FieldPath& here) {

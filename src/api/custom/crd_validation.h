@@ -1,7 +1,5 @@
 // What a CustomResourceDefinition must be, in upstream's words (apiextensions-apiserver validation). The
 // generic rules of metadata are the server's. Functions only; thread-safe.
-//
-// Not evaluated: CEL rules are not compiled, so a malformed rule is accepted.
 #pragma once
 
 #include "api/rules/field_error.h"

@@ -21,11 +21,11 @@ void PruneCustomObject(const CustomSchema& schema, json::Value& object,
 void DefaultCustomObject(const CustomSchema& schema, json::Value& object);
 
 // Appends what is wrong, in upstream's words and order: JSON Schema first, then embedded resources, then
-// duplicates in sets and maps. With `old`, what is wrong in a part that did not change is not reported
-// (upstream: validation ratcheting). If the schema has CEL rules and an error is of a kind that keeps
-// upstream from evaluating them, its note saying so is appended too.
+// duplicates in sets and maps, then rules (x-kubernetes-validations). With `old`, what is wrong in a part
+// that did not change is not reported (upstream: validation ratcheting); of rules it goes to `warnings`, if
+// given. Rules are not evaluated after some errors; a note saying so is appended then.
 void ValidateCustomObject(const CustomSchema& schema, const json::Value& object, FieldErrors& errors,
-                          const json::Value* old = nullptr);
+                          const json::Value* old = nullptr, std::vector<std::string>* warnings = nullptr);
 
 // The JSON Schema part for any schema node and value. `prefix` goes before the path of every error.
 void ValidateAgainstSchema(const CustomSchema& schema, const json::Value& node, const json::Value& value,

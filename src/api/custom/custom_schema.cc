@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cel/rules/validator.h"
 #include "json/json.h"
 
 namespace flyball::api {
@@ -236,6 +237,13 @@ std::string PatternProblem(std::string_view pattern) {
   std::string out = "error parsing regexp: ";
   out += GoWords(compiled.error_code());
   return out + ": `" + compiled.error_arg() + '`';
+}
+
+const cel::Validator* CustomSchema::rules() const {
+  std::call_once(rules_once_, [this] {
+    if (uses_cel_) rules_ = cel::Validator::Build(schema_);
+  });
+  return rules_.get();
 }
 
 }  // namespace flyball::api

@@ -1,8 +1,7 @@
 // CustomSchema: the schema of one version of a custom kind, made from the definition's openAPIV3Schema: the
 // same TypeInfo tables the built-in kinds have, plus what only JSON Schema can say.
 //
-// Not evaluated: CEL rules (x-kubernetes-validations; uses_cel() says that there are some, so that the server
-// can warn), and the string formats isbn, isbn10, isbn13, creditcard, ssn. Formats nobody knows are ignored,
+// Not evaluated: the string formats isbn, isbn10, isbn13, creditcard, ssn. Formats nobody knows are ignored,
 // as upstream does.
 //
 // Immutable after Build: thread-safe. The tables live as long as the CustomSchema.
@@ -10,6 +9,7 @@
 
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,6 +21,10 @@
 
 namespace re2 {
 class RE2;
+}
+
+namespace flyball::cel {
+class Validator;
 }
 
 namespace flyball::api {
@@ -44,6 +48,9 @@ class CustomSchema {
   const TypeInfo& type() const { return *root_; }
   const json::Value& schema() const { return schema_; }
   bool uses_cel() const { return uses_cel_; }
+  // The rules of x-kubernetes-validations; null if there are none. Compiled when first asked for: most kinds
+  // of a server are never written to.
+  const cel::Validator* rules() const;
   // The compiled pattern of a schema node; null if it has none or a malformed one.
   const re2::RE2* Pattern(std::string_view pattern) const;
 
@@ -59,6 +66,8 @@ class CustomSchema {
   std::unordered_map<std::string, std::unique_ptr<re2::RE2>> patterns_;
   const TypeInfo* root_ = nullptr;
   bool uses_cel_ = false;
+  mutable std::once_flag rules_once_;
+  mutable std::unique_ptr<const cel::Validator> rules_;
 };
 
 // Go's words for why `pattern` is no regular expression ("error parsing regexp: missing closing ]: `[`");

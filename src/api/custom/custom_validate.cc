@@ -6,6 +6,7 @@
 
 #include "api/custom/custom_lists.h"
 #include "api/custom/custom_object.h"
+#include "api/custom/rule_problems.h"
 #include "api/custom/string_format.h"
 #include "api/values/go_text.h"
 #include "json/json.h"
@@ -302,13 +303,26 @@ bool BlocksRules(const Cause& cause) {
          cause.reason == "FieldValueTypeInvalid";
 }
 
-void NoteUncheckedRules(FieldErrors& errors) {
+// True if there is one.
+bool NoteUncheckedRules(FieldErrors& errors) {
   for (const auto& cause : errors.causes()) {
     if (!BlocksRules(cause)) continue;
-    return errors.Invalid(FieldPath("<nil>"), Value(),
-                          "some validation rules were not checked because the object was invalid; "
-                          "correct the existing errors to complete validation");
+    errors.Invalid(FieldPath("<nil>"), Value(),
+                   "some validation rules were not checked because the object was invalid; "
+                   "correct the existing errors to complete validation");
+    return true;
   }
+  return false;
+}
+
+void CheckRules(const CustomSchema& schema, const Value& object, const Value* old, FieldErrors& errors,
+                std::vector<std::string>* warnings) {
+  const cel::Validator* rules = schema.rules();
+  if (!rules) return;
+  const cel::Validator::Outcome outcome = rules->Validate(object, old);
+  AddRuleProblems(outcome.problems, errors);
+  if (!warnings) return;
+  for (const cel::Problem& problem : outcome.ratcheted) warnings->push_back(RuleProblemText(problem));
 }
 
 }  // namespace
@@ -319,12 +333,12 @@ void ValidateAgainstSchema(const CustomSchema& schema, const Value& node, const 
 }
 
 void ValidateCustomObject(const CustomSchema& schema, const Value& object, FieldErrors& errors,
-                          const Value* old) {
+                          const Value* old, std::vector<std::string>* warnings) {
   FieldErrors found;
   const FieldPath root;
   SchemaValidator(schema, root, found).Validate(schema.schema(), object, old);
   ValidateCustomStructure(schema, object, old, found);
-  if (schema.uses_cel()) NoteUncheckedRules(found);
+  if (schema.uses_cel() && !NoteUncheckedRules(found)) CheckRules(schema, object, old, found, warnings);
   errors.Append(std::move(found));
 }
 

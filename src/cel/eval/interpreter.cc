@@ -10,7 +10,7 @@ namespace flyball::cel {
 namespace {
 
 constexpr std::uint64_t kListCost = 10, kMapCost = 30, kStructCost = 40;
-constexpr std::size_t kInlineSlots = 8, kInlineArgs = 4;
+constexpr std::size_t kInlineSlots = 6, kInlineArgs = 4;
 
 // What upstream's cost tracker has on its stack, by the ids of expressions only.
 class TrackerStack {
@@ -94,55 +94,46 @@ class Interpreter {
 
   Value Eval(std::uint32_t index) {
     const Node& node = program_.nodes_[index];
-    Value value;
+    if (!stack_) return EvalNode(node);
+    const Value value = EvalNode(node);
+    stack_->Push(node.id);
+    return value;
+  }
+  Value EvalNode(const Node& node) {
     switch (node.op) {
       case Op::kConst:
-        value = node.constant;
-        break;
+        return node.constant;
       case Op::kAttribute:
-        value = EvalAttribute(node);
-        break;
+        return EvalAttribute(node);
       case Op::kTestOnly:
-        value = EvalTestOnly(node);
-        break;
+        return EvalTestOnly(node);
       case Op::kAnd:
       case Op::kOr:
-        value = EvalLogical(node);
-        break;
+        return EvalLogical(node);
       case Op::kEqual:
       case Op::kNotEqual:
-        value = EvalEquality(node);
-        break;
+        return EvalEquality(node);
       case Op::kCall:
       case Op::kSingleton:
       case Op::kRegex:
-        value = EvalCall(node);
-        break;
+        return EvalCall(node);
       case Op::kList:
-        value = EvalList(node);
-        break;
+        return EvalList(node);
       case Op::kMap:
-        value = EvalMap(node);
-        break;
+        return EvalMap(node);
       case Op::kStruct:
-        value = EvalStruct(node);
-        break;
+        return EvalStruct(node);
       case Op::kFold:
-        value = EvalFold(node);
-        break;
+        return EvalFold(node);
       case Op::kQuantifier:
-        value = EvalQuantifier(node);
-        break;
+        return EvalQuantifier(node);
       case Op::kMembership:
-        value = EvalMembership(node);
-        break;
+        return EvalMembership(node);
       case Op::kOptionalOr:
       case Op::kOptionalOrValue:
-        value = EvalOptionalOr(node);
-        break;
+        return EvalOptionalOr(node);
     }
-    Push(node.id);
-    return value;
+    return {};
   }
 
   Value EvalAttribute(const Node& node) {
@@ -362,7 +353,50 @@ class Interpreter {
     if (DropArguments(children, 2)) Charge(CallCostOf(arena_, node.cost, nullptr, args, 2, result));
     return result;
   }
+  // Comparisons of integers and sizes of texts and lists; everything else goes the general way with the
+  // arguments that are evaluated already.
+  Value EvalShortcut(const Node& node) {
+    const std::uint32_t* children = Children(node);
+    if (node.shortcut == Program::Shortcut::kSize) {
+      const Value text = Eval(children[0]);
+      if (!text.Is(ValueKind::kString) && !text.Is(ValueKind::kList)) return EvalSlowly(node, &text);
+      ChargeOne(node, children);
+      return Value::Int(static_cast<std::int64_t>(CostSize(text)));
+    }
+    const Value args[2] = {Eval(children[0]), Eval(children[1])};
+    if (!args[0].Is(ValueKind::kInt) || !args[1].Is(ValueKind::kInt)) return EvalSlowly(node, args);
+    ChargeOne(node, children);
+    const std::int64_t a = args[0].as_int(), b = args[1].as_int();
+    switch (node.shortcut) {
+      case Program::Shortcut::kLess:
+        return Value::Bool(a < b);
+      case Program::Shortcut::kLessEquals:
+        return Value::Bool(a <= b);
+      case Program::Shortcut::kGreater:
+        return Value::Bool(a > b);
+      default:
+        return Value::Bool(a >= b);
+    }
+  }
+  void ChargeOne(const Node& node, const std::uint32_t* children) {
+    if (DropArguments(children, node.count)) ChargeOnes(1);
+  }
+  Value EvalSlowly(const Node& node, const Value* args) {
+    const std::uint32_t* children = Children(node);
+    for (std::size_t i = 0; i < node.count; ++i)
+      if (args[i].IsError()) return Charged(node, children, args, args[i]);
+    return Charged(node, children, args, CallSingleton(arena_, *node.function, args, node.count));
+  }
+  Value Charged(const Node& node, const std::uint32_t* children, const Value* args, const Value& result) {
+    if (!DropArguments(children, node.count)) return result;
+    if (node.cost == CostRule::kOne)
+      ChargeOnes(1);
+    else
+      Charge(CallCostOf(arena_, node.cost, node.overload, args, node.count, result));
+    return result;
+  }
   Value EvalCall(const Node& node) {
+    if (node.shortcut != Program::Shortcut::kNone) return EvalShortcut(node);
     const std::uint32_t* children = Children(node);
     std::array<Value, kInlineArgs> few;
     std::vector<Value> many;
@@ -382,10 +416,7 @@ class Interpreter {
       }
       if (!error) error = &args[i];
     }
-    const Value result = error ? *error : Call(node, args);
-    if (DropArguments(children, node.count))
-      Charge(CallCostOf(arena_, node.cost, node.overload, args, node.count, result));
-    return result;
+    return Charged(node, children, args, error ? *error : Call(node, args));
   }
   Value Call(const Node& node, const Value* args) {
     if (node.op == Op::kRegex) return CallRegex(node, args);
@@ -575,7 +606,7 @@ class Interpreter {
   void Iterate(const Program::Fold& fold, const Value& range, Visit&& visit) {
     Value* variables = slots_ + fold.var_slot;
     if (range.Is(ValueKind::kList)) {
-      for (std::size_t i = 0; i < ListSize(range); ++i) {
+      for (std::size_t i = 0, size = ListSize(range); i < size; ++i) {
         const Value element = ListElement(arena_, range, i);
         variables[0] = fold.two_variables ? Value::Int(static_cast<std::int64_t>(i)) : element;
         if (fold.two_variables) variables[1] = element;

@@ -286,8 +286,16 @@ class Planner {
       node.constant = Value::Int(static_cast<std::int64_t>(program_.regexes_.size() - 1));
     }
     if (node.stops_at_error) Leaks();
+    if (node.op == Op::kSingleton) node.shortcut = ShortcutFor(function.name);
     node.first = AddChildren(args);
     return Add(node);
+  }
+  static Program::Shortcut ShortcutFor(std::string_view name) {
+    if (name == "_<_") return Program::Shortcut::kLess;
+    if (name == "_<=_") return Program::Shortcut::kLessEquals;
+    if (name == "_>_") return Program::Shortcut::kGreater;
+    if (name == "_>=_") return Program::Shortcut::kGreaterEquals;
+    return name == "size" ? Program::Shortcut::kSize : Program::Shortcut::kNone;
   }
   std::uint32_t Folded(const Expr* expr, const Node& node, std::uint32_t arg) {
     const Value argument = At(arg).constant;

@@ -26,22 +26,25 @@ class Activation {
   virtual bool Find(int variable, Value* value) = 0;
 };
 
+// A few variables with their values.
 class FixedActivation final : public Activation {
  public:
+  static constexpr int kMaxVariables = 8;
+
+  // Requires variable < kMaxVariables.
   void Set(int variable, const Value& value) {
-    if (values_.size() <= static_cast<std::size_t>(variable))
-      values_.resize(static_cast<std::size_t>(variable) + 1);
-    values_[static_cast<std::size_t>(variable)] = value;
+    values_[variable] = value;
+    bound_ |= 1u << variable;
   }
   bool Find(int variable, Value* value) override {
-    if (static_cast<std::size_t>(variable) >= values_.size() || !values_[static_cast<std::size_t>(variable)])
-      return false;
-    *value = *values_[static_cast<std::size_t>(variable)];
+    if (variable >= kMaxVariables || !(bound_ >> variable & 1)) return false;
+    *value = values_[variable];
     return true;
   }
 
  private:
-  std::vector<std::optional<Value>> values_;
+  Value values_[kMaxVariables];
+  unsigned bound_ = 0;
 };
 
 // What one call may cost (upstream: PerCallLimit).
@@ -90,8 +93,11 @@ class Program {
     kOptionalOr,
     kOptionalOrValue,
   };
+  // Calls that are worth a way of their own when the arguments are what they mostly are.
+  enum class Shortcut : std::uint8_t { kNone, kLess, kLessEquals, kGreater, kGreaterEquals, kSize };
   struct Node {
     Op op = Op::kConst;
+    Shortcut shortcut = Shortcut::kNone;
     std::uint8_t count = 0;  // of arguments; for a quantifier, 1 means all()
     bool stops_at_error = false;
     bool non_strict = false;

@@ -77,6 +77,7 @@ Value PlainJson(const json::Value& value) {
 Value TypedString(Arena& arena, const json::Value& value, const Schema& schema) {
   if (!value.is_string()) return WrongJson(arena, "string", value);
   const std::string_view text = value.as_string();
+  if (schema.format == SchemaFormat::kNone) return Value::String(text);
   std::string problem;
   switch (schema.format) {
     case SchemaFormat::kNone:
@@ -324,10 +325,9 @@ constexpr std::size_t kLinearEntries = 8;
 }  // namespace
 
 const Schema* Value::keyed_by() const {
-  if (kind_ != ValueKind::kList || (holding_ != Holding::kJson && holding_ != Holding::kValues) || !aux_)
-    return nullptr;
-  const auto* schema = static_cast<const Schema*>(aux_);
-  return schema->list_type == ListType::kAtomic ? nullptr : schema;
+  if (!Is(ValueKind::kList) || (holding() != Holding::kJson && holding() != Holding::kValues)) return nullptr;
+  const Schema* schema = aux_schema();
+  return !schema || schema->list_type == ListType::kAtomic ? nullptr : schema;
 }
 
 Value NoSuchOverload() {
@@ -583,8 +583,10 @@ Value CompareValues(Arena& arena, const Value& a, const Value& b) {
 
 std::size_t CountCharacters(std::string_view text) {
   // Go counts every byte that belongs to no valid character as one.
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < text.size(); ++count)
+  std::size_t ascii = 0;
+  while (ascii < text.size() && static_cast<unsigned char>(text[ascii]) < 0x80) ++ascii;
+  std::size_t count = ascii;
+  for (std::size_t i = ascii; i < text.size(); ++count)
     i += static_cast<unsigned char>(text[i]) < 0x80 ? 1 : DecodeRune(text, i).length;
   return count;
 }

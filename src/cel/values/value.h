@@ -3,6 +3,7 @@
 // Arena. So a Value is good as long as these three are. Thread-compatible.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -53,48 +54,33 @@ class MapTable;
 
 class Value {
  public:
-  Value() : kind_(ValueKind::kNull), holding_(Holding::kValues), size_(0), int_(0), aux_(nullptr) {}
+  Value() : Value(ValueKind::kNull, Holding::kValues, 0, 0, 0) {}
   static Value Bool(bool b) { return Make(ValueKind::kBool, b ? 1 : 0); }
   static Value Int(std::int64_t i) { return Make(ValueKind::kInt, i); }
   static Value Uint(std::uint64_t u) { return Make(ValueKind::kUint, static_cast<std::int64_t>(u)); }
-  static Value Double(double d) {
-    Value v = Make(ValueKind::kDouble, 0);
-    v.double_ = d;
-    return v;
-  }
+  static Value Double(double d) { return Make(ValueKind::kDouble, std::bit_cast<std::int64_t>(d)); }
   static Value String(std::string_view s) { return Text(ValueKind::kString, s); }
   static Value Bytes(std::string_view s) { return Text(ValueKind::kBytes, s); }
   static Value Duration(std::int64_t nanoseconds) { return Make(ValueKind::kDuration, nanoseconds); }
   // `offset`: seconds east of UTC that its text is written with.
   static Value Timestamp(std::int64_t seconds, std::uint32_t nanoseconds, std::int32_t offset = 0) {
-    Value v = Make(ValueKind::kTimestamp, seconds);
-    v.size_ = nanoseconds;
-    v.offset_ = offset;
-    return v;
+    return Value(ValueKind::kTimestamp, Holding::kValues, nanoseconds, static_cast<std::uint64_t>(seconds),
+                 static_cast<std::uint64_t>(static_cast<std::int64_t>(offset)));
   }
   static Value TypeValue(const Type* type) { return Pointer(ValueKind::kType, Holding::kValues, type); }
   static Value JsonList(const json::Array& list, const Schema* schema) {
-    Value v = Pointer(ValueKind::kList, Holding::kJson, &list);
-    v.aux_ = schema;
-    v.size_ = static_cast<std::uint32_t>(list.size());
-    return v;
+    return Value(ValueKind::kList, Holding::kJson, static_cast<std::uint32_t>(list.size()), Word(&list),
+                 Word(schema));
   }
   static Value JsonMap(const json::Object& map, const Schema* schema) {
-    Value v = Pointer(ValueKind::kMap, Holding::kJson, &map);
-    v.aux_ = schema;
-    v.size_ = static_cast<std::uint32_t>(map.size());
-    return v;
+    return Value(ValueKind::kMap, Holding::kJson, static_cast<std::uint32_t>(map.size()), Word(&map),
+                 Word(schema));
   }
-  static Value List(const Value* elements, std::size_t count) {
-    Value v = Pointer(ValueKind::kList, Holding::kValues, elements);
-    v.size_ = static_cast<std::uint32_t>(count);
-    return v;
-  }
+  static Value List(const Value* elements, std::size_t count) { return KeyedList(elements, count, nullptr); }
   // A list with the set or map rules of `schema`.
   static Value KeyedList(const Value* elements, std::size_t count, const Schema* schema) {
-    Value v = List(elements, count);
-    v.aux_ = schema;
-    return v;
+    return Value(ValueKind::kList, Holding::kValues, static_cast<std::uint32_t>(count), Word(elements),
+                 Word(schema));
   }
   static Value Concat(const Concatenation* lists);
   static Value Growing(GrowingList* list) { return Pointer(ValueKind::kList, Holding::kGrowing, list); }
@@ -111,76 +97,74 @@ class Value {
   static Value Error(const ErrorText* error) { return Pointer(ValueKind::kError, Holding::kValues, error); }
   static Value Error(Arena& arena, std::string_view message);
 
-  ValueKind kind() const { return kind_; }
-  Holding holding() const { return holding_; }
-  bool Is(ValueKind kind) const { return kind_ == kind; }
-  bool IsError() const { return kind_ == ValueKind::kError; }
-  bool IsTrue() const { return kind_ == ValueKind::kBool && int_ != 0; }
-  bool IsFalse() const { return kind_ == ValueKind::kBool && int_ == 0; }
+  ValueKind kind() const { return static_cast<ValueKind>(Byte(0)); }
+  Holding holding() const { return static_cast<Holding>(Byte(1)); }
+  bool Is(ValueKind wanted) const { return kind() == wanted; }
+  bool IsError() const { return kind() == ValueKind::kError; }
+  bool IsTrue() const { return kind() == ValueKind::kBool && words_[1] != 0; }
+  bool IsFalse() const { return kind() == ValueKind::kBool && words_[1] == 0; }
 
   // Each requires the kind it names.
-  bool as_bool() const { return int_ != 0; }
-  std::int64_t as_int() const { return int_; }  // also nanoseconds of a duration, seconds of a timestamp
-  std::uint64_t as_uint() const { return static_cast<std::uint64_t>(int_); }
-  double as_double() const { return double_; }
-  std::string_view text() const { return {text_, size_}; }  // of strings and bytes
-  std::uint32_t nanoseconds() const { return size_; }
-  std::int32_t offset() const { return static_cast<std::int32_t>(offset_); }
-  const Type* type_value() const { return static_cast<const Type*>(pointer_); }
-  const Value* optional() const { return static_cast<const Value*>(pointer_); }  // null if there is none
-  const OpaqueValue* opaque() const { return static_cast<const OpaqueValue*>(pointer_); }
-  std::string_view error() const { return static_cast<const ErrorText*>(pointer_)->message; }
-  const json::Value& preserved() const { return *static_cast<const json::Value*>(pointer_); }
-  const json::Array& json_list() const { return *static_cast<const json::Array*>(pointer_); }
-  const json::Object& json_map() const { return *static_cast<const json::Object*>(pointer_); }
-  const Schema* schema() const {
-    return holding_ == Holding::kJson ? static_cast<const Schema*>(aux_) : nullptr;
-  }
+  bool as_bool() const { return words_[1] != 0; }
+  std::int64_t as_int() const {
+    return static_cast<std::int64_t>(words_[1]);
+  }  // also nanoseconds of a duration, seconds of a timestamp
+  std::uint64_t as_uint() const { return words_[1]; }
+  double as_double() const { return std::bit_cast<double>(static_cast<std::uint64_t>(words_[1])); }
+  std::string_view text() const {
+    return {static_cast<const char*>(pointer()), raw_size()};
+  }  // of strings and bytes
+  std::uint32_t nanoseconds() const { return raw_size(); }
+  std::int32_t offset() const { return static_cast<std::int32_t>(aux_word_); }
+  const Type* type_value() const { return static_cast<const Type*>(pointer()); }
+  const Value* optional() const { return static_cast<const Value*>(pointer()); }  // null if there is none
+  const OpaqueValue* opaque() const { return static_cast<const OpaqueValue*>(pointer()); }
+  std::string_view error() const { return static_cast<const ErrorText*>(pointer())->message; }
+  const json::Value& preserved() const { return *static_cast<const json::Value*>(pointer()); }
+  const json::Array& json_list() const { return *static_cast<const json::Array*>(pointer()); }
+  const json::Object& json_map() const { return *static_cast<const json::Object*>(pointer()); }
+  const Schema* schema() const { return holding() == Holding::kJson ? aux_schema() : nullptr; }
   // The schema of a list that is a set or a map of its elements; null for other values.
   const Schema* keyed_by() const;
-  const Value* elements() const { return static_cast<const Value*>(pointer_); }
-  const Concatenation& concatenation() const { return *static_cast<const Concatenation*>(pointer_); }
-  GrowingList& growing_list() const { return *static_cast<GrowingList*>(const_cast<void*>(pointer_)); }
-  const MapTable& map_table() const { return *static_cast<const MapTable*>(pointer_); }
-  MapTable& growing_map() const { return *static_cast<MapTable*>(const_cast<void*>(pointer_)); }
-  std::uint32_t raw_size() const { return size_; }
-  const void* identity() const { return pointer_; }
+  const Value* elements() const { return static_cast<const Value*>(pointer()); }
+  const Concatenation& concatenation() const { return *static_cast<const Concatenation*>(pointer()); }
+  GrowingList& growing_list() const { return *static_cast<GrowingList*>(const_cast<void*>(pointer())); }
+  const MapTable& map_table() const { return *static_cast<const MapTable*>(pointer()); }
+  MapTable& growing_map() const { return *static_cast<MapTable*>(const_cast<void*>(pointer())); }
+  std::uint32_t raw_size() const { return static_cast<std::uint32_t>(words_[0] >> 32); }
+  const void* identity() const { return pointer(); }
 
  private:
+  std::uint8_t Byte(int i) const { return static_cast<std::uint8_t>(words_[0] >> (8 * i)); }
+  const void* pointer() const {
+    return reinterpret_cast<const void*>(static_cast<std::uintptr_t>(words_[1]));
+  }
+  const Schema* aux_schema() const {
+    return reinterpret_cast<const Schema*>(static_cast<std::uintptr_t>(aux_word_));
+  }
+  // The first two words are written at once: reading a copy of them right afterwards would stall otherwise,
+  // and evaluation does little else.
+  Value(ValueKind kind, Holding holding, std::uint32_t size, std::uint64_t payload, std::uint64_t aux)
+      : words_{static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(holding) << 8 |
+                   static_cast<std::uint64_t>(size) << 32,
+               payload},
+        aux_word_(aux) {}
+  static std::uint64_t Word(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
   static Value Make(ValueKind kind, std::int64_t i) {
-    Value v;
-    v.kind_ = kind;
-    v.int_ = i;
-    return v;
+    return Value(kind, Holding::kValues, 0, static_cast<std::uint64_t>(i), 0);
   }
   static Value Text(ValueKind kind, std::string_view s) {
-    Value v;
-    v.kind_ = kind;
-    v.text_ = s.data();
-    v.size_ = static_cast<std::uint32_t>(s.size());
-    return v;
+    return Value(kind, Holding::kValues, static_cast<std::uint32_t>(s.size()), Word(s.data()), 0);
   }
   static Value Pointer(ValueKind kind, Holding holding, const void* pointer) {
-    Value v;
-    v.kind_ = kind;
-    v.holding_ = holding;
-    v.pointer_ = pointer;
-    return v;
+    return Value(kind, holding, 0, Word(pointer), 0);
   }
 
-  ValueKind kind_;
-  Holding holding_;
-  std::uint32_t size_;  // of text in bytes, of JSON and plain lists; nanoseconds of a timestamp
-  union {
-    std::int64_t int_;
-    double double_;
-    const char* text_;
-    const void* pointer_;
-  };
-  union {
-    const void* aux_;
-    std::int64_t offset_;
-  };
+  using Words = std::uint64_t __attribute__((vector_size(16), aligned(8)));
+  // Kind in the first byte, holding in the second; in the upper half the size of text in bytes, of JSON and
+  // plain lists, or the nanoseconds of a timestamp. Then what the kind says: a number, or a pointer.
+  Words words_;
+  std::uint64_t aux_word_;  // a Schema, or the offset of a timestamp
 };
 static_assert(sizeof(Value) == 24, "evaluation copies these all the time: keep them small");
 

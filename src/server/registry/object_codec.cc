@@ -278,13 +278,13 @@ Status ValidateNew(const ServedResource& resource, const json::Value& object) {
 }
 
 Status ValidateChange(const ServedResource& resource, const json::Value& object, const json::Value& old,
-                      std::string_view subresource) {
+                      std::string_view subresource, std::vector<std::string>& warnings) {
   const auto& kind = StoredKindOf(resource);
   const auto& hooks = *resource.hooks;
   api::FieldErrors errors;
   api::ValidateObjectMetaForUpdate(kind, hooks, object["metadata"], old["metadata"], errors);
   if (resource.custom) {
-    api::ValidateCustomObject(resource.custom->schema(), object, errors, &old);
+    api::ValidateCustomObject(resource.custom->schema(), object, errors, &old, &warnings);
   } else if (subresource == "status") {
     if (hooks.validate_status_update) hooks.validate_status_update(object, old, errors);
     if (IsCertificateRequest(resource)) ValidateIssuedCertificate(object, old, errors);

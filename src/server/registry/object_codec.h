@@ -37,7 +37,8 @@ Bytes EncodeStored(const ServedResource& resource, json::Value& object);
 
 // All that is wrong with a new object; with an update of `old`. Invalid (422) with a cause each.
 Status ValidateNew(const ServedResource& resource, const json::Value& object);
+// `warnings` gets what is wrong but was so before.
 Status ValidateChange(const ServedResource& resource, const json::Value& object, const json::Value& old,
-                      std::string_view subresource);
+                      std::string_view subresource, std::vector<std::string>& warnings);
 
 }  // namespace flyball::server

@@ -263,7 +263,7 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
   PrepareForUpdate(scope, resource, options.subresource, old, object);
   CanonicalizeObject(resource, object);
-  FLYBALL_CO_TRY(ValidateChange(resource, object, old, options.subresource));
+  FLYBALL_CO_TRY(ValidateChange(resource, object, old, options.subresource, scope.warnings));
   AddUpdateWarnings(scope, resource, options.subresource, object, old);
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Validate(request));
 
