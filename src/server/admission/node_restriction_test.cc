@@ -1,5 +1,5 @@
 // Every refusal of NodeRestriction, and what is next to it that a node may do.
-#include "server/testing/request_texts.h"
+#include "net/tls/pki.h"
 #include "server/testing/server_fixture.h"
 
 namespace flyball::server {
@@ -324,15 +324,18 @@ TEST_F(NodeRestrictionTest, TokensAreBoundToItsPods) {
 
 TEST_F(NodeRestrictionTest, CertificatesAreOfItsName) {
   const std::string requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-  const auto request = [](const std::string& name, const std::string& signer, const std::string& pem) {
-    return R"({"metadata":{"name":")" + name + R"("},"spec":{"signerName":"kubernetes.io/)" + signer +
-           R"(","usages":["digital signature","client auth"],"request":")" + pem + R"("}})";
+  const auto request = [](const std::string& signer, const std::string& node) {
+    const auto made = net::MakeCertificateRequest(
+        {.common_name = "system:node:" + node, .organizations = {"system:nodes"}});
+    return R"({"metadata":{"name":"a"},"spec":{"signerName":"kubernetes.io/)" + signer +
+           R"(","usages":["digital signature","client auth"],"request":")" +
+           net::Base64Encode(made->request_pem) + R"("}})";
   };
-  EXPECT_EQ(Refused("POST", requests, request("a", "kube-apiserver-client-kubelet", kNode2Request)),
+  EXPECT_EQ(Refused("POST", requests, request("kube-apiserver-client-kubelet", "n2")),
             "can only create a node CSR with CN=system:node:n1");
-  EXPECT_EQ(Refused("POST", requests, request("a", "kubelet-serving", kNode2Request)),
+  EXPECT_EQ(Refused("POST", requests, request("kubelet-serving", "n2")),
             "can only create a node CSR with CN=system:node:n1");
-  EXPECT_EQ(Refused("POST", requests, request("a", "kube-apiserver-client-kubelet", kNode1Request)), "");
+  EXPECT_EQ(Refused("POST", requests, request("kube-apiserver-client-kubelet", "n1")), "");
 }
 
 }  // namespace
