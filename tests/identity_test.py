@@ -83,11 +83,14 @@ class Remote:
                 remote.asked.append((self.path, value))
                 status, reply = remote.answer(self.path, value)
                 data = json.dumps(reply).encode()
-                self.send_response(status)
-                self.send_header('Content-Type', 'application/json')
-                self.send_header('Content-Length', str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                try:
+                    self.send_response(status)
+                    self.send_header('Content-Type', 'application/json')
+                    self.send_header('Content-Length', str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+                except OSError:
+                    pass  # whoever asked has gone
 
             do_GET = do_POST = respond
 
@@ -242,6 +245,51 @@ def tokens_of_a_webhook(folder):
         server.kill()
 
 
+def a_webhook_that_does_not_answer(folder):
+    """Those it is asked about wait; nobody else does, and the server still stops."""
+    answer = threading.Event()
+
+    def review(path, body):
+        answer.wait()
+        return 200, {'apiVersion': body['apiVersion'], 'kind': 'TokenReview',
+                     'status': {'authenticated': True, 'user': {'username': body['spec']['token']}}}
+
+    remote = Remote(folder, review)
+    server = folder.serve('--authentication-token-webhook-config-file', folder.kubeconfig('slow.kubeconfig', remote.url),
+                          '--authentication-token-webhook-version', 'v1', data='slow')
+    try:
+        found = {}
+        askers = [threading.Thread(target=lambda n=n: found.update({n: Client(server).who('t%d' % n)[1]})) for n in range(50)]
+        for asker in askers:
+            asker.start()
+        wait_until('all of them wait', lambda: len(remote.asked) == 50)
+        admin = Kubectl(server.kubeconfig)
+        for _ in range(5):
+            assert admin('get', 'ns', 'default', '-o', 'name') == 'namespace/default'
+        assert not found, 'nobody can have got an answer'
+        answer.set()
+        for asker in askers:
+            asker.join()
+        assert found == {n: 't%d' % n for n in range(50)}, found
+        answer.clear()
+        late = threading.Thread(target=lambda: late_request(server))
+        late.start()
+        wait_until('one more waits', lambda: len(remote.asked) == 51)
+        server.stop()
+        late.join()
+    finally:
+        answer.set()
+        server.kill()
+        remote.stop()
+
+
+def late_request(server):
+    try:
+        Client(server).who('late')
+    except (OSError, http.client.HTTPException):
+        pass  # the server has gone
+
+
 def authorized_by_a_webhook(folder):
     def review(path, body):
         spec = body['spec']
@@ -382,7 +430,7 @@ def refusals(folder):
 def main():
     with tempfile.TemporaryDirectory(prefix='flyball-test-') as path:
         folder = Folder(sys.argv[1], path)
-        for step in (tokens_of_an_issuer, issuers_in_a_file, tokens_of_a_webhook, authorized_by_a_webhook, a_proxy_in_front,
+        for step in (tokens_of_an_issuer, issuers_in_a_file, tokens_of_a_webhook, a_webhook_that_does_not_answer, authorized_by_a_webhook, a_proxy_in_front,
                      certificates_that_change, bootstrap_tokens, refusals):
             step(folder)
             print('ok   ' + step.__name__.replace('_', ' '), flush=True)
