@@ -166,6 +166,7 @@ ROOMS = {
         'runtime': '',
         'pod': 'runtime',
         'streams': 'runtime pod',
+        'certificates': '',
         'agent': 'runtime pod streams',
     },
     'cli': {

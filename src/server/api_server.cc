@@ -17,6 +17,7 @@
 #include "server/custom/custom_resources.h"
 #include "server/documents/documents.h"
 #include "server/endpoints/api_endpoints.h"
+#include "server/endpoints/nodes/node_location.h"
 #include "server/flow/flow_control.h"
 #include "server/flow/flow_status.h"
 #include "server/handlers/audit.h"
@@ -67,6 +68,7 @@ struct ApiServer::Parts {
   std::unique_ptr<Registry> registry;
   std::unique_ptr<ServerState> state;
   const std::shared_ptr<LocalComponents> components = std::make_shared<LocalComponents>();
+  std::shared_ptr<TransportCache> nodes;
   EndpointTable endpoints;
   std::unique_ptr<Documents> documents;
   std::unique_ptr<FlowControl> flow;
@@ -106,7 +108,8 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   FLYBALL_ASSIGN(auto services, NewServiceAllocator(options.service_cluster_ip_range,
                                                     options.service_node_port_range, *catalog, random));
   registry->AddLifecycle("services", std::move(services));
-  AddApiEndpoints(endpoints, {options.node_client_certificate, options.node_client_key}, *tokens, components);
+  nodes = NewNodeTransports(options.node_client_certificate, options.node_client_key, options.node_ca);
+  AddApiEndpoints(endpoints, nodes, *tokens, components);
   documents = std::make_unique<Documents>(*state);
   documents->AddCheck("ping", [] { return Status(); });
   documents->AddCheck("log", [] { return Status(); });
@@ -173,7 +176,23 @@ net::Handler ApiServer::handler() {
 
 std::unique_ptr<net::Transport> ApiServer::InProcess(User user) {
   const bool simulated = dynamic_cast<SimExecutor*>(&parts_->executor) != nullptr;
-  return NewInProcessTransport(handler(), parts_->executor, std::move(user), simulated);
+  return NewInProcessTransport(handler(), parts_->executor, FixedPeer(user), simulated);
+}
+
+std::unique_ptr<net::Transport> ApiServer::InProcess(std::function<std::string()> certificate_pem,
+                                                     const std::string& client_ca_pem) {
+  const bool simulated = dynamic_cast<SimExecutor*>(&parts_->executor) != nullptr;
+  return NewInProcessTransport(
+      handler(), parts_->executor,
+      CertificatePeer(std::move(certificate_pem), client_ca_pem, parts_->executor.clock()), simulated);
+}
+
+Status ApiServer::Ensure(const std::vector<json::Value>& objects) {
+  return EnsureObjects(*parts_->state, objects);
+}
+
+void ApiServer::SetNodeClient(const std::string& certificate_pem, const std::string& key_pem) {
+  parts_->nodes->SetCertificate(certificate_pem, key_pem);
 }
 
 LocalComponents& ApiServer::components() {

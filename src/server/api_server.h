@@ -2,6 +2,7 @@
 // HttpServer (serving.h) or the in-process transport.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "base/run/file_watcher.h"
 #include "base/run/random.h"
 #include "base/values/result.h"
+#include "json/value.h"
 #include "net/http/http.h"
 #include "server/auth/authentication_options.h"
 #include "server/auth/config/authorization_config.h"
@@ -36,8 +38,8 @@ struct ApiServerOptions {
   std::string service_account_signing_key;        // PEM; empty: one is made, and tokens die with the process
   std::vector<std::string> service_account_keys;  // further public keys that are accepted
   std::vector<std::string> api_audiences;         // empty: the issuers
-  std::string cluster_signing_certificate, cluster_signing_key;  // signs certificate requests; empty: not
-  std::string node_client_certificate, node_client_key;          // with which nodes are asked for logs (PEM)
+  std::string node_client_certificate, node_client_key;  // with which nodes are asked for logs (PEM)
+  std::string node_ca;  // who vouches for nodes' serving certificates (PEM); empty: they are not checked
   std::set<std::string> enable_admission, disable_admission;
   int max_requests_inflight = 400;
   int max_mutating_requests_inflight = 200;
@@ -61,6 +63,14 @@ class ApiServer {
   // A transport whose requests come from `user`, with the semantics of the network: authorisation, admission,
   // validation.
   std::unique_ptr<net::Transport> InProcess(User user);
+  // The same for one who presents a client certificate, or a bearer token, as over TLS (CertificatePeer).
+  std::unique_ptr<net::Transport> InProcess(std::function<std::string()> certificate_pem,
+                                            const std::string& client_ca_pem);
+  // Makes objects that are not there yet. For those a program adds to every cluster it starts. Blocks until
+  // they are stored.
+  Status Ensure(const std::vector<json::Value>& objects);
+  // The certificate nodes are asked with from now on.
+  void SetNodeClient(const std::string& certificate_pem, const std::string& key_pem);
   // "host:port" where clients find it, shown in /api. Known when it listens.
   void SetExternalAddress(std::string address);
   // The scheduler and the controllers of this process, for `kubectl get componentstatuses`.

@@ -36,6 +36,17 @@ Status CertificateFiles::Follow(FileWatcher& files) {
   return files.Watch(std::move(paths), [this] { Reload(); });
 }
 
+Status CertificateFiles::SetServing(const net::KeyPair& pair) {
+  if (!serving_.tls_cert_file.empty()) return {};
+  MutexLock lock(mu_);
+  net::ServerTls next = current_;
+  next.certificate_pem = pair.certificate_pem;
+  next.private_key_pem = pair.private_key_pem;
+  FLYBALL_TRY(http_.SetTls(next));
+  current_ = std::move(next);
+  return {};
+}
+
 void CertificateFiles::Reload() {
   MutexLock lock(mu_);
   if (const Status reloaded = TryReload(); !reloaded)

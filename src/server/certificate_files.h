@@ -26,6 +26,8 @@ class CertificateFiles {
                    net::HttpServer& http, ApiServer& api);
   // Reloads when a file changes. Requires that `files` is stopped before this goes.
   Status Follow(FileWatcher& files);
+  // The serving certificate that our own CA has issued from now on; nothing if it is the user's.
+  Status SetServing(const net::KeyPair& pair);
   // Reads the files again. What is no good is logged, and what was good stays in force.
   void Reload();
 

@@ -4,6 +4,8 @@
 
 #include "base/observe/log.h"
 #include "base/run/mutex.h"
+#include "net/tls/authorities.h"
+#include "net/tls/pki.h"
 
 namespace flyball::server {
 namespace {
@@ -195,19 +197,15 @@ class InProcessCall final : public net::ResponseStream,
 
 class InProcessTransport final : public net::Transport {
  public:
-  InProcessTransport(net::Handler handler, Executor& executor, User user, bool inline_start)
+  InProcessTransport(net::Handler handler, Executor& executor, PeerSource peer, bool inline_start)
       : handler_(std::make_shared<net::Handler>(std::move(handler))),
         executor_(executor),
-        user_(std::move(user)),
+        peer_(std::move(peer)),
         inline_start_(inline_start) {}
 
   std::shared_ptr<net::Call> Start(net::Request request, std::shared_ptr<net::ResponseSink> sink) override {
     auto call = std::make_shared<InProcessCall>(executor_, std::move(sink));
-    request.peer.address = "in-process:0";
-    request.peer.tls = request.peer.verified = true;
-    request.peer.common_name = user_.name;
-    request.peer.organizations = user_.groups;
-    request.peer.certificate_sha256 = "in-process";
+    request.peer = peer_();
     auto run = [handler = handler_, shared = std::make_shared<net::Request>(std::move(request)), call] {
       Spawn((*handler)(shared, call), [](std::exception_ptr exception) {
         if (exception) log::Error("an in-process request handler failed");
@@ -229,15 +227,75 @@ class InProcessTransport final : public net::Transport {
  private:
   const std::shared_ptr<net::Handler> handler_;
   Executor& executor_;
-  const User user_;
+  const PeerSource peer_;
   const bool inline_start_;
+};
+
+net::Peer LocalPeer() {
+  net::Peer peer;
+  peer.address = "in-process:0";
+  peer.tls = true;
+  return peer;
+}
+
+// A certificate that is presented with each request, parsed when it changes. Thread-safe.
+class PresentedCertificate {
+ public:
+  PresentedCertificate(std::function<std::string()> pem, const std::string& authorities_pem,
+                       const Clock& clock)
+      : pem_(std::move(pem)),
+        authorities_(net::CertificateAuthorities::Parse(authorities_pem).value_or(nullptr)),
+        clock_(clock) {}
+
+  net::Peer Peer() {
+    const std::string pem = pem_();
+    MutexLock lock(mu_);
+    if (pem != known_pem_) Learn(pem);
+    net::Peer peer = peer_;
+    peer.verified = peer.certificates && authorities_ &&
+                    authorities_->VerifyClient(*peer.certificates, clock_.Now()).has_value();
+    return peer;
+  }
+
+ private:
+  void Learn(const std::string& pem) FLYBALL_REQUIRES(mu_) {
+    known_pem_ = pem;
+    peer_ = LocalPeer();
+    peer_.certificates = net::PeerCertificates::Parse(pem).value_or(nullptr);
+    if (!peer_.certificates) return;
+    peer_.certificate_sha256 = net::CertificateFingerprint(pem).value_or("");
+    peer_.common_name = peer_.certificates->common_name();
+    peer_.organizations = peer_.certificates->organizations();
+  }
+
+  const std::function<std::string()> pem_;
+  const std::shared_ptr<const net::CertificateAuthorities> authorities_;
+  const Clock& clock_;
+  Mutex mu_;
+  std::string known_pem_ FLYBALL_GUARDED_BY(mu_);
+  net::Peer peer_ FLYBALL_GUARDED_BY(mu_) = LocalPeer();
 };
 
 }  // namespace
 
-std::unique_ptr<net::Transport> NewInProcessTransport(net::Handler handler, Executor& executor, User user,
-                                                      bool inline_start) {
-  return std::make_unique<InProcessTransport>(std::move(handler), executor, std::move(user), inline_start);
+PeerSource FixedPeer(const User& user) {
+  net::Peer peer = LocalPeer();
+  peer.verified = true;
+  peer.common_name = user.name;
+  peer.organizations = user.groups;
+  peer.certificate_sha256 = "in-process";
+  return [peer] { return peer; };
+}
+
+PeerSource CertificatePeer(std::function<std::string()> certificate_pem, const std::string& authorities_pem,
+                           const Clock& clock) {
+  return [presented = std::make_shared<PresentedCertificate>(
+              std::move(certificate_pem), std::move(authorities_pem), clock)] { return presented->Peer(); };
+}
+
+std::unique_ptr<net::Transport> NewInProcessTransport(net::Handler handler, Executor& executor,
+                                                      PeerSource peer, bool inline_start) {
+  return std::make_unique<InProcessTransport>(std::move(handler), executor, std::move(peer), inline_start);
 }
 
 }  // namespace flyball::server

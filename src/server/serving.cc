@@ -13,8 +13,11 @@
 namespace flyball::server {
 namespace {
 
-// Certificates of a cluster that is meant to be left running: ten years, as kubeadm gives its CA.
-constexpr Duration kValidity = std::chrono::hours(24 * 365 * 10);
+// The CA of a cluster that is meant to be left running: ten years, as kubeadm's. What it issues: one.
+constexpr Duration kAuthorityValidity = std::chrono::hours(24 * 365 * 10);
+constexpr Duration kValidity = std::chrono::hours(24 * 365);
+// A minute back: clients whose clocks are a little behind accept it too.
+constexpr Duration kIssuedBefore = std::chrono::minutes(1);
 
 bool Exists(const std::string& path) {
   return std::filesystem::exists(path);
@@ -42,6 +45,12 @@ Result<std::string> ReadPrivateKey(const std::string& path) {
   return key;
 }
 
+// The key first: a key alone was cut off before anybody could use it, and is made anew.
+Status WritePair(const std::string& dir, const std::string& name, const net::KeyPair& pair) {
+  FLYBALL_TRY(WriteFileDurably(dir + "/" + name + ".key", pair.private_key_pem));
+  return WriteFileDurably(dir + "/" + name + ".crt", pair.certificate_pem);
+}
+
 // The pair in <dir>/<name>.crt and .key, made by `make` if it is not there.
 template <typename Make>
 Result<net::KeyPair> LoadOrMake(const std::string& dir, const std::string& name, Make make) {
@@ -57,10 +66,24 @@ Result<net::KeyPair> LoadOrMake(const std::string& dir, const std::string& name,
   }
   Result<net::KeyPair> pair = make();
   if (!pair) return pair;
-  // The key first: a key alone was cut off before anybody could use it, and is made anew.
-  FLYBALL_TRY(WriteFileDurably(key, pair->private_key_pem));
-  FLYBALL_TRY(WriteFileDurably(certificate, pair->certificate_pem));
+  FLYBALL_TRY(WritePair(dir, name, *pair));
   return pair;
+}
+
+TimePoint RenewalOf(const net::KeyPair& pair) {
+  const auto info = net::ParseCertificate(pair.certificate_pem);
+  return info ? info->not_before + (info->not_after - info->not_before) / 10 * 7 : TimePoint();
+}
+
+// Also if another CA has issued it, or if it is one of those for ten years that were issued once.
+bool IsDue(const net::KeyPair& pair, const Pki& pki, TimePoint now) {
+  const auto info = net::ParseCertificate(pair.certificate_pem);
+  return !info || now >= RenewalOf(pair) || info->not_after > now + kValidity ||
+         !net::IsSignedByAny(pair.certificate_pem, pki.ca.certificate_pem);
+}
+
+Result<net::KeyPair> IssueAdmin(const Pki& pki, TimePoint now) {
+  return pki.IssueClient("kubernetes-admin", {std::string(kMastersGroup)}, now);
 }
 
 // A name, or an address, of a certificate to be.
@@ -152,15 +175,12 @@ Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock) {
   const std::string dir = options.data_dir + "/pki";
   FLYBALL_TRY(MakePrivateFolder(dir));
   ::chmod(dir.c_str(), 0700);  // it may have been made by hand
-  // A minute back: clients whose clocks are a little behind accept it too.
-  const TimePoint now = clock.Now() - std::chrono::minutes(1);
+  const TimePoint now = clock.Now() - kIssuedBefore;
   Pki pki;
   FLYBALL_ASSIGN(pki.ca, LoadOrMake(dir, "ca", [&] {
-                   return net::MakeCertificateAuthority("kubernetes", now, kValidity);
+                   return net::MakeCertificateAuthority("kubernetes", now, kAuthorityValidity);
                  }));
-  FLYBALL_ASSIGN(pki.admin, LoadOrMake(dir, "admin", [&] {
-                   return pki.IssueClient("kubernetes-admin", {std::string(kMastersGroup)}, now);
-                 }));
+  FLYBALL_ASSIGN(pki.admin, LoadOrMake(dir, "admin", [&] { return IssueAdmin(pki, now); }));
   pki.client_ca_pem = pki.ca.certificate_pem;
   if (!options.client_ca_file.empty()) {
     FLYBALL_ASSIGN(const auto extra, ReadPem(options.client_ca_file));
@@ -173,6 +193,8 @@ Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock) {
     FLYBALL_ASSIGN(pki.serving, net::IssueCertificate(pki.ca, ServingRequest(options), now, kValidity));
     pki.server_ca_pem = pki.ca.certificate_pem;
   }
+  FLYBALL_ASSIGN(pki.node_client, pki.IssueClient(kNodeClientUser, {}, now));
+  FLYBALL_TRY(RenewPki(options, clock, pki));
   FLYBALL_TRY(LoadServiceAccountKeys(options, dir, pki));
   return pki;
 }
@@ -180,6 +202,31 @@ Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock) {
 net::ServerTls ServerTlsOf(const Pki& pki) {
   return {pki.serving.certificate_pem, pki.serving.private_key_pem,
           pki.client_ca_pem + "\n" + pki.proxy_ca_pem};
+}
+
+TimePoint NextRenewal(const Pki& pki) {
+  TimePoint first = std::min(RenewalOf(pki.admin), RenewalOf(pki.node_client));
+  // A certificate of the user's own is the user's to renew.
+  if (net::IsSignedByAny(pki.serving.certificate_pem, pki.ca.certificate_pem))
+    first = std::min(first, RenewalOf(pki.serving));
+  return first;
+}
+
+Status RenewPki(const ServingOptions& options, const Clock& clock, Pki& pki) {
+  const TimePoint now = clock.Now(), from = now - kIssuedBefore;
+  Pki renewed = pki;
+  if (options.tls_cert_file.empty() && IsDue(pki.serving, pki, now)) {
+    FLYBALL_ASSIGN(renewed.serving, net::IssueCertificate(pki.ca, ServingRequest(options), from, kValidity));
+  }
+  if (IsDue(pki.node_client, pki, now)) {
+    FLYBALL_ASSIGN(renewed.node_client, pki.IssueClient(kNodeClientUser, {}, from));
+  }
+  if (IsDue(pki.admin, pki, now)) {
+    FLYBALL_ASSIGN(renewed.admin, IssueAdmin(pki, from));
+    FLYBALL_TRY(WritePair(options.data_dir + "/pki", "admin", renewed.admin));
+  }
+  pki = std::move(renewed);
+  return {};
 }
 
 Result<std::unique_ptr<net::HttpServer>> Serve(const ServingOptions& options, const Pki& pki,

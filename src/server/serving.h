@@ -13,6 +13,9 @@
 
 namespace flyball::server {
 
+// The user the API server is to its nodes (upstream's usual name).
+inline constexpr char kNodeClientUser[] = "kube-apiserver-kubelet-client";
+
 struct ServingOptions {
   std::string bind_address = "127.0.0.1";
   int port = 6443;
@@ -33,7 +36,8 @@ struct ServingOptions {
 struct Pki {
   net::KeyPair ca;
   net::KeyPair serving;
-  net::KeyPair admin;  // user kubernetes-admin of system:masters
+  net::KeyPair admin;        // user kubernetes-admin of system:masters
+  net::KeyPair node_client;  // user kNodeClientUser, which the server is to its nodes
   std::string client_ca_pem;
   std::string proxy_ca_pem;                       // of the proxies in front; empty: none
   std::string server_ca_pem;                      // what clients have to trust
@@ -47,6 +51,11 @@ Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock);
 
 // What connections are served with.
 net::ServerTls ServerTlsOf(const Pki& pki);
+// What our CA issues lasts a year. When the first of it should be issued again: after 70 % of its life.
+TimePoint NextRenewal(const Pki& pki);
+// Issues again what is due: the serving certificate (unless it is the user's own), the administrator's, whose
+// files are rewritten, and the one for nodes. On an error nothing has changed but files.
+Status RenewPki(const ServingOptions& options, const Clock& clock, Pki& pki);
 
 // Listens and serves. Requires that the ApiServer outlives it.
 Result<std::unique_ptr<net::HttpServer>> Serve(const ServingOptions& options, const Pki& pki,

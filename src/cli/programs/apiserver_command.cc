@@ -47,6 +47,12 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
       .add_option("--service-account-key-file", serving.service_account_key_files,
                   "Keys whose tokens are accepted too, public or private; may be repeated")
       ->allow_extra_args(false);
+  auto& nodes = flags.process.nodes;
+  command.add_option("--kubelet-certificate-authority", nodes.ca_file,
+                     "CA of nodes' serving certificates; without it they are not verified");
+  command.add_option("--kubelet-client-certificate", nodes.certificate_file,
+                     "Certificate the server presents to nodes; issued by its own CA if absent");
+  command.add_option("--kubelet-client-key", nodes.key_file, "Key of --kubelet-client-certificate");
   command.add_option("--kubeconfig-out", serving.kubeconfig_out,
                      "Where to write the administrator's kubeconfig (mode 0600)");
   flags.identity.Define(command, api);

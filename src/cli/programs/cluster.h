@@ -2,18 +2,24 @@
 // (over HTTPS) or all together in the API server's process.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/observe/metrics.h"
 #include "base/run/executor.h"
+#include "base/run/mutex.h"
 #include "base/values/result.h"
 #include "client/client.h"
+#include "client/config.h"
 #include "client/runtime.h"
 #include "controller/manager.h"
 #include "node/agent/node_agent.h"
+#include "node/certificates/certificate_manager.h"
+#include "node/runtime/log_files.h"
 #include "node/runtime/runtime.h"
 #include "node/streams/node_server.h"
 
@@ -35,29 +41,71 @@ class ClientThreads {
   ThreadPool machinery_, workers_;
 };
 
+// Kubelet's flags for containers' logs.
+struct LogFlags {
+  std::string max_size = "10Mi";
+  int max_files = 5;
+};
+void AddLogFlags(CLI::App& command, LogFlags& flags);
+// BadRequest, naming the flag, if they make no sense.
+Result<node::LogLimits> LogLimitsOf(const LogFlags& flags);
+
 struct NodesOptions {
   std::string runtime = "native";  // or "sim"
   std::string data_dir;
   std::vector<std::string> names;
   std::string address = "127.0.0.1";
-  std::string client_ca_pem;  // who may ask for logs
+  std::string client_ca_pem;  // whose certificates callers of the nodes' server may have
+  LogFlags logs{};
+  // Ask for a serving certificate that the cluster signs, and renew it. Otherwise the server makes its own.
+  bool serving_certificate = false;
+  bool wait_for_serving = false;       // not ready before it is there (real containers only)
+  bool remove_not_ready_taint = true;  // see NodeAgentOptions
+};
+
+// A certificate that changes while the program runs. Thread-safe.
+class CurrentCertificate final : public TlsSource {
+ public:
+  // `base` has everything but the certificate.
+  explicit CurrentCertificate(net::ClientTls base = {}) : base_(std::move(base)) {}
+  void Set(const net::KeyPair& pair);
+  std::string certificate_pem() const;
+  Result<std::optional<net::ClientTls>> Changed() override;
+
+ private:
+  mutable Mutex mu_;
+  net::ClientTls base_ FLYBALL_GUARDED_BY(mu_);
+  bool changed_ FLYBALL_GUARDED_BY(mu_) = false;
+};
+
+// How a node reaches the API server and proves who it is.
+struct NodeConnection {
+  Client client;  // as the node
+  // With what its first certificate is asked for; none: `client` has credentials of its own, for ever.
+  std::optional<Client> joining{};
+  std::shared_ptr<CurrentCertificate> certificate{};  // what `client` presents, if `joining`
 };
 
 // One or more nodes of one runtime, and the port their logs are served on. Thread-safe.
 class Nodes {
  public:
-  // `client_of` gives each node a client with its own identity.
+  // `connect` gives each node a connection with its own identity.
   static Result<std::unique_ptr<Nodes>> Start(
       const NodesOptions& options, Executor& executor,
-      const std::function<Result<Client>(const std::string& name)>& client_of);
+      const std::function<Result<NodeConnection>(const std::string& name)>& connect);
   ~Nodes();
 
  private:
   Nodes() = default;
+  void Join(const NodesOptions& options, std::size_t index);
+  void Serve(const NodesOptions& options);
+
   // In this order: agents end before what they use.
   std::unique_ptr<node::ContainerRuntime> runtime_;
+  std::vector<NodeConnection> connections_;
   std::unique_ptr<node::NodeServer> server_;
   std::vector<std::unique_ptr<node::NodeAgent>> agents_;
+  std::vector<std::shared_ptr<node::CertificateManager>> certificates_;
 };
 
 // Stops the manager and waits until it has.

@@ -4,6 +4,7 @@
 #include "base/files/durable_file.h"
 #include "base/run/random.h"
 #include "cli/programs/data_folder.h"
+#include "cli/programs/node_join.h"
 #include "server/bootstrap/kubernetes_service.h"
 
 namespace flyball::cli {
@@ -58,16 +59,11 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   options.api.files = &files_;
   options.api.service_account_signing_key = pki_.service_account_key;
   options.api.service_account_keys = pki_.service_account_keys;
-  FLYBALL_ASSIGN(const auto node_client,
-                 pki_.IssueClient("kube-apiserver-kubelet-client", {"system:masters"},
-                                  executor_->clock().Now() - std::chrono::minutes(1)));
-  options.api.node_client_certificate = node_client.certificate_pem;
-  options.api.node_client_key = node_client.private_key_pem;
-  options.api.cluster_signing_certificate = pki_.ca.certificate_pem;
-  options.api.cluster_signing_key = pki_.ca.private_key_pem;
+  FLYBALL_TRY(PrepareNodeAccess(options.nodes, options.api));
   auto api = server::ApiServer::Make(options.api, store_->store(), *executor_, Random::System(), metrics_);
   if (!api) return Unexpected(LoadFailure(api.error()));
   api_ = std::move(*api);
+  FLYBALL_TRY(api_->Ensure(NodeClientRoles()));
   auto http = server::Serve(options.serving, pki_, api_->handler());
   if (!http) return Unexpected(ListenFailure(options.serving, http.error()));
   http_ = std::move(*http);
@@ -79,12 +75,45 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   url_ = "https://" + UrlHost(options.serving.bind_address) + ":" + std::to_string(http_->port());
   kubeconfig_path_ =
       options.serving.kubeconfig_out.empty() ? dir + "/kubeconfig" : options.serving.kubeconfig_out;
+  renewal_ = std::make_shared<server::CertificateRenewal>(
+      options.serving, pki_, *executor_, [this](const server::Pki& renewed) { return UseRenewed(renewed); });
+  renewal_->Start();
+  return WriteKubeconfig(pki_);
+}
+
+Status ServerProcess::PrepareNodeAccess(const NodeAccessOptions& nodes, server::ApiServerOptions& api) {
+  if (nodes.verify) api.node_ca = pki_.ca.certificate_pem;
+  if (!nodes.ca_file.empty()) {
+    FLYBALL_ASSIGN(api.node_ca, ReadFile(nodes.ca_file));
+  }
+  if (nodes.certificate_file.empty() != nodes.key_file.empty())
+    return Unexpected(BadRequest("--kubelet-client-certificate and --kubelet-client-key go together"));
+  own_node_client_ = nodes.certificate_file.empty();
+  api.node_client_certificate = pki_.node_client.certificate_pem;
+  api.node_client_key = pki_.node_client.private_key_pem;
+  if (own_node_client_) return {};
+  FLYBALL_ASSIGN(api.node_client_certificate, ReadFile(nodes.certificate_file));
+  FLYBALL_ASSIGN(api.node_client_key, ReadFile(nodes.key_file));
+  if (!net::IsKeyOf(api.node_client_key, api.node_client_certificate))
+    return Unexpected(BadRequest("--kubelet-client-key: " + nodes.key_file + " is not the key of " +
+                                 nodes.certificate_file));
+  return {};
+}
+
+Status ServerProcess::WriteKubeconfig(const server::Pki& pki) {
   return WriteFileDurably(kubeconfig_path_,
-                          server::KubeconfigText(url_, pki_.server_ca_pem, pki_.admin, "kubernetes-admin"));
+                          server::KubeconfigText(url_, pki.server_ca_pem, pki.admin, "kubernetes-admin"));
+}
+
+Status ServerProcess::UseRenewed(const server::Pki& pki) {
+  FLYBALL_TRY(certificates_->SetServing(pki.serving));
+  if (own_node_client_) api_->SetNodeClient(pki.node_client.certificate_pem, pki.node_client.private_key_pem);
+  return WriteKubeconfig(pki);
 }
 
 ServerProcess::~ServerProcess() {
   files_.Stop();
+  if (renewal_) renewal_->Stop();
   if (api_) api_->Stop();
   if (http_) http_->Shutdown(kShutdownGrace);
   http_.reset();

@@ -11,15 +11,24 @@
 #include "cli/programs/server_store.h"
 #include "server/api_server.h"
 #include "server/certificate_files.h"
+#include "server/certificate_renewal.h"
 #include "server/serving.h"
 
 namespace flyball::cli {
+
+// Between the server and its nodes; files in PEM.
+struct NodeAccessOptions {
+  bool verify = false;                     // nodes' servers must have a certificate of our own CA
+  std::string ca_file;                     // of this one instead (--kubelet-certificate-authority)
+  std::string certificate_file, key_file;  // with which nodes are called; empty: our own CA issues it
+};
 
 struct ServerProcessOptions {
   server::ServingOptions serving;
   server::ApiServerOptions api;
   int threads = 2;
   ServerStoreOptions store;
+  NodeAccessOptions nodes;
 };
 
 // Ready to serve when Start returns. Destroying it shuts down in order. Thread-safe.
@@ -30,6 +39,7 @@ class ServerProcess {
 
   const std::string& url() const { return url_; }
   const std::string& kubeconfig_path() const { return kubeconfig_path_; }
+  // As it was at the start; the CA does not change.
   const server::Pki& pki() const { return pki_; }
   server::ApiServer& api() { return *api_; }
   Executor& executor() { return *executor_; }
@@ -38,6 +48,9 @@ class ServerProcess {
  private:
   ServerProcess() = default;
   Status Open(ServerProcessOptions options);
+  Status PrepareNodeAccess(const NodeAccessOptions& nodes, server::ApiServerOptions& api);
+  Status WriteKubeconfig(const server::Pki& pki);
+  Status UseRenewed(const server::Pki& pki);
 
   Metrics metrics_;
   std::unique_ptr<ThreadPool> executor_;
@@ -47,6 +60,8 @@ class ServerProcess {
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<server::CertificateFiles> certificates_;
   FileWatcher files_;
+  std::shared_ptr<server::CertificateRenewal> renewal_;
+  bool own_node_client_ = true;  // not the user's
   std::string url_, kubeconfig_path_;
 };
 

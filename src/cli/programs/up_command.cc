@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 
 #include "cli/programs/cluster.h"
+#include "cli/programs/node_join.h"
 #include "cli/programs/server_process.h"
 #include "cli/programs/signals.h"
 #include "controllers/controllers.h"
@@ -24,6 +27,7 @@ struct UpFlags {
   std::string controllers = "*";
   std::string service_cluster_ip_range = "10.96.0.0/16";
   int nodes = 1;
+  LogFlags logs;
 };
 
 std::vector<std::string> NodeNames(int count) {
@@ -34,6 +38,46 @@ std::vector<std::string> NodeNames(int count) {
   std::vector<std::string> names{base};
   for (int i = 1; i < count; ++i) names.push_back(base + "-" + std::to_string(i + 1));
   return names;
+}
+
+// Off by default in kube-controller-manager, part of "*" here: nodes join by bootstrap tokens and are called
+// with certificates that the cluster signs.
+constexpr std::array<const char*, 3> kOnHere = {"bootstrap-signer-controller", "token-cleaner-controller",
+                                                "kubelet-serving-certificate-approving-controller"};
+
+Result<std::vector<std::string>> EnabledControllers(const std::string& text) {
+  FLYBALL_ASSIGN(std::vector<std::string> enabled, controllers::ParseControllers(text));
+  if (std::find(enabled.begin(), enabled.end(), "*") != enabled.end())
+    enabled.insert(enabled.end(), kOnHere.begin(), kOnHere.end());
+  return enabled;
+}
+
+// For joining; the nodes of this process do so in milliseconds.
+constexpr Duration kTokenLifetime = std::chrono::minutes(30);
+
+// The right to join, as a client that holds a fresh bootstrap token.
+Result<Client> JoiningClient(ServerProcess& server, ClientThreads& threads) {
+  const std::string token = NewBootstrapToken();
+  std::vector<json::Value> objects = NodeJoinRoles();
+  objects.push_back(BootstrapTokenSecret(token, server.executor().clock().Now() + kTokenLifetime));
+  FLYBALL_TRY(server.api().Ensure(objects));
+  std::shared_ptr<net::Transport> transport =
+      server.api().InProcess([] { return std::string(); }, server.pki().client_ca_pem);
+  RestOptions options;
+  options.user_agent = "kubelet";
+  return Client(std::make_shared<RestClient>(std::move(transport), threads.runtime(), std::move(options),
+                                             BearerToken(token)));
+}
+
+// A node of this process: without sockets, but with its own certificate.
+NodeConnection ConnectNode(ServerProcess& server, ClientThreads& threads, const Client& joining) {
+  auto certificate = std::make_shared<CurrentCertificate>();
+  std::shared_ptr<net::Transport> transport = server.api().InProcess(
+      [certificate] { return certificate->certificate_pem(); }, server.pki().client_ca_pem);
+  RestOptions options;
+  options.user_agent = "kubelet";
+  return {Client(std::make_shared<RestClient>(std::move(transport), threads.runtime(), std::move(options))),
+          joining, certificate};
 }
 
 Client ClientAs(ServerProcess& server, ClientThreads& threads, const std::string& name,
@@ -71,12 +115,20 @@ Status RunCluster(const UpFlags& flags) {
   options.serving.bind_address = flags.bind_address;
   options.api.service_cluster_ip_range = flags.service_cluster_ip_range;
   options.store.encrypt_by_default = true;
+  options.api.enable_admission.insert("NodeRestriction");
+  options.api.authentication.bootstrap_tokens = true;
+  options.nodes.verify = true;
   FLYBALL_ASSIGN(auto server, ServerProcess::Start(std::move(options)));
 
   ClientThreads threads;
   controllers::ControllersOptions controller_options;
-  FLYBALL_ASSIGN(controller_options.enabled, controllers::ParseControllers(flags.controllers));
+  FLYBALL_ASSIGN(controller_options.enabled, EnabledControllers(flags.controllers));
   controller_options.root_ca_pem = server->pki().server_ca_pem;
+  for (const char* signer :
+       {"kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet",
+        "kubernetes.io/kubelet-serving", "kubernetes.io/legacy-unknown"})
+    controller_options.certificate_signing.authorities[signer] =
+        controllers::FixedAuthority(server->pki().ca);
   Manager controllers(
       ClientAs(*server, threads, "system:kube-controller-manager", {}, "kube-controller-manager"),
       {.name = "kube-controller-manager", .drop_managed_fields = true});
@@ -84,13 +136,16 @@ Status RunCluster(const UpFlags& flags) {
   Manager scheduler(ClientAs(*server, threads, "system:kube-scheduler", {}, "kube-scheduler"),
                     {.name = "kube-scheduler", .drop_managed_fields = true});
   FLYBALL_TRY(scheduler::AddScheduler(scheduler));
-  NodesOptions nodes_options{flags.runtime, flags.data_dir, NodeNames(flags.nodes), "127.0.0.1",
-                             server->pki().client_ca_pem};
-  FLYBALL_ASSIGN(
-      auto nodes,
-      Nodes::Start(nodes_options, threads.runtime().executor, [&](const std::string& name) -> Result<Client> {
-        return ClientAs(*server, threads, "system:node:" + name, {"system:nodes"}, "kubelet");
-      }));
+  NodesOptions nodes_options{
+      flags.runtime, flags.data_dir, NodeNames(flags.nodes), "127.0.0.1", server->pki().client_ca_pem,
+      flags.logs};
+  nodes_options.serving_certificate = nodes_options.wait_for_serving = true;
+  nodes_options.remove_not_ready_taint = false;
+  FLYBALL_ASSIGN(const Client joining, JoiningClient(*server, threads));
+  FLYBALL_ASSIGN(auto nodes, Nodes::Start(nodes_options, threads.runtime().executor,
+                                          [&](const std::string&) -> Result<NodeConnection> {
+                                            return ConnectNode(*server, threads, joining);
+                                          }));
   FLYBALL_TRY(controllers.Start());
   FLYBALL_TRY(scheduler.Start());
   auto& components = server->api().components();
@@ -133,6 +188,7 @@ void AddUpCommand(CLI::App& app, int& exit_code) {
       ->add_option("--service-cluster-ip-range", flags->service_cluster_ip_range,
                    "Where cluster IPs come from")
       ->capture_default_str();
+  AddLogFlags(*command, flags->logs);
   command->footer("Example:\n  flyball up --data-dir /tmp/demo --runtime sim --nodes 5");
   command->callback([flags, &exit_code] {
     if (auto ran = RunCluster(*flags); !ran) {

@@ -5,6 +5,7 @@
 #include "controllers/certificates/signing_controller.h"
 #include "controllers/testing/control_plane_test.h"
 #include "flyball/pki.h"
+#include "net/tls/authorities.h"
 
 namespace flyball::controllers {
 namespace {
@@ -89,8 +90,9 @@ TEST_F(CertificatesTest, AnApprovedRequestGetsACertificateThatItsAuthorityVouche
   ASSERT_TRUE(info) << info.error().ToString();
   EXPECT_EQ(info->common_name, "jane");
   EXPECT_EQ(info->organizations, std::vector<std::string>{"dev"});
-  EXPECT_TRUE(net::VerifyClientCertificate(csr.status.certificate, authority_.certificate_pem,
-                                           plane_.executor.clock().Now()));
+  EXPECT_TRUE((*net::CertificateAuthorities::Parse(authority_.certificate_pem))
+                  ->VerifyClient(**net::PeerCertificates::Parse(csr.status.certificate),
+                                 plane_.executor.clock().Now()));
   EXPECT_TRUE(csr.status.conditions.at(0).last_update_time);
   EXPECT_TRUE(csr.status.conditions.at(0).last_transition_time);
 }

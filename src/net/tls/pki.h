@@ -67,10 +67,6 @@ struct CertificateTerms {
 Result<std::string> SignCertificateRequest(const KeyPair& authority, std::string_view csr_pem,
                                            const CertificateTerms& terms);
 
-// Whether the certificate (the first of its text, the others being its chain) leads to one of the authorities
-// at that time and may be used by a client; as a TLS server decides. The reason if not.
-Status VerifyClientCertificate(std::string_view certificate_pem, std::string_view authorities_pem,
-                               TimePoint now);
 // The SHA-256 of a certificate's DER form in hex: how logs and audit name it.
 Result<std::string> CertificateFingerprint(std::string_view certificate_pem);
 // Whether the key is that of the certificate.

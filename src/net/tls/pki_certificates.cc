@@ -12,22 +12,6 @@ namespace {
 // does).
 constexpr Duration kBackdate = std::chrono::minutes(5);
 
-using StorePtr = std::unique_ptr<X509_STORE, OpenSslFree<X509_STORE_free>>;
-using StoreContextPtr = std::unique_ptr<X509_STORE_CTX, OpenSslFree<X509_STORE_CTX_free>>;
-
-struct FreeChain {
-  void operator()(STACK_OF(X509) * chain) const { sk_X509_pop_free(chain, X509_free); }
-};
-using ChainPtr = std::unique_ptr<STACK_OF(X509), FreeChain>;
-
-// The certificates left in a PEM text.
-ChainPtr ReadChain(BIO* text) {
-  ChainPtr chain(sk_X509_new_null());
-  while (X509* next = PEM_read_bio_X509(text, nullptr, nullptr, nullptr)) sk_X509_push(chain.get(), next);
-  ERR_clear_error();
-  return chain;
-}
-
 Status AddAlternativeNames(X509* certificate, const CertificateRequest& request) {
   FLYBALL_ASSIGN(const GeneralNamesPtr names, MakeAlternativeNames(request.dns_names, request.ip_addresses));
   if (sk_GENERAL_NAME_num(names.get()) == 0) return {};
@@ -117,32 +101,6 @@ bool IsSignedByAny(std::string_view certificate_pem, std::string_view authoritie
   }
   ERR_clear_error();
   return found;
-}
-
-Status VerifyClientCertificate(std::string_view certificate_pem, std::string_view authorities_pem,
-                               TimePoint now) {
-  const BioPtr chain_text = ReadBio(certificate_pem);
-  const X509Ptr leaf(PEM_read_bio_X509(chain_text.get(), nullptr, nullptr, nullptr));
-  if (!leaf) return Unexpected(BadRequest(OpenSslError("reading certificate").message()));
-  const ChainPtr chain = ReadChain(chain_text.get());
-  const StorePtr trusted(X509_STORE_new());
-  const BioPtr authorities = ReadBio(authorities_pem);
-  while (X509* raw = PEM_read_bio_X509(authorities.get(), nullptr, nullptr, nullptr)) {
-    const X509Ptr authority(raw);
-    X509_STORE_add_cert(trusted.get(), authority.get());
-  }
-  X509_STORE_set_flags(trusted.get(), X509_V_FLAG_PARTIAL_CHAIN);
-  const StoreContextPtr context(X509_STORE_CTX_new());
-  if (X509_STORE_CTX_init(context.get(), trusted.get(), leaf.get(), chain.get()) != 1)
-    return Unexpected(OpenSslError("verifying certificate"));
-  X509_STORE_CTX_set_default(context.get(), "ssl_client");
-  X509_STORE_CTX_set_time(context.get(), 0, UnixSeconds(now));
-  const bool verified = X509_verify_cert(context.get()) == 1;
-  ERR_clear_error();
-  if (verified) return {};
-  return Unexpected(
-      Error(Reason::kUnauthorized,
-            std::string("x509: ") + X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get()))));
 }
 
 Result<std::string> CertificateFingerprint(std::string_view certificate_pem) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "net/tls/authorities.h"
+
 namespace flyball::net {
 namespace {
 
@@ -139,12 +141,15 @@ TEST(PkiRequestTest, ASignedOneWorksForTheUsageItWasSignedForAndTheTimeItLasts) 
   const std::string client = sign({"clientAuth"});
   EXPECT_TRUE(IsKeyOf(pending.private_key_pem, client));
   EXPECT_FALSE(IsKeyOf(PendingFor("n").private_key_pem, client));
-  EXPECT_TRUE(VerifyClientCertificate(client, authority.certificate_pem, kNow));
-  EXPECT_FALSE(VerifyClientCertificate(client, Authority().certificate_pem, kNow));
-  EXPECT_FALSE(VerifyClientCertificate(client, authority.certificate_pem, kNow + 2 * kYear));
-  EXPECT_FALSE(VerifyClientCertificate(client, authority.certificate_pem, kNow - std::chrono::hours(1)));
-  EXPECT_FALSE(VerifyClientCertificate(sign({"serverAuth"}), authority.certificate_pem, kNow));
-  EXPECT_FALSE(VerifyClientCertificate("junk", authority.certificate_pem, kNow));
+  const auto verify = [](const std::string& pem, const KeyPair& by, TimePoint at) {
+    return (*CertificateAuthorities::Parse(by.certificate_pem))
+        ->VerifyClient(**PeerCertificates::Parse(pem), at);
+  };
+  EXPECT_TRUE(verify(client, authority, kNow));
+  EXPECT_FALSE(verify(client, Authority(), kNow));
+  EXPECT_FALSE(verify(client, authority, kNow + 2 * kYear));
+  EXPECT_FALSE(verify(client, authority, kNow - std::chrono::hours(1)));
+  EXPECT_FALSE(verify(sign({"serverAuth"}), authority, kNow));
 }
 
 TEST(PkiRequestTest, UnknownUsagesAreRefused) {

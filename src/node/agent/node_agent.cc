@@ -25,6 +25,14 @@ void NodeAgent::Stop() {
   core_->Stop();
 }
 
+void NodeAgent::OnRegistered(std::function<void()> fn) {
+  core_->OnRegistered(std::move(fn));
+}
+
+void NodeAgent::SetServing() {
+  core_->SetServing();
+}
+
 bool NodeAgent::ready() const {
   return core_->ready();
 }

@@ -27,6 +27,8 @@ struct NodeAgentOptions {
   ResourceList capacity;              // MachineCapacity or SimCapacity
   std::map<std::string, std::string> labels;
   bool remove_not_ready_taint = true;
+  // Says that it is ready only after SetServing: its server has no certificate yet that callers trust.
+  bool wait_for_serving = false;
 };
 
 // Thread-safe. The client's runtime and the container runtime must outlive it.
@@ -42,6 +44,10 @@ class NodeAgent {
   // No more watching and no more writes. Containers are left to the runtime's Shutdown.
   void Stop();
 
+  // Calls fn once its Node object exists.
+  void OnRegistered(std::function<void()> fn);
+  // Its server can be called now (see wait_for_serving).
+  void SetServing();
   // Registered, and the pods there were are known.
   bool ready() const;
   // Calls fn once that is so.

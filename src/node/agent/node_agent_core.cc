@@ -33,7 +33,8 @@ NodeAgent::Core::Core(Client client, ContainerRuntime& runtime, NodeAgentOptions
                         .host_ip = options_.address,
                         .finished = {}})),
       strand_(context_->strand),
-      ready_since_(api::Time::From(strand_.clock().Now())) {}
+      ready_since_(api::Time::From(strand_.clock().Now())),
+      serving_(!options_.wait_for_serving) {}
 
 void NodeAgent::Core::OnStrand(UniqueFunction<void(Core&)> fn) {
   strand_.Post([weak = weak_from_this(), fn = std::move(fn)] {
@@ -80,13 +81,42 @@ void NodeAgent::Core::OnReady(std::function<void()> fn) {
   });
 }
 
+void NodeAgent::Core::OnRegistered(std::function<void()> fn) {
+  OnStrand([fn = std::move(fn)](Core& self) {
+    if (!self.node_uid_.empty())
+      fn();
+    else
+      self.waiting_for_registration_.push_back(fn);
+  });
+}
+
+void NodeAgent::Core::SetServing() {
+  OnStrand([](Core& self) {
+    if (std::exchange(self.serving_, true)) return;
+    self.ready_since_ = api::Time::From(self.Now());
+    if (!self.node_uid_.empty()) self.ReportStatus();
+  });
+}
+
+Node NodeAgent::Core::CurrentNode() const {
+  Node node = MakeNode(description_, Now());
+  if (!serving_)
+    for (NodeCondition& condition : node.status.conditions)
+      if (condition.type == "Ready") {
+        condition.status = "False";
+        condition.reason = "KubeletNotReady";
+        condition.message = "the serving certificate has not been issued yet";
+      }
+  return node;
+}
+
 void NodeAgent::Core::NowReady() {
   ready_ = true;
   for (const auto& fn : std::exchange(waiting_, {})) fn();
 }
 
 void NodeAgent::Core::Register() {
-  Node node = MakeNode(description_, Now());
+  const Node node = CurrentNode();
   json::Value body = ToJson(node);
   SetTypeMeta(body, KindRefOf<Node>());
   client_.Of<Node>().CreateAsync(
@@ -103,7 +133,7 @@ void NodeAgent::Core::Register() {
 
 // The node was registered before: its labels and status become what they should be.
 void NodeAgent::Core::Adopt() {
-  const Node node = MakeNode(description_, Now());
+  const Node node = CurrentNode();
   json::Object labels;
   for (const auto& [key, value] : node.metadata.labels) labels.Set(key, value);
   const json::Value patch = json::Object{{"metadata", json::Object{{"labels", std::move(labels)}}}};
@@ -123,6 +153,7 @@ void NodeAgent::Core::Adopt() {
 void NodeAgent::Core::Registered(const json::Value& node) {
   node_uid_ = node["metadata"]["uid"].string_or("");
   log::Info("node registered", {{"node", options_.name}});
+  for (const auto& fn : std::exchange(waiting_for_registration_, {})) fn();
   if (options_.remove_not_ready_taint) RemoveNotReadyTaint(node);
   CreateLease();
   After(kStatusReport, [](Core& self) { self.ReportStatus(); });
@@ -147,7 +178,7 @@ void NodeAgent::Core::RemoveNotReadyTaint(const json::Value& node) {
 }
 
 json::Value NodeAgent::Core::StatusPatch() const {
-  Node node = MakeNode(description_, Now());
+  Node node = CurrentNode();
   for (NodeCondition& condition : node.status.conditions) condition.last_transition_time = ready_since_;
   return json::Object{{"status", ToJson(node.status)}};
 }

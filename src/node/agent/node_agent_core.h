@@ -32,7 +32,10 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   void Stop();
   bool ready() const { return ready_; }
   void OnReady(std::function<void()> fn);
+  void OnRegistered(std::function<void()> fn);
+  void SetServing();
 
+  const std::string& node_name() const override { return options_.name; }
   void ReadLog(LogRequest request, LogSink sink, Closure not_here) override;
   void Find(PodQuery query, std::function<void(const FoundPod&)> found, Closure not_here) override;
 
@@ -55,6 +58,7 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   void NowReady();
   PodWorker* FindWorker(const std::string& pod_namespace, const std::string& pod_name) const;
   json::Value StatusPatch() const;
+  Node CurrentNode() const;
   TimePoint Now() const { return strand_.clock().Now(); }
 
   const NodeAgentOptions options_;
@@ -70,7 +74,8 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   std::unique_ptr<InformerFactory> informers_;
   std::shared_ptr<HandlerRegistration> pods_;
   std::map<std::string, std::shared_ptr<PodWorker>> workers_;  // by UID
-  std::vector<std::function<void()>> waiting_;
+  std::vector<std::function<void()>> waiting_, waiting_for_registration_;
+  bool serving_;  // what it waits for before it says that it is ready
 };
 
 }  // namespace flyball::node

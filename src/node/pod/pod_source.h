@@ -33,6 +33,8 @@ struct FoundPod {
 class PodSource {
  public:
   virtual ~PodSource() = default;
+  // Whose pods they are.
+  virtual const std::string& node_name() const = 0;
   // Passes the log to the sink; or calls not_here if the pod is not one of this source's.
   virtual void ReadLog(LogRequest request, LogSink sink, Closure not_here) = 0;
   // Calls one of the two, from any thread.

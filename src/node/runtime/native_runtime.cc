@@ -1,5 +1,7 @@
 #include "node/runtime/native_runtime.h"
 
+#include <sys/stat.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include "base/run/mutex.h"
 #include "node/runtime/container_log.h"
 #include "node/runtime/listening_port.h"
+#include "node/runtime/log_reader.h"
 #include "node/runtime/native_process.h"
 #include "node/runtime/native_streams.h"
 #include "node/runtime/orphan_processes.h"
@@ -20,6 +23,8 @@ namespace fs = std::filesystem;
 
 // Of what an exec probe writes, enough for its event.
 constexpr std::size_t kMaxExecOutput = 10240;
+// As kubelet's folders: nothing of a pod is for other users of the machine.
+constexpr mode_t kFolderMode = 0750;
 constexpr char kDefaultPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 struct RunningContainer {
@@ -38,11 +43,13 @@ class NativeRuntime final : public ContainerRuntime {
     std::error_code error;
     fs::create_directories(options_.data_dir, error);
     if (error) return Unexpected(InternalError(options_.data_dir + ": " + error.message()));
+    ::chmod(options_.data_dir.c_str(), kFolderMode);
     options_.data_dir = fs::canonical(options_.data_dir).string();
     if (const int killed = KillLeftovers(ContainersDir(), options_.data_dir); killed > 0)
       log::Info("killed processes of an earlier agent", {{"count", std::to_string(killed)}});
     fs::create_directories(ContainersDir(), error);
     if (error) return Unexpected(InternalError(ContainersDir() + ": " + error.message()));
+    ::chmod(ContainersDir().c_str(), kFolderMode);
     return {};
   }
 
@@ -63,6 +70,7 @@ class NativeRuntime final : public ContainerRuntime {
                             UniqueFunction<void(ContainerExit)> exited) override {
     if (config.command.empty() && config.args.empty())
       return Unexpected(BadRequest("no command specified: image `host` has none of its own"));
+    DropOldLogs(config);
     const std::string id = NewId();
     ProcessSpec spec = SpecOf(config);
     spec.input = config.stdin;
@@ -70,7 +78,7 @@ class NativeRuntime final : public ContainerRuntime {
     auto clients = std::make_shared<AttachedClients>(config.stdin_once);
     auto log = std::make_shared<ContainerLog>(
         LogPath(config.pod_namespace, config.pod_name, config.pod_uid, config.name, config.attempt),
-        executor_.clock());
+        options_.log_limits, executor_.clock());
     ProcessEvents events;
     events.output = [log, clients](Stream stream, std::string_view data) {
       log->Append(stream, data);
@@ -183,6 +191,17 @@ class NativeRuntime final : public ContainerRuntime {
     return options_.data_dir + "/logs/" + ns + "_" + pod + "_" + uid + "/" + container + "/" +
            std::to_string(attempt) + ".log";
   }
+  // The log of the start before this one stays, for `kubectl logs --previous`; a container that fails again
+  // and again does not fill the disk.
+  void DropOldLogs(const ContainerConfig& config) const {
+    std::error_code ignored;
+    for (int attempt = config.attempt - 2; attempt >= 0; --attempt) {
+      const auto segments =
+          LogSegments(LogPath(config.pod_namespace, config.pod_name, config.pod_uid, config.name, attempt));
+      if (segments.empty()) return;
+      for (const std::string& segment : segments) fs::remove(segment, ignored);
+    }
+  }
   std::string NewId() {
     std::string id = random_.Uuid() + random_.Uuid();
     std::erase(id, '-');
@@ -196,6 +215,7 @@ class NativeRuntime final : public ContainerRuntime {
       spec.working_dir = options_.data_dir + "/pods/" + config.pod_uid + "/" + config.name;
       std::error_code ignored;
       fs::create_directories(spec.working_dir, ignored);
+      ::chmod((options_.data_dir + "/pods/" + config.pod_uid).c_str(), kFolderMode);
     }
     const char* path = std::getenv("PATH");
     const char* home = std::getenv("HOME");
@@ -275,34 +295,19 @@ Result<std::shared_ptr<StreamHandle>> NativeRuntime::Attach(const std::string& i
 }
 
 void NativeRuntime::ReadLog(const LogQuery& query, LogSink sink) {
-  auto reader = std::make_shared<LogReader>(
-      LogPath(query.pod_namespace, query.pod_name, query.pod_uid, query.container, query.attempt), query);
+  auto pump = std::make_shared<LogPump>(
+      LogPath(query.pod_namespace, query.pod_name, query.pod_uid, query.container, query.attempt), query,
+      std::move(sink), executor_);
   std::shared_ptr<ContainerLog> live;
   {
     MutexLock lock(state_->mu);
     const auto found = state_->logs.find(LogKey(query.pod_uid, query.container));
     if (found != state_->logs.end() && found->second.attempt == query.attempt) live = found->second.log;
   }
-  struct Turn {
-    Mutex mu;
-    bool over FLYBALL_GUARDED_BY(mu) = false;
-  };
-  auto give = [reader, sink, turn = std::make_shared<Turn>()](bool closed) {
-    // The one who begins to follow and the one who writes may both come.
-    MutexLock lock(turn->mu);
-    if (turn->over) return false;
-    bool exhausted = false;
-    const auto text = reader->ReadMore(&exhausted);
-    const bool wanted = text && (text->empty() || sink.write(*text));
-    if (wanted && !closed && !exhausted) return true;
-    turn->over = true;
-    if (wanted || !text) sink.done(text ? Status() : Status(Unexpected(text.error())));
-    return false;
-  };
   if (query.follow && live)
-    live->Follow(give);
+    live->Follow([pump](bool closed) { return pump->Wake(closed); });
   else
-    give(true);
+    pump->Wake(true);
 }
 
 }  // namespace

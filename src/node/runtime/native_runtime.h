@@ -3,7 +3,8 @@
 //
 // Below the data directory: `containers/<id>` holds the pid and start time of each running process, so that
 // what an agent that was killed left behind is found and killed by the next one; `logs/<ns>_<pod>_<uid>/
-// <container>/<attempt>.log`; `pods/<uid>/<container>` is where a process starts that names no directory.
+// <container>/<attempt>.log` and what was rotated out, of the last two starts; `pods/<uid>/<container>` is
+// where a process starts that names no directory.
 #pragma once
 
 #include <memory>
@@ -12,6 +13,7 @@
 #include "base/run/clock.h"
 #include "base/run/executor.h"
 #include "base/run/random.h"
+#include "node/runtime/log_files.h"
 #include "node/runtime/runtime.h"
 
 namespace flyball::node {
@@ -21,6 +23,7 @@ inline constexpr char kHostImage[] = "host";
 struct NativeRuntimeOptions {
   std::string data_dir;
   std::string pod_ip = "127.0.0.1";  // processes share the machine's network
+  LogLimits log_limits{};            // of each container's log
 };
 
 // Kills what an earlier agent with the same data directory left running. An error if the directory cannot be

@@ -89,6 +89,9 @@ struct LogQuery {
 // Told of a log's text. Return false to have no more. `done` is called once, at the end, unless that was so.
 struct LogSink {
   std::function<bool(std::string text)> write;
+  // True if the one who reads is behind: `ready` is called once when it has caught up or is gone. Null:
+  // never.
+  std::function<bool(Closure ready)> wait{};
   std::function<void(const Status& status)> done;
 };
 

@@ -1,6 +1,5 @@
 #include "node/streams/node_server.h"
 
-#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -15,16 +14,9 @@
 namespace flyball::node {
 namespace {
 
-// A follower that reads this much slower than the container writes is cut off.
-constexpr std::size_t kMaxPending = 8u << 20;
+// A log is read from its file as fast as the client takes it: so much is on its way at most.
+constexpr std::size_t kLogAhead = 512u << 10;
 constexpr Duration kDialTimeout = std::chrono::seconds(30);
-
-bool MayEnter(const net::Peer& peer) {
-  if (!peer.verified || peer.common_name.empty()) return false;
-  const auto& groups = peer.organizations;
-  return peer.common_name == kApiServerClientName || peer.common_name == "system:apiserver" ||
-         std::find(groups.begin(), groups.end(), "system:masters") != groups.end();
-}
 
 constexpr Duration kValidity = std::chrono::hours(24 * 365);
 
@@ -49,7 +41,12 @@ class LogAnswer {
 
   bool Write(std::string text) {
     Begin();
-    return stream_->Write(MakeBytes(std::move(text))) && stream_->pending_bytes() < kMaxPending;
+    return stream_->Write(MakeBytes(std::move(text)));
+  }
+  bool Wait(Closure ready) {
+    if (stream_->pending_bytes() < kLogAhead) return false;
+    stream_->OnDrained(kLogAhead / 4, std::move(ready));
+    return true;
   }
   void Done(const Status& status) {
     if (!status && !begun_) return SendText(*stream_, status.error().code(), status.error().message());
@@ -73,14 +70,41 @@ struct NodeServer::State : public std::enable_shared_from_this<State> {
 
   Mutex mu;
   std::vector<std::shared_ptr<PodSource>> sources FLYBALL_GUARDED_BY(mu);
+  std::shared_ptr<CallerAuth> auth;  // set once, before the first request
   const std::shared_ptr<net::TcpDialer> dialer = std::make_shared<net::TcpDialer>(kDialTimeout);
 
   void Handle(const RequestPtr& request, const StreamPtr& stream) {
     const NodeRequest asked(*request);
+    WithNode(asked, [self = shared_from_this(), request, stream](const std::string& node) {
+      self->auth->Check(*request, node, [self, request, stream](const CallerVerdict& verdict) {
+        stream->executor().Post([self, request, stream, verdict] {
+          if (verdict.status != 200) return SendText(*stream, verdict.status, verdict.message);
+          self->Serve(NodeRequest(*request), request, stream);
+        });
+      });
+    });
+  }
+
+  // The name of the node that has the pod that is asked about; where there is no such pod, of any.
+  void WithNode(const NodeRequest& asked, std::function<void(const std::string&)> then) {
+    std::string any;
+    {
+      MutexLock lock(mu);
+      if (!sources.empty()) any = sources.front()->node_name();
+    }
+    if (asked.path().size() < 3) return then(any);
+    const PodQuery query{asked.path()[1], asked.path()[2], ""};
+    Ask(
+        0,
+        [query, then](PodSource& source, Closure not_here) {
+          source.Find(
+              query, [then, name = source.node_name()](const FoundPod&) { then(name); }, std::move(not_here));
+        },
+        [then, any] { then(any); });
+  }
+
+  void Serve(const NodeRequest& asked, const RequestPtr& request, const StreamPtr& stream) {
     if (asked.path().size() == 1 && asked.what() == "healthz") return SendText(*stream, 200, "ok");
-    if (!MayEnter(request->peer))
-      return SendText(*stream, request->peer.verified ? 403 : 401,
-                      request->peer.verified ? "Forbidden" : "Unauthorized");
     const bool container = asked.path().size() == 4;
     const bool streams = request->method == "GET" || request->method == "POST";
     if (asked.what() == "containerLogs" && container && request->method == "GET")
@@ -105,6 +129,7 @@ struct NodeServer::State : public std::enable_shared_from_this<State> {
     wanted.since_seconds = asked.Number("sinceSeconds", -1);
     auto answer = std::make_shared<LogAnswer>(stream);
     const LogSink sink{.write = [answer](std::string text) { return answer->Write(std::move(text)); },
+                       .wait = [answer](Closure ready) { return answer->Wait(std::move(ready)); },
                        .done = [answer](const Status& status) { answer->Done(status); }};
     Ask(
         0,
@@ -193,17 +218,20 @@ struct NodeServer::State : public std::enable_shared_from_this<State> {
   }
 };
 
-NodeServer::NodeServer(std::shared_ptr<State> state, std::unique_ptr<net::HttpServer> server)
-    : state_(std::move(state)), server_(std::move(server)) {}
+NodeServer::NodeServer(std::shared_ptr<State> state, std::string client_ca_pem,
+                       std::unique_ptr<net::HttpServer> server)
+    : state_(std::move(state)), client_ca_pem_(std::move(client_ca_pem)), server_(std::move(server)) {}
 
 NodeServer::~NodeServer() = default;
 
 Result<std::unique_ptr<NodeServer>> NodeServer::Start(const NodeServerOptions& options) {
   if (options.tls.client_ca_pem.empty())
     return Unexpected(BadRequest("a node's server needs the CA of its callers' certificates"));
+  if (!options.auth) return Unexpected(BadRequest("a node's server needs to know who may call"));
   net::ServerTls tls = options.tls;
   if (tls.certificate_pem.empty()) FLYBALL_TRY(MakeCertificate(options.address, tls));
   auto state = std::make_shared<State>();
+  state->auth = options.auth;
   auto server =
       net::HttpServer::Start({.address = options.address, .port = options.port, .tls = &tls, .io_threads = 1},
                              [state](std::shared_ptr<net::Request> request,
@@ -212,11 +240,15 @@ Result<std::unique_ptr<NodeServer>> NodeServer::Start(const NodeServerOptions& o
                                co_return;
                              });
   if (!server) return Unexpected(server.error());
-  return std::unique_ptr<NodeServer>(new NodeServer(std::move(state), std::move(*server)));
+  return std::unique_ptr<NodeServer>(new NodeServer(std::move(state), tls.client_ca_pem, std::move(*server)));
 }
 
 int NodeServer::port() const {
   return server_->port();
+}
+
+Status NodeServer::SetCertificate(const net::KeyPair& pair) {
+  return server_->SetTls({pair.certificate_pem, pair.private_key_pem, client_ca_pem_});
 }
 
 void NodeServer::Add(std::shared_ptr<PodSource> source) {

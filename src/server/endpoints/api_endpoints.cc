@@ -1,7 +1,6 @@
 #include "server/endpoints/api_endpoints.h"
 
 #include "server/endpoints/finalize.h"
-#include "server/endpoints/nodes/node_location.h"
 #include "server/endpoints/nodes/pod_log.h"
 #include "server/endpoints/nodes/pod_streams.h"
 #include "server/endpoints/nodes/proxy.h"
@@ -12,14 +11,13 @@
 
 namespace flyball::server {
 
-void AddApiEndpoints(EndpointTable& table, const NodeClientIdentity& identity, ServiceAccountTokens& tokens,
-                     std::shared_ptr<const LocalComponents> components) {
+void AddApiEndpoints(EndpointTable& table, const std::shared_ptr<TransportCache>& nodes,
+                     ServiceAccountTokens& tokens, std::shared_ptr<const LocalComponents> components) {
   AddReviewEndpoints(table);
   AddScaleEndpoint(table);
   AddPodEndpoints(table);
   AddTokenEndpoint(table, tokens);
   AddFinalizeEndpoints(table);
-  const auto nodes = NewNodeTransports(identity.certificate, identity.key);
   AddPodLogEndpoint(table, nodes);
   AddPodStreamEndpoints(table, nodes);
   AddProxyEndpoints(table, nodes);

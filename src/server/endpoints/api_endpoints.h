@@ -7,16 +7,13 @@
 
 #include "server/auth/service_account_tokens.h"
 #include "server/endpoints/component_status.h"
+#include "server/endpoints/nodes/transport_cache.h"
 #include "server/handlers/endpoint.h"
 
 namespace flyball::server {
 
-// With which the server asks nodes for logs and streams (PEM).
-struct NodeClientIdentity {
-  std::string certificate, key;
-};
-
-void AddApiEndpoints(EndpointTable& table, const NodeClientIdentity& identity, ServiceAccountTokens& tokens,
-                     std::shared_ptr<const LocalComponents> components);
+// `nodes`: how nodes are reached.
+void AddApiEndpoints(EndpointTable& table, const std::shared_ptr<TransportCache>& nodes,
+                     ServiceAccountTokens& tokens, std::shared_ptr<const LocalComponents> components);
 
 }  // namespace flyball::server

@@ -56,7 +56,7 @@ class FlowControlTest : public testing::Test {
         [this](std::shared_ptr<net::Request> request, std::shared_ptr<net::ResponseStream> stream) {
           return handler_.Handle(std::move(request), std::move(stream));
         },
-        sim_, user, true));
+        sim_, FixedPeer(user), true));
     net::Request request;
     request.method = std::move(method);
     request.target = "/api/v1/namespaces/default/configmaps/x";

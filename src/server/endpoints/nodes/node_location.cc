@@ -65,8 +65,9 @@ Result<NodeAddress> AddressOf(ServerState& state, const std::string& node_name) 
 }
 
 std::shared_ptr<TransportCache> NewNodeTransports(const std::string& certificate_pem,
-                                                  const std::string& key_pem) {
+                                                  const std::string& key_pem, const std::string& ca_pem) {
   net::ClientTls tls;
+  tls.ca_pem = ca_pem;
   tls.certificate_pem = certificate_pem;
   tls.private_key_pem = key_pem;
   return std::make_shared<TransportCache>(std::move(tls));

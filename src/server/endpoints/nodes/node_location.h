@@ -25,8 +25,9 @@ Result<NodeAddress> AddressOf(ServerState& state, const std::string& node_name);
 // IPv6 addresses in brackets.
 std::string HostPort(const std::string& host, int port);
 
-// The API server's certificate for nodes, as far as it has one.
+// With the API server's certificate for nodes, as far as it has one, to nodes that the CA vouches for (empty:
+// to any).
 std::shared_ptr<TransportCache> NewNodeTransports(const std::string& certificate_pem,
-                                                  const std::string& key_pem);
+                                                  const std::string& key_pem, const std::string& ca_pem);
 
 }  // namespace flyball::server

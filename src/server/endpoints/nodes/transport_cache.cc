@@ -19,4 +19,13 @@ Result<std::shared_ptr<net::Transport>> TransportCache::To(const std::string& ur
   return transports_[url] = std::move(made);
 }
 
+void TransportCache::SetCertificate(const std::string& certificate_pem, const std::string& key_pem) {
+  std::map<std::string, std::shared_ptr<net::Transport>> dropped;  // end outside the lock
+  MutexLock lock(mu_);
+  tls_.certificate_pem = certificate_pem;
+  tls_.private_key_pem = key_pem;
+  order_.clear();
+  dropped.swap(transports_);
+}
+
 }  // namespace flyball::server

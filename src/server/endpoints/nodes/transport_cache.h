@@ -16,15 +16,19 @@ class TransportCache {
  public:
   static constexpr std::size_t kMost = 64;
 
-  // Certificates are not verified: nodes and pods make their own, as kube-apiserver has it where it is given
-  // no CA for them.
-  explicit TransportCache(net::ClientTls tls) : tls_(std::move(tls)) { tls_.insecure_skip_verify = true; }
+  // Without a CA in `tls` certificates are not verified: nodes and pods make their own, as kube-apiserver has
+  // it where it is given none.
+  explicit TransportCache(net::ClientTls tls) : tls_(std::move(tls)) {
+    tls_.insecure_skip_verify = tls_.ca_pem.empty();
+  }
 
   Result<std::shared_ptr<net::Transport>> To(const std::string& url);
+  // Connections made from now on present this certificate.
+  void SetCertificate(const std::string& certificate_pem, const std::string& key_pem);
 
  private:
-  net::ClientTls tls_;
   Mutex mu_;
+  net::ClientTls tls_ FLYBALL_GUARDED_BY(mu_);
   std::map<std::string, std::shared_ptr<net::Transport>> transports_ FLYBALL_GUARDED_BY(mu_);
   std::deque<std::string> order_ FLYBALL_GUARDED_BY(mu_);
 };
