@@ -38,7 +38,7 @@ CompileResult Compile(std::string_view text, const CompileOptions& options) {
   result.overloads = OverloadIds(*ast);
   std::vector<std::string> names;
   for (const VariableDecl& variable : options.variables) names.push_back(variable.name);
-  auto program = Program::Build(*ast, *options.environment, names, &result.error);
+  auto program = Program::Build(*ast, names, &result.error);
   if (!program) {
     result.phase = CompilePhase::kProgram;
     return result;

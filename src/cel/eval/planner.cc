@@ -58,7 +58,7 @@ Value CallSingleton(Arena& arena, const FunctionDecl& function, const Value* arg
 
 class Planner {
  public:
-  Planner(Program& program, const Environment& environment) : program_(program), environment_(environment) {}
+  explicit Planner(Program& program) : program_(program) {}
 
   void Run(const Expr* root) { program_.root_ = Plan(root); }
 
@@ -453,20 +453,18 @@ class Planner {
   }
 
   Program& program_;
-  const Environment& environment_;
   std::vector<Local> locals_;
   std::uint32_t next_slot_ = 0;
   int loop_depth_ = 0;
 };
 
-std::unique_ptr<const Program> Program::Build(const Ast& ast, const Environment& environment,
-                                              const std::vector<std::string>& variable_names,
+std::unique_ptr<const Program> Program::Build(const Ast& ast, const std::vector<std::string>& variable_names,
                                               std::string* problem) {
   std::unique_ptr<Program> program(new Program);
   program->variable_names_ = variable_names;
   program->max_id_ = static_cast<std::int32_t>(ast.size());
   try {
-    Planner(*program, environment).Run(ast.root);
+    Planner(*program).Run(ast.root);
   } catch (const PlanFailed& failed) {
     *problem = failed.message;
     return nullptr;

@@ -59,8 +59,7 @@ struct Evaluation {
 class Program {
  public:
   // Requires a checked tree without issues. Null and a message if folding constants failed.
-  static std::unique_ptr<const Program> Build(const Ast& ast, const Environment& environment,
-                                              const std::vector<std::string>& variable_names,
+  static std::unique_ptr<const Program> Build(const Ast& ast, const std::vector<std::string>& variable_names,
                                               std::string* problem);
 
   // The result points into `arena`, the program and the activation's values.

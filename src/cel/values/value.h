@@ -160,7 +160,9 @@ class Value {
     return Value(kind, holding, 0, Word(pointer), 0);
   }
 
-  using Words = std::uint64_t __attribute__((vector_size(16), aligned(8)));
+  // In two steps: clang lowers the alignment of a name, not of the vector itself.
+  using Pair = std::uint64_t __attribute__((vector_size(16)));
+  using Words [[gnu::aligned(8)]] = Pair;
   // Kind in the first byte, holding in the second; in the upper half the size of text in bytes, of JSON and
   // plain lists, or the nanoseconds of a timestamp. Then what the kind says: a number, or a pointer.
   Words words_;
