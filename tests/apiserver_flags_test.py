@@ -1,6 +1,7 @@
 """`flyball apiserver` with kube-apiserver's flags: each is seen to do its work, with kubectl and openssl."""
 import json
 import os
+import signal
 import ssl
 import stat
 import subprocess
@@ -198,10 +199,21 @@ def refusals(folder):
         assert wanted in said, '%s: %s' % (flags, said)
 
 
+def hanging_up(folder):
+    """SIGHUP stops the server as SIGTERM does: watches end, the store is closed; under nohup it is ignored."""
+    server = folder.serve(data='hangup')
+    try:
+        server.process.send_signal(signal.SIGHUP)
+        assert server.process.wait(20) == 0, server.output()[-2000:]
+        assert not os.path.exists(folder.file('hangup/flyball.db-wal')), 'the store was not closed'
+    finally:
+        server.kill()
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix='flyball-test-') as path:
         folder = Folder(sys.argv[1], path)
-        for step in (certificates_of_the_users_own, keys_of_tokens, who_may, what_is_admitted, ranges_and_times, refusals):
+        for step in (certificates_of_the_users_own, keys_of_tokens, who_may, what_is_admitted, ranges_and_times, hanging_up, refusals):
             step(folder)
             print('ok   ' + step.__name__.replace('_', ' '), flush=True)
 

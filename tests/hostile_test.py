@@ -139,6 +139,31 @@ def large_bodies(server):
     assert 'limit is 3145728' in answer['message'], answer
 
 
+def endless_chunks(server):
+    """An extension, a trailer, or chunks that are nearly all extension: refused, and nothing of what follows is kept."""
+    head = b'POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
+    for begin, piece in ((b'5;', b'x' * 65536), (b'0\r\n', b'A: b\r\n' * 10000), (b'', (b'1;' + b'x' * 4000 + b'\r\ny\r\n') * 16)):
+        sent = 0
+        try:
+            with server.connect() as s:
+                s.sendall(head + begin)
+                while sent < 400 << 20:
+                    s.sendall(piece)
+                    sent += len(piece)
+        except OSError:
+            pass
+        most = server.rss_mb('VmHWM') - server.first_rss
+        assert most < MOST_GROWTH_MB, 'the server grew by %d MB' % most
+
+
+def many_bad_labels(server):
+    """The answer is no larger than the question."""
+    labels = {'-bad%d' % i: '-bad-' for i in range(50000)}
+    body = json.dumps({'metadata': {'name': 'x', 'labels': labels}}).encode()
+    status, answer = server.request('POST', '/api/v1/namespaces/default/configmaps', body)
+    assert status == 422 and len(answer) < 100000, (status, len(answer))
+
+
 def odd_bodies(server):
     path = '/api/v1/namespaces/default/configmaps'
     head = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"odd"%s},"data":{"k":%s}}'
@@ -293,7 +318,7 @@ def main():
     server = Server(sys.argv[1])
     random.seed(1)
     try:
-        for attack in (truncated_tls, smuggling, traversal, huge_heads, large_bodies, odd_bodies, slow_loris, bad_frames, hpack_bomb,
+        for attack in (truncated_tls, smuggling, traversal, huge_heads, large_bodies, endless_chunks, many_bad_labels, odd_bodies, slow_loris, bad_frames, hpack_bomb,
                        continuation_flood, rapid_reset, watches_dropped, upgrades, deaf_watchers, idle_connections):
             started = time.monotonic()
             attack(server)

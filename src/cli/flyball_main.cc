@@ -1,3 +1,4 @@
+#include "base/observe/fatal.h"
 #include "cli/command/command.h"
 #include "cli/kubectl/verbs.h"
 #include "cli/programs/apiserver_command.h"
@@ -40,5 +41,6 @@ void DefineProgram(const Command& root) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  flyball::InstallFatalHandlers();
   return RunProgram(argc, argv, &DefineProgram);
 }

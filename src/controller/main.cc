@@ -9,6 +9,7 @@
 #include "api/values/duration.h"
 #include "base/observe/log.h"
 #include "base/run/notification.h"
+#include "base/run/stop_signals.h"
 #include "client/config.h"
 #include "controller/health_server.h"
 #include "json/yaml/yaml.h"
@@ -107,22 +108,18 @@ void AddFlags(CLI::App& app, Flags* flags, ManagerOptions* options) {
   app.add_flag("-v,--verbose", flags->verbose, "Log more");
 }
 
-// SIGINT and SIGTERM, for the thread that waits for them. Blocked everywhere else: to be made before threads
+// The signals to stop, for the thread that waits for them. Blocked everywhere else: to be made before threads
 // are.
 class Signals {
  public:
-  Signals() {
-    sigemptyset(&set_);
-    for (const int s : {SIGINT, SIGTERM}) sigaddset(&set_, s);
-    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-  }
+  Signals() { pthread_sigmask(SIG_BLOCK, &set_, nullptr); }
   void Wait() const {
     int received = 0;
     sigwait(&set_, &received);
   }
 
  private:
-  sigset_t set_;
+  const sigset_t set_ = StopSignals();
 };
 
 int RunManager(const Flags& flags, const Setup& setup, const ManagerOptions& options, const Runtime& runtime,

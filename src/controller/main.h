@@ -18,7 +18,8 @@ namespace flyball {
 // client that reaches nobody: it should not talk to the server.
 using Setup = std::function<Status(Manager& manager)>;
 
-// Returns the exit code: 0 after SIGINT or SIGTERM, 1 after an error or when leadership was lost. Flags:
+// Returns the exit code: 0 after SIGINT, SIGTERM or SIGHUP, 1 after an error or when leadership was lost.
+// Flags:
 //   --kubeconfig, --context     where the server is; default: in-cluster, $KUBECONFIG, ~/.kube/config
 //   --namespace                 watch this namespace only
 //   --leader-elect, --leader-elect-namespace, --leader-elect-name, --leader-elect-lease-duration,

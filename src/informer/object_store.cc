@@ -1,6 +1,7 @@
 #include "informer/object_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -113,6 +114,9 @@ class ComposedKey {
   std::string_view view_;
 };
 
+// The values an object is found under, by index.
+using ValuesByIndex = std::vector<std::vector<std::string>>;
+
 }  // namespace
 
 std::string KeyOf(const MetaView& meta) {
@@ -130,12 +134,12 @@ struct ObjectStore::State {
 
   // Takes the key if it can.
   template <typename Key>
-  ObjectPtr Put(Key&& key, ObjectPtr object) FLYBALL_REQUIRES(mu) {
+  ObjectPtr Put(Key&& key, ObjectPtr object, const ValuesByIndex& values) FLYBALL_REQUIRES(mu) {
     const std::uint32_t hash = HashKey(key);
     Node* node = Find(key, hash);
     if (node) {
       object.swap(node->object);
-      if (!indexes.empty()) Reindex(*node);
+      if (!indexes.empty()) Reindex(*node, values);
       return object;
     }
     node = NewNode();
@@ -145,7 +149,7 @@ struct ObjectStore::State {
     keys.Insert(hash, node->number);
     ++count;
     Join(BucketOf(namespaces, type.meta(node->object.get()).ns), *node, kNamespaceMember);
-    if (!indexes.empty()) Reindex(*node);
+    if (!indexes.empty()) Reindex(*node, values);
     return nullptr;
   }
 
@@ -198,17 +202,40 @@ struct ObjectStore::State {
     last.bucket->refs[last.position].member = static_cast<std::int32_t>(i);
   }
 
+  // What the index functions say of an object, by index. Calls them, so without the lock.
+  ValuesByIndex ValuesOf(const ObjectPtr& object) FLYBALL_EXCLUDES(mu) {
+    ValuesByIndex values;
+    for (const Index* index : IndexesNow()) values.push_back(ValuesIn(*index, object));
+    return values;
+  }
+
+  static std::vector<std::string> ValuesIn(const Index& index, const ObjectPtr& object) {
+    std::vector<std::string> values;
+    index.fn(object.get(), &values);
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+  }
+
+  // Indexes are never removed, and their functions never change.
+  std::vector<const Index*> IndexesNow() FLYBALL_EXCLUDES(mu) {
+    std::vector<const Index*> now;
+    if (index_count.load(std::memory_order_acquire) == 0) return now;
+    LightLock lock(mu);
+    for (const auto& index : indexes) now.push_back(index.get());
+    return now;
+  }
+
+  // An index that was added after these values were asked for: they are to be asked for again.
+  bool AreComplete(const ValuesByIndex& values) const FLYBALL_REQUIRES(mu) {
+    return values.size() == indexes.size();
+  }
+
   // Puts the object where its index values say now.
-  void Reindex(Node& node) FLYBALL_REQUIRES(mu) {
-    if (indexes.empty()) return;
+  void Reindex(Node& node, const ValuesByIndex& values) FLYBALL_REQUIRES(mu) {
     wanted.clear();
-    for (std::uint32_t i = 0; i < indexes.size(); ++i) {
-      scratch.clear();
-      indexes[i]->fn(node.object.get(), &scratch);
-      std::sort(scratch.begin(), scratch.end());
-      scratch.erase(std::unique(scratch.begin(), scratch.end()), scratch.end());
-      for (const std::string& value : scratch) wanted.push_back({&BucketOf(*indexes[i], value), 0, i});
-    }
+    for (std::uint32_t i = 0; i < indexes.size(); ++i)
+      for (const std::string& value : values[i]) wanted.push_back({&BucketOf(*indexes[i], value), 0, i});
     const auto holds = [](const std::vector<Membership>& list, const Bucket* bucket) {
       return std::any_of(list.begin(), list.end(), [&](const Membership& m) { return m.bucket == bucket; });
     };
@@ -236,7 +263,7 @@ struct ObjectStore::State {
   std::size_t count FLYBALL_GUARDED_BY(mu) = 0;
   Index namespaces FLYBALL_GUARDED_BY(mu);
   std::vector<std::unique_ptr<Index>> indexes FLYBALL_GUARDED_BY(mu);
-  std::vector<std::string> scratch FLYBALL_GUARDED_BY(mu);
+  std::atomic<std::size_t> index_count{0};
   std::vector<Membership> wanted FLYBALL_GUARDED_BY(mu);
 };
 
@@ -244,18 +271,29 @@ ObjectStore::ObjectStore(const ObjectType& type) : state_(std::make_unique<State
 ObjectStore::~ObjectStore() = default;
 
 Status ObjectStore::AddIndex(std::string name, IndexFn fn) {
-  LightLock lock(state_->mu);
-  if (state_->FindIndex(name))
-    return Unexpected(Error(Reason::kAlreadyExists, "there is an index \"" + name + "\" already"));
-  state_->indexes.push_back(std::make_unique<Index>(Index{std::move(name), std::move(fn), {}}));
-  for (Node& node : state_->slab)
-    if (node.object) state_->Reindex(node);
+  {
+    LightLock lock(state_->mu);
+    if (state_->FindIndex(name))
+      return Unexpected(Error(Reason::kAlreadyExists, "there is an index \"" + name + "\" already"));
+    state_->indexes.push_back(std::make_unique<Index>(Index{std::move(name), std::move(fn), {}}));
+    state_->index_count.store(state_->indexes.size(), std::memory_order_release);
+  }
+  // Whatever is put from now on is put with this index; what is there already is looked at here.
+  for (const Item& item : Items()) {
+    ValuesByIndex values = state_->ValuesOf(item.object);
+    LightLock lock(state_->mu);
+    Node* node = state_->Find(item.key);
+    if (node && node->object == item.object && state_->AreComplete(values)) state_->Reindex(*node, values);
+  }
   return {};
 }
 
 ObjectPtr ObjectStore::Put(std::string_view key, ObjectPtr object) {
-  LightLock lock(state_->mu);
-  return state_->Put(key, std::move(object));
+  for (;;) {
+    const ValuesByIndex values = state_->ValuesOf(object);
+    LightLock lock(state_->mu);
+    if (state_->AreComplete(values)) return state_->Put(key, std::move(object), values);
+  }
 }
 
 ObjectPtr ObjectStore::Remove(std::string_view key) {
@@ -266,10 +304,21 @@ ObjectPtr ObjectStore::Remove(std::string_view key) {
 ObjectStore::Replaced ObjectStore::Replace(std::vector<Item>& items) {
   Replaced result;
   result.previous.reserve(items.size());
-  LightLock lock(state_->mu);
-  if (state_->count > 0) state_->RemoveAllBut(items, &result.removed);
-  for (Item& item : items) result.previous.push_back(state_->Put(std::move(item.key), item.object));
-  return result;
+  for (;;) {
+    std::vector<ValuesByIndex> values;
+    if (state_->index_count.load(std::memory_order_acquire) > 0)
+      for (const Item& item : items) values.push_back(state_->ValuesOf(item.object));
+    LightLock lock(state_->mu);
+    const ValuesByIndex none;
+    const auto of = [&](std::size_t i) -> const ValuesByIndex& { return values.empty() ? none : values[i]; };
+    bool complete = true;
+    for (std::size_t i = 0; i < items.size() && complete; ++i) complete = state_->AreComplete(of(i));
+    if (!complete) continue;
+    if (state_->count > 0) state_->RemoveAllBut(items, &result.removed);
+    for (std::size_t i = 0; i < items.size(); ++i)
+      result.previous.push_back(state_->Put(std::move(items[i].key), items[i].object, of(i)));
+    return result;
+  }
 }
 
 ObjectPtr ObjectStore::Get(std::string_view key) const {

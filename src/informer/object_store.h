@@ -25,7 +25,7 @@ inline constexpr std::string_view kNamespaceIndex = "namespace";
 std::string KeyOf(const MetaView& meta);
 
 // Type-erased; see Indexer<T>. Thread-safe: any number of readers, and writers (the informer is the only one
-// in practice). No user code but index functions runs inside.
+// in practice). No user code runs under its lock: an index function may read the store it belongs to.
 class ObjectStore {
  public:
   using IndexFn = std::function<void(const void* object, std::vector<std::string>* values)>;

@@ -139,5 +139,40 @@ TEST(IndexerTest, ReadersAndAWriterAtOnce) {
   stop = true;
 }
 
+// It used to spin for ever: the function ran under the store's own lock.
+TEST(IndexerTest, AnIndexFunctionMayReadTheStoreItBelongsTo) {
+  Indexer<ConfigMap> indexer;
+  indexer.Put(Make("n1", "first"));
+  const auto beside = [&](const ConfigMap& object) {
+    std::vector<std::string> values;
+    for (const auto& other : indexer.ListNamespace(object.metadata.namespace_))
+      values.push_back(other->metadata.name);
+    return values;
+  };
+  ASSERT_TRUE(indexer.AddIndex("beside", beside));
+  EXPECT_EQ(indexer.ByIndex("beside", "first").size(), 1u);
+  indexer.Put(Make("n1", "second"));
+  EXPECT_EQ(indexer.ByIndex("beside", "first").size(), 2u);
+  std::vector<ObjectStore::Item> items{{"n1/third", Make("n1", "third")}};
+  indexer.store().Replace(items);
+  EXPECT_EQ(indexer.ByIndex("beside", "second").size(), 1u);
+}
+
+// An index added while others write has every object, each once.
+TEST(IndexerTest, IndexesAreAddedWhileAWriterWrites) {
+  Indexer<ConfigMap> indexer;
+  std::atomic<bool> stop = false;
+  Thread writer("writer", [&] {
+    for (int i = 0; !stop; ++i) indexer.Put(Make("n", "o" + std::to_string(i % 50)));
+  });
+  while (indexer.size() < 50) SleepFor(std::chrono::milliseconds(1));
+  for (int i = 0; i < 10; ++i) {
+    const std::string name = "index" + std::to_string(i);
+    ASSERT_TRUE(indexer.AddIndex(name, [](const ConfigMap&) { return std::vector<std::string>{"all"}; }));
+    EXPECT_EQ(indexer.ByIndex(name, "all").size(), 50u);
+  }
+  stop = true;
+}
+
 }  // namespace
 }  // namespace flyball

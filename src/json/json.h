@@ -27,6 +27,9 @@ std::string Write(const Value& value);
 void WriteTo(const Value& value, std::string& out);
 // `indent` spaces a level, as kubectl -o json does with 4.
 std::string WritePretty(const Value& value, int indent = 4);
+// The same for equal values, and only for them, whatever the order of their members: for finding a value
+// among many. Not for people to read.
+std::string EqualityText(const Value& value);
 // Appends s as a JSON string with quotes.
 void AppendQuoted(std::string_view s, std::string& out);
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "json/patch.h"
 
 namespace flyball::json {
@@ -6,11 +8,7 @@ namespace {
 // The walks below keep lists of what is left to do instead of recursing: input may be nested 10,000 deep.
 
 void EraseNullMembers(Object& object) {
-  std::vector<std::string> null_keys;
-  for (const auto& [key, value] : object) {
-    if (value.is_null()) null_keys.push_back(key);
-  }
-  for (const std::string& key : null_keys) object.Erase(key);
+  object.EraseIf([](std::string_view, const Value& value) { return value.is_null(); });
 }
 
 // A copy without null members at any depth. Null elements of arrays stay.
@@ -37,11 +35,14 @@ struct Merge {
 
 // Merges one level; what merges deeper is added to `left`.
 void MergeMembers(Object& into, const Object& patch, std::vector<Merge>& left) {
+  const auto deletes = [](const Object::Member& change) { return change.second.is_null(); };
+  if (std::any_of(patch.begin(), patch.end(), deletes))
+    into.EraseIf([&](std::string_view key, const Value&) {
+      const Value* change = patch.Find(key);
+      return change && change->is_null();
+    });
   for (const auto& [key, value] : patch) {
-    if (value.is_null())
-      into.Erase(key);
-    else
-      into[key];  // all members are in place before any is pointed to
+    if (!value.is_null()) into[key];  // all members are in place before any is pointed to
   }
   for (const auto& [key, value] : patch) {
     if (value.is_null()) continue;

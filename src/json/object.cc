@@ -188,6 +188,13 @@ bool Object::Erase(std::string_view key) {
   return true;
 }
 
+void Object::Truncate(std::size_t size) {
+  if (size == this->size()) return;
+  std::destroy(begin() + size, end());
+  block_->size = static_cast<std::uint32_t>(size);
+  BuildIndex();
+}
+
 void Object::Reserve(std::size_t n) {
   if (n > (block_ ? block_->capacity : 0)) Reallocate(n);
 }

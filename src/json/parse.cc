@@ -165,13 +165,14 @@ class Builder {
   std::vector<Open> open_;
 };
 
-enum class Outcome { kOk, kTooDeep, kRefused };
+enum class Outcome { kOk, kTooDeep, kRefused, kNoMemory };
 
 Outcome ParseWith(dom::parser& parser, std::string_view text, const ParseOptions& options, Paths unwanted,
                   Value& out) {
   dom::element root;
   const auto error = parser.parse(text.data(), text.size()).get(root);
   if (error == simdjson::DEPTH_ERROR) return Outcome::kTooDeep;
+  if (error == simdjson::MEMALLOC) return Outcome::kNoMemory;
   if (error) return Outcome::kRefused;
   return Builder(options, unwanted).Build(root, out) ? Outcome::kOk : Outcome::kRefused;
 }
@@ -185,7 +186,8 @@ Outcome ParseSmall(std::string_view text, const ParseOptions& options, Paths unw
 Outcome ParseOnce(std::string_view text, std::size_t depth, const ParseOptions& options, Paths unwanted,
                   Value& out) {
   dom::parser parser;
-  if (parser.allocate(text.size(), depth)) return Outcome::kRefused;
+  if (const auto error = parser.allocate(text.size(), depth))
+    return error == simdjson::MEMALLOC ? Outcome::kNoMemory : Outcome::kRefused;
   return ParseWith(parser, text, options, unwanted, out);
 }
 
@@ -200,16 +202,17 @@ Result<Value> ParseText(std::string_view text, const ParseOptions& options, Path
   }
   Value value;
   const bool small = text.size() <= kKeptParserBytes;
-  const Outcome outcome = small ? ParseSmall(text, options, unwanted, value)
-                                : ParseOnce(text, kUsualDepth, options, unwanted, value);
+  Outcome outcome = small ? ParseSmall(text, options, unwanted, value)
+                          : ParseOnce(text, kUsualDepth, options, unwanted, value);
   if (outcome == Outcome::kOk) return value;
+  if (outcome == Outcome::kNoMemory) return Unexpected(OutOfMemory());
 
   if (options.duplicates) options.duplicates->clear();
   FLYBALL_ASSIGN(const std::string plain, CheckSyntax(text, options.max_depth));
   value = Value();
-  if (ParseOnce(plain, options.max_depth + 1, options, unwanted, value) != Outcome::kOk)
-    return Unexpected(BadRequest("JSON text cannot be read"));
-  return value;
+  outcome = ParseOnce(plain, options.max_depth + 1, options, unwanted, value);
+  if (outcome == Outcome::kOk) return value;
+  return Unexpected(outcome == Outcome::kNoMemory ? OutOfMemory() : BadRequest("JSON text cannot be read"));
 }
 
 }  // namespace

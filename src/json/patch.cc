@@ -11,6 +11,9 @@ namespace {
 // Kubernetes' limits: operations of one patch, and bytes that its "copy" operations may add.
 constexpr std::size_t kMaxOperations = 10000;
 constexpr std::size_t kMaxCopiedBytes = 3 << 20;
+// Adding and removing moves the elements and members behind the place. So many in all take some tenths of a
+// second: far beyond any patch that means well (upstream has no such bound).
+constexpr std::size_t kMaxMoved = 100'000'000;
 
 constexpr std::string_view kMissingValue = ": missing value";
 
@@ -90,6 +93,14 @@ struct Place {
     Array& array = container->as_array();
     FLYBALL_ASSIGN(const std::size_t index, ResolveIndex(key, array.size()));
     return &array[index];
+  }
+
+  // How much behind the place moves when it is added (one more) or removed.
+  std::size_t Behind() const {
+    if (!container->is_array()) return 0;
+    const auto index =
+        key == "-" ? Result<std::size_t>(container->size()) : ResolveIndex(key, container->size() + 1);
+    return index ? container->size() - *index : 0;
   }
 
   Status Add(Value value) const {
@@ -187,6 +198,7 @@ class Patcher {
     const Place place = FindPlace(document_, path);
     if (!place.container)
       return Missing("add operation does not apply: doc is missing path: \"" + path + '"');
+    FLYBALL_TRY(CountMoved(place.Behind()));
     if (auto added = place.Add(operation.value()); !added)
       return Within("error in add for path", path, added.error());
     return {};
@@ -198,6 +210,7 @@ class Patcher {
     const Place place = FindPlace(document_, path);
     if (!place.container)
       return Missing("remove operation does not apply: doc is missing path: \"" + path + '"');
+    FLYBALL_TRY(CountMoved(place.container->size()));
     if (auto removed = place.Remove(); !removed)
       return Within("error in remove for path", path, removed.error());
     return {};
@@ -234,6 +247,7 @@ class Patcher {
     if (!source.container) return Missing("move operation does not apply: doc is missing from path: " + from);
     auto found = source.Get();
     if (!found) return Within("error in move for path", source.key, found.error());
+    FLYBALL_TRY(CountMoved(source.container->size()));
     Value value = *found ? std::move(**found) : Value();
     if (auto removed = source.Remove(); !removed)
       return Within("error in move for path", source.key, removed.error());
@@ -243,6 +257,7 @@ class Patcher {
     const Place target = FindPlace(document_, path);
     if (!target.container)
       return Missing("move operation does not apply: doc is missing destination path: " + path);
+    FLYBALL_TRY(CountMoved(target.Behind()));
     if (auto added = target.Add(std::move(value)); !added)
       return Within("error in move for path", path, added.error());
     return {};
@@ -262,6 +277,7 @@ class Patcher {
     if (!target.container)
       return Missing("copy operation does not apply: doc is missing destination path: " + path);
     FLYBALL_TRY(CountCopied(*found));
+    FLYBALL_TRY(CountMoved(target.Behind()));
     if (auto added = target.Add(*found ? **found : Value()); !added)
       return Unexpected(added.error().Annotate("error while adding value during copy"));
     return {};
@@ -291,8 +307,17 @@ class Patcher {
     return Unexpected(DoesNotApply("testing value " + path + " failed: test failed"));
   }
 
+  Status CountMoved(std::size_t elements) {
+    moved_ += elements;
+    if (moved_ <= kMaxMoved) return {};
+    return Unexpected(
+        Error(Reason::kRequestEntityTooLarge,
+              "the operations of the JSON patch move too many elements of large lists or maps"));
+  }
+
   Value document_;
   std::size_t copied_ = 0;
+  std::size_t moved_ = 0;
 };
 
 Error CannotDecode(const Value& value, std::string_view into) {

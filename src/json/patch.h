@@ -13,8 +13,9 @@ namespace flyball::json {
 // object, "test" for null passes on an absent member, a missing "value" is null. "copy" may add 3 MiB in all.
 //
 // On failure nothing is changed. BadRequest: `patch` is not an array of operations. RequestEntityTooLarge:
-// more than 10,000 operations. Invalid (422): an operation does not apply; the message says which and why.
-// (Kubernetes' server answers that one with its generic message and keeps the text to itself.)
+// more than 10,000 operations, or ones that move very many elements of very large lists or maps. Invalid
+// (422): an operation does not apply; the message says which and why. (Kubernetes' server answers that one
+// with its generic message and keeps the text to itself.)
 Result<Value> ApplyJsonPatch(const Value& document, const Value& patch);
 
 // The merged document: null deletes a member, objects merge, anything else replaces. What is added is added

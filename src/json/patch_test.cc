@@ -231,5 +231,32 @@ TEST(MergePatchTest, DeepDocumentsNeedNoStack) {
   EXPECT_TRUE(ApplyMergePatch(Value(), two) == two);
 }
 
+TEST(JsonPatchTest, MovingVeryManyElementsIsRefused) {
+  Value document = Object{{"list", Array(200'000, Value(0))}};
+  const auto patch = [](std::string_view operation, int count) {
+    Array operations;
+    for (int i = 0; i < count; ++i)
+      operations.push_back(Object{{"op", operation}, {"path", "/list/0"}, {"value", 1}});
+    return Value(std::move(operations));
+  };
+  for (const char* operation : {"add", "remove"}) {
+    EXPECT_TRUE(ApplyJsonPatch(document, patch(operation, 10))) << operation;
+    const auto refused = ApplyJsonPatch(document, patch(operation, 10'000));
+    ASSERT_FALSE(refused) << operation;
+    EXPECT_EQ(refused.error().code(), 413) << operation;
+  }
+}
+
+// Erasing one by one was quadratic: this took minutes.
+TEST(MergePatchTest, ErasesVeryManyMembers) {
+  Object document, patch;
+  for (int i = 0; i < 200'000; ++i) {
+    document.Append("k" + std::to_string(i), i);
+    patch.Append("k" + std::to_string(i), nullptr);
+  }
+  patch.Set("k7", 7);
+  EXPECT_EQ(ApplyMergePatch(Value(std::move(document)), Value(std::move(patch))), Value(Object{{"k7", 7}}));
+}
+
 }  // namespace
 }  // namespace flyball::json

@@ -56,8 +56,11 @@ class Object {
   // Adds at the end. Requires that key is absent (checked in debug builds only): for decoders.
   Value& Append(std::string_view key, Value value);
   Value& AppendNull(std::string_view key);
-  // True if it was there. Keeps the order of the rest.
+  // True if it was there. Keeps the order of the rest. Linear: to erase many, use EraseIf.
   bool Erase(std::string_view key);
+  // Erases every member for which fn(key, value) holds, in one pass. Keeps the order of the rest.
+  template <typename Fn>
+  void EraseIf(Fn fn);
   void Reserve(std::size_t n);
   void Clear();
   // Sorts members by key, bytewise: Go's order of maps.
@@ -72,6 +75,7 @@ class Object {
   std::size_t Position(std::string_view key) const;
   void Reallocate(std::size_t capacity);
   void BuildIndex();
+  void Truncate(std::size_t size);
   void Free() noexcept;
 
   Block* block_ = nullptr;  // header and members in one piece; none if there never was a member
@@ -221,6 +225,17 @@ struct Object::Block {
   Member* members() { return reinterpret_cast<Member*>(this + 1); }
   const Member* members() const { return reinterpret_cast<const Member*>(this + 1); }
 };
+
+template <typename Fn>
+void Object::EraseIf(Fn fn) {
+  Member* kept = begin();
+  for (Member& member : *this) {
+    if (fn(std::string_view(member.first), std::as_const(member.second))) continue;
+    if (kept != &member) *kept = std::move(member);
+    ++kept;
+  }
+  Truncate(static_cast<std::size_t>(kept - begin()));
+}
 
 inline std::size_t Object::size() const {
   return block_ ? block_->size : 0;

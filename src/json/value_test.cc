@@ -151,5 +151,19 @@ TEST(ObjectTest, LaterMembersOfAnInitialiserReplaceEarlierOnes) {
   EXPECT_EQ(object.Find("a")->as_int(), 3);
 }
 
+TEST(ObjectTest, EraseIfErasesInOnePassAndKeepsTheOrder) {
+  Object object;
+  for (int i = 0; i < 100; ++i) object.Append("k" + std::to_string(i), i);
+  object.EraseIf([](std::string_view, const Value& value) { return value.as_int() % 3 != 0; });
+  ASSERT_EQ(object.size(), 34u);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(object.contains("k" + std::to_string(i)), i % 3 == 0) << i;
+  EXPECT_EQ(object.begin()[1].first, "k3");
+  object.Append("new", true);
+  EXPECT_TRUE(object.Find("new")->as_bool());
+  object.EraseIf([](std::string_view, const Value&) { return true; });
+  EXPECT_TRUE(object.empty());
+  object.EraseIf([](std::string_view, const Value&) { return true; });
+}
+
 }  // namespace
 }  // namespace flyball::json

@@ -323,4 +323,28 @@ std::string WritePretty(const Value& value, int indent) {
   return out;
 }
 
+std::string EqualityText(const Value& value) {
+  const char kind = static_cast<char>('a' + static_cast<int>(value.kind()));
+  if (value.is_string()) return kind + std::string(value.as_string());
+  if (!value.is_array() && !value.is_object()) return kind + Write(value);
+  Value sorted = value;
+  std::vector<Value*> left{&sorted};
+  while (!left.empty()) {
+    Value& next = *left.back();
+    left.pop_back();
+    // 1.0, which is written as 1, is not 1: doubles become texts, and texts are marked as such.
+    if (next.is_string()) {
+      next = "s" + std::string(next.as_string());
+    } else if (next.is_double()) {
+      next = "d" + Write(next);
+    }
+    if (next.is_array())
+      for (Value& element : next.as_array()) left.push_back(&element);
+    if (!next.is_object()) continue;
+    next.as_object().SortKeys();
+    for (auto& [key, member] : next.as_object()) left.push_back(&member);
+  }
+  return kind + Write(sorted);
+}
+
 }  // namespace flyball::json

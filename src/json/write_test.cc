@@ -93,5 +93,16 @@ TEST(WriteTest, Pretty) {
   EXPECT_EQ(WritePretty(Value(Array{1}), 2), "[\n  1\n]");
 }
 
+TEST(EqualityTextTest, IsTheSameForEqualValuesOnly) {
+  const auto value = [](std::string_view text) { return *Parse(text); };
+  EXPECT_EQ(EqualityText(value(R"({"a":1,"b":[{"c":2,"d":3}]})")),
+            EqualityText(value(R"({"b":[{"d":3,"c":2}],"a":1})")));
+  const std::vector<std::string> different = {"1",    "1.0",  "\"1\"",    "[1]",      "[1.0]",  "{\"a\":1}",
+                                              "true", "null", "\"true\"", "[\"d1\"]", "\"[1]\""};
+  for (const auto& a : different)
+    for (const auto& b : different)
+      EXPECT_EQ(EqualityText(value(a)) == EqualityText(value(b)), value(a) == value(b)) << a << " " << b;
+}
+
 }  // namespace
 }  // namespace flyball::json

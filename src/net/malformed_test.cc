@@ -152,6 +152,27 @@ TEST_F(MalformedTest, EndlessHeadsAndBodiesAreCutOff) {
   ExpectAlive();
 }
 
+// The part of a chunked body that is not data is bounded too, before anybody has authenticated.
+TEST_F(MalformedTest, EndlessChunkExtensionsAndTrailersAreRefused) {
+  const std::string head = "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::string trailers = head + "0\r\n";
+  while (trailers.size() < 20'000) trailers += "A: b\r\n";
+  std::string padding = head;
+  while (padding.size() < 20'000) padding += "1;" + std::string(1000, 'x') + "\r\ny\r\n";
+  for (const auto& bytes : {head + "5;" + std::string(20'000, 'x'), trailers, padding,
+                            head + "0\r\nA: " + std::string(20'000, 'x')}) {
+    const std::string answer = Answer1(bytes);
+    EXPECT_EQ(answer.substr(0, 12), "HTTP/1.1 400") << bytes.substr(0, 100) << "\n" << answer;
+  }
+  ExpectAlive();
+}
+
+TEST_F(MalformedTest, ManySmallChunksWithSmallExtensionsWork) {
+  std::string request = "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 500; ++i) request += "1;n=" + std::to_string(i) + "\r\nx\r\n";
+  EXPECT_EQ(Answer1(request + "0\r\nA: b\r\n\r\n").substr(0, 12), "HTTP/1.1 200");
+}
+
 TEST_F(MalformedTest, SlowHeadsAreCutOff) {
   const std::string head = "GET /a HTTP/1.1\r\nHost: x\r\nX-Slow: ";
   RawSocket slow = Connect(), silent = Connect(), body = Connect();

@@ -1,5 +1,6 @@
 #include "server/api_server.h"
 
+#include "base/run/mutex.h"
 #include "base/run/sim_executor.h"
 #include "json/json.h"
 #include "net/tls/pki.h"
@@ -50,6 +51,34 @@ void AddTokenPages(const ServiceAccountTokens& tokens, Documents& documents) {
 
 }  // namespace
 
+// Sends them every minute, until it is stopped. Its timer may outlive it, and then does nothing. Thread-safe.
+class Bookmarks : public std::enable_shared_from_this<Bookmarks> {
+ public:
+  Bookmarks(WatchCache& cache, Executor& executor) : cache_(&cache), executor_(executor) {}
+
+  void Schedule() {
+    executor_.PostAfter(kBookmarkInterval, [weak = weak_from_this()] {
+      if (const auto self = weak.lock(); self && self->SendAll()) self->Schedule();
+    });
+  }
+  // Waits for a round that is under way; afterwards none begins.
+  void Stop() {
+    MutexLock lock(mu_);
+    cache_ = nullptr;
+  }
+
+ private:
+  bool SendAll() {
+    MutexLock lock(mu_);
+    if (cache_) cache_->BookmarkAll();  // only hands work on
+    return cache_ != nullptr;
+  }
+
+  Mutex mu_;
+  WatchCache* cache_ FLYBALL_GUARDED_BY(mu_);
+  Executor& executor_;
+};
+
 // In the order they are made; destroyed in reverse.
 struct ApiServer::Parts {
   Parts(store::Store& s, Executor& e, Random& r, Metrics& m) : store(s), executor(e), random(r), metrics(m) {}
@@ -71,19 +100,18 @@ struct ApiServer::Parts {
   std::shared_ptr<TransportCache> nodes;
   EndpointTable endpoints;
   std::unique_ptr<Documents> documents;
-  std::unique_ptr<FlowControl> flow;
+  std::shared_ptr<FlowControl> flow;
   std::unique_ptr<Audit> audit;
   std::unique_ptr<RequestHandler> handler;
   std::unique_ptr<CustomResources> custom;
   std::unique_ptr<ApiServices> api_services;
   std::unique_ptr<FlowStatus> flow_status;
   std::unique_ptr<ClusterTrust> trust;
-  std::shared_ptr<Strand> strand;  // the server's own timers
+  std::shared_ptr<Bookmarks> bookmarks;
   std::string service_range;
   std::atomic<bool> stopped{false};
 
   Status Assemble(const ApiServerOptions& options);
-  void ScheduleBookmarks();
 };
 
 Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
@@ -104,7 +132,7 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   charging.registry = registry.get();
   state = std::make_unique<ServerState>(ServerState{store, *cache, *catalog, *registry, *admission,
                                                     authentication->chain(), authorizer, executor, random,
-                                                    metrics});
+                                                    metrics, options.workers});
   FLYBALL_ASSIGN(auto services, NewServiceAllocator(options.service_cluster_ip_range,
                                                     options.service_node_port_range, *catalog, random));
   registry->AddLifecycle("services", std::move(services));
@@ -115,13 +143,14 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   documents->AddCheck("log", [] { return Status(); });
   documents->AddCheck("etcd", [this] { return store.Health(); });
   AddTokenPages(*tokens, *documents);
-  flow = std::make_unique<FlowControl>(
-      *catalog, options.max_requests_inflight + options.max_mutating_requests_inflight, metrics);
+  flow = FlowControl::Make(*catalog, options.max_requests_inflight + options.max_mutating_requests_inflight,
+                           metrics);
   audit = Audit::Off();
   if (!options.audit_log_path.empty()) {
     FLYBALL_ASSIGN(audit, Audit::Open(options.audit_log_path));
   }
-  handler = std::make_unique<RequestHandler>(*state, endpoints, *documents, *flow, *audit);
+  handler =
+      std::make_unique<RequestHandler>(*state, endpoints, *documents, *flow, *audit, options.request_timeout);
   auto objects = BootstrapObjects();
   for (auto& object : BootstrapPolicy()) objects.push_back(std::move(object));
   for (auto& object : BootstrapFlowControl(state->clock().Now())) objects.push_back(std::move(object));
@@ -135,17 +164,9 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   flow_status->Start();
   trust = std::make_unique<ClusterTrust>(*state, options.authentication);
   trust->Start();
-  strand = std::make_shared<Strand>(executor);
-  ScheduleBookmarks();
+  bookmarks = std::make_shared<Bookmarks>(*cache, executor);
+  bookmarks->Schedule();
   return {};
-}
-
-void ApiServer::Parts::ScheduleBookmarks() {
-  strand->PostAfter(kBookmarkInterval, [this] {
-    if (stopped) return;
-    cache->BookmarkAll();
-    ScheduleBookmarks();
-  });
 }
 
 ApiServer::ApiServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -209,6 +230,7 @@ void ApiServer::PublishTrust() {
 
 void ApiServer::Stop() {
   if (parts_->stopped.exchange(true)) return;
+  if (parts_->bookmarks) parts_->bookmarks->Stop();
   parts_->authentication->Stop();
   parts_->authorization->Stop();
   parts_->cache->CloseAll();

@@ -43,7 +43,11 @@ struct ApiServerOptions {
   std::set<std::string> enable_admission, disable_admission;
   int max_requests_inflight = 400;
   int max_mutating_requests_inflight = 200;
-  std::string audit_log_path;  // empty: none
+  Duration request_timeout = std::chrono::minutes(1);  // of requests that are not long-running
+  std::string audit_log_path;                          // empty: none
+  // Where requests that take longer than a moment run. Null: on the server's executor. Must outlive the
+  // server.
+  Executor* workers = nullptr;
 };
 
 // Thread-safe once made.

@@ -182,14 +182,17 @@ class Remover {
   void RemoveMembers(const ApplyType& type, Value& value, const FieldSet& fields) {
     json::Object& object = value.as_object();
     MemberTypes types(type);
+    json::Object gone;  // by name; erased all at once: one by one would be quadratic
     for (const auto& node : fields.nodes()) {
       if (node.element.kind() != PathElement::Kind::kField) continue;
       const std::string_view name = node.element.text();
       Value* member = object.Find(name);
       if (member == nullptr) continue;
       if (!node.member) RemoveBelow(node.element, types.Find(name).type, *member, node.below);
-      if (node.member || (prune_ && member->is_null())) object.Erase(name);
+      if (node.member || (prune_ && member->is_null())) gone[name];
     }
+    if (!gone.empty())
+      object.EraseIf([&](std::string_view name, const Value&) { return gone.contains(name); });
     if (object.empty()) value = Value();
   }
 

@@ -41,19 +41,23 @@ class Pruner {
 
  private:
   void VisitObject(const TypeInfo& type, json::Object& object, const DecodePlace* place) {
-    std::vector<std::string> remove;
+    bool any_unknown = false;
+    const auto is_unknown = [&](const FieldInfo* field) {
+      return field == nullptr && type.additional == nullptr && !type.preserve_unknown;
+    };
     for (auto& [name, member] : object) {
       const FieldInfo* field = type.FindField(name);
       const TypeInfo* child = field != nullptr ? field->type : type.additional;
       const DecodePlace here{.up = place, .key = name};
-      if (child == nullptr && !type.preserve_unknown) {
-        remove.push_back(name);
+      if (is_unknown(field)) {
+        any_unknown = true;
         Report(&here);
       } else if (child != nullptr && child->schema != nullptr) {
         Visit(*child, member, &here);
       }
     }
-    for (const auto& name : remove) object.Erase(name);
+    if (any_unknown)
+      object.EraseIf([&](std::string_view name, const Value&) { return is_unknown(type.FindField(name)); });
   }
 
   void Report(const DecodePlace* place) {
@@ -69,14 +73,18 @@ class Pruner {
 void ApplyDefaultsTo(const TypeInfo& type, Value& value);
 
 void DefaultFields(const TypeInfo& type, json::Object& object) {
+  // Nulls that stand for absent members; erased all at once.
+  object.EraseIf([&](std::string_view name, const Value& member) {
+    const FieldInfo* field = member.is_null() ? type.FindField(name) : nullptr;
+    return field != nullptr && !field->type->nullable && field->default_json.empty() &&
+           field->type->schema != nullptr && field->type->kind != TypeKind::kAny;
+  });
   for (const FieldInfo& field : type.fields) {
     Value* member = object.Find(field.name);
     const bool bare_null = member != nullptr && member->is_null() && !field.type->nullable;
     const bool absent = member == nullptr || bare_null;
     if (absent && !field.default_json.empty()) {
       if (auto preset = json::Parse(field.default_json)) object.Set(field.name, std::move(*preset));
-    } else if (bare_null && field.type->schema != nullptr && field.type->kind != TypeKind::kAny) {
-      object.Erase(field.name);
     }
     member = object.Find(field.name);
     if (member != nullptr && field.type->schema != nullptr) ApplyDefaultsTo(*field.type, *member);

@@ -169,9 +169,10 @@ class SchemaValidator {
       Invalid("", "shouldn't contain duplicates");
     const auto& items = node["items"];
     if (!items.is_object()) return;
+    const OldElements old_elements(node, old);
     for (std::size_t i = 0; i < elements.size(); ++i)
       Within('[' + std::to_string(i) + ']',
-             [&] { Validate(items, elements[i], OldElement(node, elements[i], old)); });
+             [&] { Validate(items, elements[i], old_elements.Find(elements[i])); });
   }
 
   static bool HasDuplicates(const json::Array& elements) {
@@ -181,19 +182,37 @@ class SchemaValidator {
     return false;
   }
 
-  static const Value* OldElement(const Value& node, const Value& element, const Value* old) {
-    if (old == nullptr || !old->is_array() || node["x-kubernetes-list-type"].string_or("") != "map")
-      return nullptr;
-    const auto& keys = node["x-kubernetes-list-map-keys"];
-    if (!keys.is_array()) return nullptr;
-    for (const auto& candidate : old->as_array()) {
-      bool same = true;
-      for (const auto& key : keys.as_array())
-        same = same && candidate[key.string_or("")] == element[key.string_or("")];
-      if (same) return &candidate;
+  // The elements of a list that is a map, as they were, by their keys.
+  class OldElements {
+   public:
+    OldElements(const Value& node, const Value* old) : keys_(node["x-kubernetes-list-map-keys"]) {
+      if (old == nullptr || !old->is_array() || !keys_.is_array() ||
+          node["x-kubernetes-list-type"].string_or("") != "map")
+        return;
+      old_ = &old->as_array();
+      for (std::size_t i = 0; i < old_->size(); ++i) {
+        Value& place = places_[KeyText((*old_)[i])];
+        if (place.is_null()) place = static_cast<std::int64_t>(i);  // the first counts
+      }
     }
-    return nullptr;
-  }
+    // Null if there was none.
+    const Value* Find(const Value& element) const {
+      if (old_ == nullptr) return nullptr;
+      const Value* place = places_.Find(KeyText(element));
+      return place == nullptr ? nullptr : &(*old_)[static_cast<std::size_t>(place->as_int())];
+    }
+
+   private:
+    std::string KeyText(const Value& element) const {
+      json::Array key;
+      for (const auto& name : keys_.as_array()) key.push_back(element[name.string_or("")]);
+      return json::EqualityText(Value(std::move(key)));
+    }
+
+    const Value& keys_;
+    const json::Array* old_ = nullptr;
+    json::Object places_;
+  };
 
   void CheckObject(const Value& node, const Value& value, const Value* old) {
     const auto& object = value.as_object();

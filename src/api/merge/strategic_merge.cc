@@ -101,8 +101,10 @@ class Merger {
   Status MergeOrderedLists(const TypeInfo* type, Object& original, const Object& patch);
   Status MergeOrderedList(const TypeInfo* type, Object& original, const Object& patch, std::string_view name,
                           const Value& order);
+  // Names of members that are to be erased when the whole object was merged, all at once.
+  using Erased = Object;  // its values are of no meaning; its hash is seeded
   Status MergeMember(const TypeInfo* type, Object& original, std::string_view name, const Value& patch,
-                     bool delete_items);
+                     bool delete_items, Erased& erased);
   Status MergeList(const FieldPatch& field, Value& original, const Value& patch, bool delete_items);
   Result<Array> MergeScalars(Array original, const Array& patch, bool delete_items);
   Result<Array> MergeObjects(const FieldPatch& field, Array original, const Array& patch);
@@ -130,11 +132,8 @@ Status Merger::RetainKeys(Object& original, const Object& patch) {
   if (directive == nullptr) return {};
   const auto malformed = [] { return Unexpected(BadRequest("invalid patch format of retainKeys")); };
   if (!directive->is_array()) return malformed();
-  const auto retained = [&](std::string_view name) {
-    const Array& keys = directive->as_array();
-    return std::any_of(keys.begin(), keys.end(),
-                       [&](const Value& k) { return k.is_string() && k.as_string() == name; });
-  };
+  const ValueIndex keys(directive->as_array());
+  const auto retained = [&](std::string_view name) { return keys.Find(Value(name)) != ValueIndex::kNone; };
   for (const auto& [name, value] : patch) {
     if (name == kRetainKeys || value.is_null() || name.starts_with(kDeleteFromPrimitiveList) ||
         name.starts_with(kSetElementOrder)) {
@@ -142,11 +141,7 @@ Status Merger::RetainKeys(Object& original, const Object& patch) {
     }
     if (!retained(name)) return malformed();
   }
-  std::vector<std::string> cleared;
-  for (const auto& [name, value] : original) {
-    if (!retained(name)) cleared.push_back(name);
-  }
-  for (const std::string& name : cleared) original.Erase(name);
+  original.EraseIf([&](std::string_view name, const Value&) { return !retained(name); });
   return {};
 }
 
@@ -190,17 +185,16 @@ Status Merger::MergeOrderedLists(const TypeInfo* type, Object& original, const O
 }
 
 Result<Array> Merger::MergeScalars(Array original, const Array& patch, bool delete_items) {
-  const auto among = [](const Array& items, const Value& item) {
-    return std::find(items.begin(), items.end(), item) != items.end();
-  };
   if (delete_items) {
-    std::erase_if(original, [&](const Value& item) { return among(patch, item); });
+    const ValueIndex deleted(patch);
+    std::erase_if(original, [&](const Value& item) { return deleted.Find(item) != ValueIndex::kNone; });
     return original;
   }
   Array merged;
+  ValueIndex places;
   for (const Array* side : {static_cast<const Array*>(&original), &patch}) {
     for (const Value& item : *side) {
-      if (!among(merged, item)) merged.push_back(item);
+      if (places.Add(item, merged.size())) merged.push_back(item);
     }
   }
   return OrderItems(std::move(merged), patch, original, "");
@@ -209,6 +203,7 @@ Result<Array> Merger::MergeScalars(Array original, const Array& patch, bool dele
 Result<Array> Merger::MergeObjects(const FieldPatch& field, Array original, const Array& patch) {
   if (field.key.empty()) return StrategicFailure("cannot merge lists without merge key for struct");
   Array plain;  // the patch's items without directives
+  Array deleted;
   bool replace = false;
   for (const Value& item : patch) {
     const Value* directive = item.Find(kPatchDirective);
@@ -217,8 +212,7 @@ Result<Array> Merger::MergeObjects(const FieldPatch& field, Array original, cons
     } else if (*directive == Value("delete")) {
       const Value* key = item.Find(field.key);
       if (key == nullptr) return NoMergeKey(item, field.key);
-      std::erase_if(original,
-                    [&](const Value& v) { return v.Find(field.key) != nullptr && v[field.key] == *key; });
+      deleted.push_back(*key);
     } else if (*directive == Value("replace")) {
       replace = true;
     } else if (*directive == Value("merge")) {
@@ -227,23 +221,28 @@ Result<Array> Merger::MergeObjects(const FieldPatch& field, Array original, cons
       return BadPatchType(*directive, item);
     }
   }
+  if (!deleted.empty()) {
+    const ValueIndex keys(deleted);
+    std::erase_if(original, [&](const Value& v) {
+      return v.Find(field.key) != nullptr && keys.Find(v[field.key]) != ValueIndex::kNone;
+    });
+  }
   if (replace) {
     original = std::move(plain);
     plain.clear();
   }
   FLYBALL_ASSIGN(const Array keys_before, ItemKeys(original, field.key));
+  ValueIndex places(keys_before);
   Array merged = std::move(original);
   for (const Value& item : plain) {
     const Value* key = item.Find(field.key);
     if (key == nullptr) return NoMergeKey(item, field.key);
-    const auto found = std::find_if(merged.begin(), merged.end(), [&](const Value& v) {
-      const Value* other = v.Find(field.key);
-      return other != nullptr && *other == *key;
-    });
-    if (found == merged.end()) {
+    const std::size_t found = places.Find(*key);
+    if (found == ValueIndex::kNone) {
+      places.Add(*key, merged.size());
       merged.push_back(item);
     } else {
-      FLYBALL_TRY(MergeObject(field.type != nullptr ? field.type->element : nullptr, *found, item));
+      FLYBALL_TRY(MergeObject(field.type != nullptr ? field.type->element : nullptr, merged[found], item));
     }
   }
   return OrderItems(std::move(merged), plain, keys_before, field.key);
@@ -265,9 +264,9 @@ Status Merger::MergeList(const FieldPatch& field, Value& original, const Value& 
 }
 
 Status Merger::MergeMember(const TypeInfo* type, Object& original, std::string_view name, const Value& patch,
-                           bool delete_items) {
+                           bool delete_items, Erased& erased) {
   if (patch.is_null()) {
-    original.Erase(name);
+    erased[name];
     return {};
   }
   Value* live = original.Find(name);
@@ -276,7 +275,7 @@ Status Merger::MergeMember(const TypeInfo* type, Object& original, std::string_v
     if (auto plain = Plain(patch, false, depth_)) {
       original.Set(name, std::move(*plain));
     } else {
-      original.Erase(name);
+      erased[name];
     }
     return {};
   }
@@ -297,16 +296,19 @@ Status Merger::MergeObject(const TypeInfo* type, Value& original, const Value& p
   FLYBALL_TRY(MergeOrderedLists(type, object, changes));
   const bool ordered = std::any_of(changes.begin(), changes.end(),
                                    [](const auto& m) { return m.first.starts_with(kSetElementOrder); });
+  Erased erased;
   for (const auto& [name, value] : changes) {
     if (name == kRetainKeys || name.starts_with(kSetElementOrder)) continue;
     if (name.starts_with(kDeleteFromPrimitiveList)) {
       const auto list = ListNameOf(name, kDeleteFromPrimitiveList);
       if (!list) return Unexpected(BadRequest("invalid patch format of primitive list"));
-      FLYBALL_TRY(MergeMember(type, object, *list, value, true));
+      FLYBALL_TRY(MergeMember(type, object, *list, value, true, erased));
     } else if (!ordered || !changes.contains(std::string(kSetElementOrder).append("/").append(name))) {
-      FLYBALL_TRY(MergeMember(type, object, name, value, false));
+      FLYBALL_TRY(MergeMember(type, object, name, value, false, erased));
     }
   }
+  if (!erased.empty())
+    object.EraseIf([&](std::string_view name, const Value&) { return erased.contains(name); });
   --depth_;
   return {};
 }

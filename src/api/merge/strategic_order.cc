@@ -7,6 +7,7 @@
 
 #include "api/merge/strategic_failure.h"
 #include "api/values/go_text.h"
+#include "json/json.h"
 
 namespace flyball::api {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using json::Array;
 using json::Value;
 
-constexpr std::size_t kNone = ~std::size_t{0};
+constexpr std::size_t kNone = ValueIndex::kNone;
 
 bool Deletes(const Value& item) {
   const Value* directive = item.Find("$patch");
@@ -32,17 +33,24 @@ Result<const Value*> Identity(const Value& item, std::string_view key) {
   return value;
 }
 
-std::size_t IndexOf(const Array& keys, const Value& key) {
-  const auto found = std::find(keys.begin(), keys.end(), key);
-  return found == keys.end() ? kNone : static_cast<std::size_t>(found - keys.begin());
-}
-
 struct Placed {
   Value* item;
   std::size_t in_patch, in_before;  // kNone: not there
 };
 
 }  // namespace
+
+bool ValueIndex::Add(const Value& value, std::size_t place) {
+  const std::string text = json::EqualityText(value);
+  if (places_.contains(text)) return false;
+  places_.Append(text, static_cast<std::int64_t>(place));
+  return true;
+}
+
+std::size_t ValueIndex::Find(const Value& value) const {
+  const Value* place = places_.Find(json::EqualityText(value));
+  return place == nullptr ? kNone : static_cast<std::size_t>(place->as_int());
+}
 
 Result<Value::Kind> ItemKind(const Array& original, const Array& patch) {
   const Value::Kind kind = (original.empty() ? patch : original).front().kind();
@@ -93,10 +101,11 @@ Result<Array> ItemKeys(const Array& items, std::string_view key) {
 
 Result<Array> OrderItems(Array items, const Array& patch, const Array& keys_before, std::string_view key) {
   FLYBALL_ASSIGN(const Array patch_keys, ItemKeys(patch, key));
+  const ValueIndex patch_places(patch_keys), before_places(keys_before);
   std::vector<Placed> named, others;
   for (Value& item : items) {
     FLYBALL_ASSIGN(const Value* identity, Identity(item, key));
-    const Placed placed{&item, IndexOf(patch_keys, *identity), IndexOf(keys_before, *identity)};
+    const Placed placed{&item, patch_places.Find(*identity), before_places.Find(*identity)};
     (placed.in_patch != kNone ? named : others).push_back(placed);
   }
   std::stable_sort(named.begin(), named.end(),

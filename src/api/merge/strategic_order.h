@@ -2,12 +2,31 @@
 // Lists of objects are told by `key`; an empty key means a list of scalars.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "base/values/result.h"
 #include "json/value.h"
 
 namespace flyball::api {
+
+// Finds places in a list by value, in constant time. Thread-compatible.
+class ValueIndex {
+ public:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  ValueIndex() = default;
+  explicit ValueIndex(const json::Array& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) Add(values[i], i);
+  }
+  // The first place counts: false if the value has one already.
+  bool Add(const json::Value& value, std::size_t place);
+  // kNone if there is none.
+  std::size_t Find(const json::Value& value) const;
+
+ private:
+  json::Object places_;  // by EqualityText: its hash is seeded, so values cannot be chosen to collide
+};
 
 // What the items of both lists are; an error if they differ among themselves, or are lists. Requires an item.
 Result<json::Value::Kind> ItemKind(const json::Array& original, const json::Array& patch);

@@ -10,6 +10,12 @@ namespace {
 
 constexpr int kUnprocessable = 422;
 
+// What a client is told of: so many errors, or of so many bytes. A few MB of bad labels would otherwise be
+// answered, and written to the audit log, with many times their size. (Upstream lists them all; its decoder
+// stops after 100 strict errors.)
+constexpr std::size_t kMaxListed = 100;
+constexpr std::size_t kMaxListedBytes = 256u << 10;
+
 Cause MakeCause(std::string_view reason, const FieldPath& path, std::string message) {
   return {std::string(reason), std::move(message), path.text()};
 }
@@ -56,58 +62,81 @@ FieldPath FieldPath::Key(std::string_view key) const {
 }
 
 void FieldErrors::Required(const FieldPath& path, std::string_view detail) {
+  if (IsFull()) return;
   Add(MakeCause("FieldValueRequired", path, WithDetail("Required value", detail)));
 }
 
 void FieldErrors::Invalid(const FieldPath& path, const json::Value& value, std::string_view detail) {
+  if (IsFull()) return;
   Add(MakeCause("FieldValueInvalid", path, WithValue("Invalid value", value, detail)));
 }
 
 void FieldErrors::InvalidOmitted(const FieldPath& path, std::string_view detail) {
+  if (IsFull()) return;
   Add(MakeCause("FieldValueInvalid", path, "Invalid value: " + std::string(detail)));
 }
 
 void FieldErrors::TypeInvalid(const FieldPath& path, const json::Value& value, std::string_view detail) {
+  if (IsFull()) return;
   Add(MakeCause("FieldValueTypeInvalid", path, WithValue("Invalid value", value, detail)));
 }
 
 void FieldErrors::NotSupported(const FieldPath& path, const json::Value& value,
                                std::vector<std::string> supported) {
+  if (IsFull()) return;
   Add(MakeCause("FieldValueNotSupported", path,
                 WithValue("Unsupported value", value, SupportedList(supported))));
 }
 
 void FieldErrors::Duplicate(const FieldPath& path, const json::Value& value) {
+  if (IsFull()) return;
   Add(MakeCause("FieldValueDuplicate", path, WithValue("Duplicate value", value, {})));
 }
 
 void FieldErrors::NotFound(const FieldPath& path, const json::Value& value) {
+  if (IsFull()) return;
   Add(MakeCause("FieldValueNotFound", path, WithValue("Not found", value, {})));
 }
 
 void FieldErrors::Forbidden(const FieldPath& path, std::string_view detail) {
+  if (IsFull()) return;
   Add(MakeCause("FieldValueForbidden", path, WithDetail("Forbidden", detail)));
 }
 
 void FieldErrors::TooLong(const FieldPath& path, std::size_t max_length) {
+  if (IsFull()) return;
   Add(MakeCause("FieldValueTooLong", path,
                 "Too long: may not be more than " + std::to_string(max_length) +
                     (max_length == 1 ? " byte" : " bytes")));
 }
 
 void FieldErrors::TooMany(const FieldPath& path, std::size_t actual, std::size_t max_items) {
+  if (IsFull()) return;
   Add(MakeCause("FieldValueTooMany", path,
                 "Too many: " + std::to_string(actual) + ": must have at most " + std::to_string(max_items) +
                     (max_items == 1 ? " item" : " items")));
 }
 
 void FieldErrors::Internal(const FieldPath& path, std::string_view detail) {
+  if (IsFull()) return;
   Add(MakeCause("InternalError", path, WithDetail("Internal error", detail)));
 }
 
+bool FieldErrors::IsFull() {
+  if (causes_.size() < kMaxListed && bytes_ < kMaxListedBytes) return false;
+  ++left_out_;
+  return true;
+}
+
+void FieldErrors::Add(Cause cause) {
+  if (IsFull()) return;
+  bytes_ += cause.field.size() + cause.message.size();
+  causes_.push_back(std::move(cause));
+}
+
 void FieldErrors::Append(FieldErrors other) {
-  causes_.insert(causes_.end(), std::make_move_iterator(other.causes_.begin()),
-                 std::make_move_iterator(other.causes_.end()));
+  left_out_ += other.left_out_;
+  for (Cause& cause : other.causes_) Add(std::move(cause));
 }
 
 Error FieldErrors::ToError(std::string_view group, std::string_view kind, std::string_view name) const {
@@ -120,6 +149,7 @@ Error FieldErrors::ToError(std::string_view group, std::string_view kind, std::s
     if (!list.empty()) list += ", ";
     list += *it;
   }
+  if (left_out_ > 0) list += ", and " + std::to_string(left_out_) + " more";
   if (seen.size() > 1) list = "[" + list + "]";
 
   std::string message(kind);

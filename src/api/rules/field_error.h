@@ -26,6 +26,7 @@ class FieldPath {
   std::string text_;
 };
 
+// Bounded: beyond a hundred errors, or very long ones, the rest is only counted. Thread-compatible.
 class FieldErrors {
  public:
   // Each appends one error. `value` is shown as Go's %v of the bad value: strings quoted, numbers plain,
@@ -42,18 +43,22 @@ class FieldErrors {
   void TooLong(const FieldPath& path, std::size_t max_length);  // "may not be more than N bytes"
   void TooMany(const FieldPath& path, std::size_t actual, std::size_t max_items);
   void Internal(const FieldPath& path, std::string_view detail);
-  void Add(Cause cause) { causes_.push_back(std::move(cause)); }
+  void Add(Cause cause);
   void Append(FieldErrors other);
 
   bool empty() const { return causes_.empty(); }
   const std::vector<Cause>& causes() const { return causes_; }
 
   // `Deployment.apps "x" is invalid: spec.replicas: Invalid value: -1: must be ...` (several: in brackets,
-  // duplicates once). Requires !empty().
+  // duplicates once; "and N more" for those left out). Requires !empty().
   Error ToError(std::string_view group, std::string_view kind, std::string_view name) const;
 
  private:
+  // Whether one more is only counted; counts it.
+  bool IsFull();
+
   std::vector<Cause> causes_;
+  std::size_t bytes_ = 0, left_out_ = 0;
 };
 
 }  // namespace flyball::api

@@ -80,5 +80,23 @@ TEST(FieldErrorsTest, RepeatedErrorsAreSaidOnceButAreAllCauses) {
   EXPECT_EQ(error.details().group, "apps");
 }
 
+TEST(FieldErrorsTest, VeryManyErrorsAreCountedNotListed) {
+  FieldErrors errors;
+  for (int i = 0; i < 50'000; ++i) errors.Invalid(FieldPath("metadata.labels"), std::to_string(i), "bad");
+  const Error error = errors.ToError("", "ConfigMap", "x");
+  EXPECT_EQ(error.details().causes.size(), 100u);
+  EXPECT_TRUE(error.message().ends_with(", and 49900 more]")) << error.message().substr(0, 200);
+  EXPECT_LT(error.message().size(), 10'000u);
+}
+
+TEST(FieldErrorsTest, VeryLongErrorsAreCountedNotListed) {
+  FieldErrors errors, others;
+  const std::string text(100'000, 'x');
+  for (int i = 0; i < 50; ++i) errors.Invalid(FieldPath("a"), text, std::to_string(i));
+  others.Append(errors);
+  EXPECT_EQ(others.causes().size(), 3u);
+  EXPECT_TRUE(others.ToError("", "ConfigMap", "x").message().ends_with(", and 47 more]"));
+}
+
 }  // namespace
 }  // namespace flyball::api

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 
 #include "api/rules/format.h"
@@ -130,9 +131,12 @@ void ValidateManagedFields(const Value& entries, const FieldPath& path, FieldErr
 void ValidateNoNewFinalizers(const Value& finalizers, const Value& old, const FieldPath& path,
                              FieldErrors& errors) {
   if (!finalizers.is_array()) return;
+  std::set<std::string_view> before;
+  for (std::size_t i = 0; old.is_array() && i < old.size(); ++i)
+    before.insert(old.as_array()[i].string_or(""));
   std::vector<std::string> added;
   for (const Value& finalizer : finalizers.as_array()) {
-    if (!Contains(old, finalizer.string_or(""))) added.emplace_back(finalizer.string_or(""));
+    if (!before.contains(finalizer.string_or(""))) added.emplace_back(finalizer.string_or(""));
   }
   if (added.empty()) return;
   std::sort(added.begin(), added.end());

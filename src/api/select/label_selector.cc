@@ -16,9 +16,12 @@ bool ParseInt(std::string_view text, std::int64_t& out) {
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
+// Requires sorted values.
 bool Contains(const std::vector<std::string>& values, std::string_view value) {
-  // Nearly always one or two: a scan beats anything clever.
-  return std::find(values.begin(), values.end(), value) != values.end();
+  // Nearly always one or two: a scan beats anything clever. But a client may send thousands.
+  constexpr std::size_t kFew = 8;
+  if (values.size() <= kFew) return std::find(values.begin(), values.end(), value) != values.end();
+  return std::binary_search(values.begin(), values.end(), value);
 }
 
 std::string_view OperatorText(Operator op) {

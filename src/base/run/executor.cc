@@ -2,8 +2,8 @@
 
 namespace flyball {
 
-ThreadPool::ThreadPool(std::string name, int threads, const Clock& clock)
-    : name_(std::move(name)), clock_(clock), timers_(name_ + "-timer") {
+ThreadPool::ThreadPool(std::string name, int threads, const Clock& clock, Priority priority)
+    : name_(std::move(name)), clock_(clock), priority_(priority), timers_(name_ + "-timer") {
   MutexLock lock(mu_);
   for (int i = 0; i < threads; ++i) StartWorker();
 }
@@ -63,6 +63,7 @@ bool ThreadPool::Cancel(TimerId id) {
 }
 
 void ThreadPool::RunWorker(Worker* self) {
+  if (priority_ == Priority::kBackground) LowerThisThreadsPriority();
   for (;;) {
     Closure fn;
     {

@@ -46,7 +46,10 @@ class Executor {
 // Destruction stops: closures not begun are dropped, running ones are waited for.
 class ThreadPool final : public Executor {
  public:
-  ThreadPool(std::string name, int threads, const Clock& clock = RealClock());
+  // kBackground: its threads give way to others where processors are short.
+  enum class Priority { kNormal, kBackground };
+  ThreadPool(std::string name, int threads, const Clock& clock = RealClock(),
+             Priority priority = Priority::kNormal);
   ~ThreadPool() override;
 
   void Post(Closure fn) override;
@@ -69,6 +72,7 @@ class ThreadPool final : public Executor {
 
   const std::string name_;
   const Clock& clock_;
+  const Priority priority_;
   Mutex mu_;
   CondVar work_ready_;
   std::deque<Closure> queue_ FLYBALL_GUARDED_BY(mu_);

@@ -1,6 +1,9 @@
 #include "base/run/thread.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace flyball {
 
@@ -68,6 +71,13 @@ void TimerThread::Run() {
     fn = nullptr;
     lock.lock();
   }
+}
+
+void LowerThisThreadsPriority() {
+  // On Linux this is of the thread, not of the process.
+  constexpr int kNice = 5;
+  [[maybe_unused]] const int done =
+      ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNice);
 }
 
 void SleepFor(Duration d) {

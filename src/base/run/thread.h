@@ -53,6 +53,10 @@ class TimerThread {
   Thread thread_;
 };
 
+// From now on this thread runs when others leave a processor free, for most of the time. What the system does
+// not allow is left as it is.
+void LowerThisThreadsPriority();
+
 // Blocks the calling thread. For programs' main functions and tests' real processes only; everything else
 // uses timers.
 void SleepFor(Duration d);

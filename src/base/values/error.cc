@@ -96,6 +96,9 @@ std::string Error::ToString() const {
 Error InternalError(std::string message) {
   return Error(Reason::kInternalError, std::move(message));
 }
+Error OutOfMemory() {
+  return InternalError("out of memory");
+}
 Error BadRequest(std::string message) {
   return Error(Reason::kBadRequest, std::move(message));
 }

@@ -98,5 +98,7 @@ class Error {
 // Short ways to say the common ones.
 Error InternalError(std::string message);
 Error BadRequest(std::string message);
+// The process has no memory left for this: the server's fault, never the request's.
+Error OutOfMemory();
 
 }  // namespace flyball

@@ -17,7 +17,7 @@ struct ApiserverFlags {
   ServerProcessOptions process;
   IdentityFlags identity;
   std::string enable_admission, disable_admission, api_audiences;
-  std::string event_ttl = "1h0m0s";
+  std::string event_ttl = "1h0m0s", request_timeout = "1m0s";
   std::string snapshot_interval = "0s";
 };
 
@@ -72,6 +72,10 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
   command.add_option("--enable-admission-plugins", flags.enable_admission, "Comma-separated");
   command.add_option("--disable-admission-plugins", flags.disable_admission, "Comma-separated");
   command.add_option("--event-ttl", flags.event_ttl, "How long Events are kept")->capture_default_str();
+  command
+      .add_option("--request-timeout", flags.request_timeout,
+                  "How long a request may take, except watches, logs, exec and the like")
+      ->capture_default_str();
   command.add_option("--audit-log-path", api.audit_log_path,
                      "Append one JSON line a request here; - is standard output");
   auto& store = flags.process.store;
@@ -117,6 +121,12 @@ Status ReadFlags(ApiserverFlags& flags) {
   if (!snapshot_interval)
     return Unexpected(BadRequest("--snapshot-interval: " + snapshot_interval.error().message()));
   flags.process.store.snapshots.interval = *snapshot_interval;
+  const auto request_timeout = api::ParseDuration(flags.request_timeout);
+  if (!request_timeout || *request_timeout <= Duration::zero())
+    return Unexpected(
+        BadRequest("--request-timeout: " +
+                   (request_timeout ? "must be more than zero" : request_timeout.error().message())));
+  api.request_timeout = *request_timeout;
   for (auto& name : SplitWords(flags.enable_admission, ",")) api.enable_admission.insert(name);
   for (auto& name : SplitWords(flags.disable_admission, ",")) api.disable_admission.insert(name);
   return {};

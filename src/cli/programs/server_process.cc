@@ -10,6 +10,9 @@
 namespace flyball::cli {
 namespace {
 
+// For requests that take longer than a moment. Two, so that one of them does not hold up the next; more would
+// only share the same processors, and each may need a hundred times the memory of its request's body.
+constexpr int kWorkers = 2;
 constexpr Duration kShutdownGrace = std::chrono::seconds(2);
 
 std::string UrlHost(const std::string& bind_address) {
@@ -50,6 +53,8 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   const auto& dir = options.serving.data_dir;
   FLYBALL_TRY(PrepareDataFolder(dir));
   executor_ = std::make_unique<ThreadPool>("server", options.threads);
+  workers_ = std::make_unique<ThreadPool>("worker", kWorkers, RealClock(), ThreadPool::Priority::kBackground);
+  options.api.workers = workers_.get();
   FLYBALL_ASSIGN(store_, ServerStore::Open(dir, options.store, *executor_, metrics_));
   // A range that makes no sense is refused below, with what to do about it.
   if (auto address = server::KubernetesServiceAddress(options.api.service_cluster_ip_range))
@@ -117,6 +122,7 @@ ServerProcess::~ServerProcess() {
   if (api_) api_->Stop();
   if (http_) http_->Shutdown(kShutdownGrace);
   http_.reset();
+  if (workers_) workers_->Stop();
   if (executor_) executor_->Stop();
   api_.reset();
   store_.reset();

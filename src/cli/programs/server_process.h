@@ -53,7 +53,7 @@ class ServerProcess {
   Status UseRenewed(const server::Pki& pki);
 
   Metrics metrics_;
-  std::unique_ptr<ThreadPool> executor_;
+  std::unique_ptr<ThreadPool> executor_, workers_;
   std::unique_ptr<ServerStore> store_;
   server::Pki pki_;
   std::unique_ptr<server::ApiServer> api_;

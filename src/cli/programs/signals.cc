@@ -4,18 +4,9 @@
 
 #include <csignal>
 
+#include "base/run/stop_signals.h"
+
 namespace flyball::cli {
-namespace {
-
-sigset_t StopSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  return set;
-}
-
-}  // namespace
 
 void BlockStopSignals() {
   const sigset_t set = StopSignals();

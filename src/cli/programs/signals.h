@@ -3,7 +3,7 @@
 
 namespace flyball::cli {
 
-// Blocks SIGINT and SIGTERM in every thread started from now on. To be called before any is started,
+// Blocks SIGINT, SIGTERM and SIGHUP in every thread started from now on. To be called before any is started,
 // by programs that serve: the user's verbs end at once when interrupted.
 void BlockStopSignals();
 // Waits for one of them; returns its number.

@@ -257,6 +257,8 @@ Status ForEachDocument(std::string_view text, std::vector<std::string>* duplicat
     return {};
   } catch (const YAML::Exception& e) {
     problem = Describe(e, input);
+  } catch (const std::bad_alloc&) {
+    return Unexpected(OutOfMemory());  // not the sender's fault
   } catch (const std::exception& e) {
     problem = e.what();
   } catch (...) {

@@ -47,11 +47,12 @@ void AppendEscaped(std::string& out, std::string_view text) {
 }  // namespace
 
 void Dispatch(const std::shared_ptr<ServerContext>& context, std::shared_ptr<Request> request,
-              const std::shared_ptr<ServerStream>& stream, Closure done) {
+              std::unique_ptr<BodyShare> share, const std::shared_ptr<ServerStream>& stream, Closure done) {
   // The handler's reference: when its last copy goes without an end, the stream is reset.
   std::shared_ptr<ResponseStream> handle(stream.get(), [stream](ResponseStream*) { stream->Abandon(); });
   context->running_handlers.fetch_add(1);
-  auto finish = [context, request, stream, done = std::move(done)](const std::exception_ptr& exception) {
+  auto finish = [context, request, stream, share = std::move(share),
+                 done = std::move(done)](const std::exception_ptr& exception) {
     if (exception) ReportFailure(exception, *request, *stream);
     context->running_handlers.fetch_sub(1);
     done();

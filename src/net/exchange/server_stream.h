@@ -45,6 +45,7 @@ class ServerStream final : public ResponseStream,
   void OnDrained(std::size_t low, Closure fn) override;
   void OnClose(Closure fn) override;
   bool closed() const override { return closed_.load(std::memory_order_acquire); }
+  bool likely_gone() const override { return closed() || input_ended_.load(std::memory_order_relaxed); }
   Result<std::shared_ptr<WebSocket>> AcceptWebSocket(std::string_view subprotocol) override;
   Result<std::shared_ptr<Duplex>> AcceptUpgrade(Headers headers) override;
   void Abort() override;
@@ -80,6 +81,8 @@ class ServerStream final : public ResponseStream,
   void Take(std::size_t n, std::string& out);
   // The peer is gone: Write says so from now on, and whoever asked is told.
   void PeerGone();
+  // The peer has closed its side of the connection.
+  void InputEnded() { input_ended_.store(true, std::memory_order_relaxed); }
   // The server wants to go: whoever asked with OnClose is told.
   void AnnounceClose();
   const Traits& traits() const { return traits_; }
@@ -118,6 +121,7 @@ class ServerStream final : public ResponseStream,
   const Traits traits_;
   std::atomic<std::size_t> pending_{0};
   std::atomic<bool> closed_{false};
+  std::atomic<bool> input_ended_{false};
   std::atomic<bool> paused_{false};
 
   Mutex mu_;

@@ -37,11 +37,17 @@ bool HasFoldedLine(std::string_view data) {
   return false;
 }
 
+// Bytes around the data of a chunked body: so many, and so many for each byte of data (Go's server allows 16
+// and twice its length for each chunk, and 16 KiB for all).
+constexpr std::uint64_t kChunkOverhead = 16u << 10;
+constexpr std::uint64_t kChunkOverheadPerByte = 18;
+
 template <bool IsRequest>
 class Collector final : public http::basic_parser<IsRequest> {
  public:
   H1Message message;
   bool head_done = false;
+  std::uint64_t chunk_data = 0;  // bytes of data in the chunks so far
 
  private:
   void on_request_impl(http::verb, string_view method, string_view target, int version,
@@ -74,6 +80,7 @@ class Collector final : public http::basic_parser<IsRequest> {
   void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
   std::size_t on_chunk_body_impl(std::uint64_t, string_view body, error_code&) override {
     message.body.append(body.data(), body.size());
+    chunk_data += body.size();
     return body.size();
   }
   void on_finish_impl(error_code&) override {}
@@ -91,9 +98,12 @@ struct H1Parser::Beast {
   boost::optional<Collector<true>> request;
   boost::optional<Collector<false>> response;
   error_code error;
+  std::size_t max_element = 0;
+  std::uint64_t body_wire = 0;  // bytes taken after the head
 };
 
 H1Parser::H1Parser(Kind kind, H1Limits limits) : beast_(std::make_unique<Beast>()) {
+  beast_->max_element = limits.header_bytes;
   if (kind == Kind::kRequest)
     beast_->request.emplace();
   else
@@ -116,8 +126,15 @@ std::size_t H1Parser::Put(std::string_view data) {
     return 0;
   }
   return beast_->With([&](auto& parser) {
+    const bool in_body = parser.is_header_done();
     const std::size_t n = parser.put(boost::asio::const_buffer(data.data(), data.size()), beast_->error);
     if (beast_->error == http::error::need_more) beast_->error = {};
+    if (!in_body || beast_->error) return n;
+    beast_->body_wire += n;
+    const bool endless = n == 0 && data.size() > beast_->max_element;
+    const bool padded = parser.chunked() &&
+                        beast_->body_wire > kChunkOverhead + parser.chunk_data * (1 + kChunkOverheadPerByte);
+    if (endless || padded) beast_->error = http::error::bad_chunk_extension;
     return n;
   });
 }
@@ -145,6 +162,8 @@ int H1Parser::error_status() const {
 }
 
 std::string H1Parser::error_text() const {
+  if (beast_->error == http::error::bad_chunk_extension)
+    return "the chunked body has a malformed or too long extension or trailer";
   return beast_->error.message();
 }
 

@@ -1,6 +1,7 @@
 // Push parser of HTTP/1.1 messages, on Boost.Beast's. Stricter than Beast where leniency lets requests be
 // smuggled: one Content-Length of digits only, Transfer-Encoding exactly "chunked", never both, no folded
-// lines.
+// lines. What surrounds the data of a chunked body (sizes, extensions, trailers) is bounded as in Go's
+// servers.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,9 @@ class H1Parser {
   H1Parser& operator=(H1Parser&&) noexcept;
 
   // Takes what it can; returns how many bytes. Returns after the head, and at the end of the message, even if
-  // there is more: call again while it takes some and is not done.
+  // there is more: call again while it takes some and is not done. Bytes that it did not take are given
+  // again, with what follows them; an element of the message that does not fit into the header limit is an
+  // error, so the caller never keeps more than that.
   std::size_t Put(std::string_view data);
   // The input has ended: answers without a length are complete then.
   void PutEof();

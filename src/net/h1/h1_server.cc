@@ -65,11 +65,14 @@ void H1ServerSession::ParseInput() {
       }
       parser_.emplace(H1Parser::Kind::kRequest,
                       H1Limits{context_->limits.max_header_bytes, context_->limits.max_body_bytes});
-      body_share_.emplace(*context_);
+      body_share_ = std::make_unique<BodyShare>(context_);
       head_checked_ = false;
+      head_bytes_ = 0;
     }
+    const bool in_head = parser_->state() == H1Parser::State::kHead;
     const std::size_t taken = parser_->Put(std::string_view(input_).substr(at));
     at += taken;
+    if (in_head) head_bytes_ += taken;
     const auto state = parser_->state();
     if (state == H1Parser::State::kError) {
       const int status = parser_->error_status();
@@ -78,7 +81,7 @@ void H1ServerSession::ParseInput() {
       break;
     }
     if (state != H1Parser::State::kHead && !std::exchange(head_checked_, true) && !CheckHead()) break;
-    if (!body_share_->GrowTo(parser_->message().body.size())) {
+    if (!KeepWithinBounds(input_.size() - at)) {
       Refuse(429, ReasonOf(429), MessageOf(429, context_->limits));
       break;
     }
@@ -87,6 +90,12 @@ void H1ServerSession::ParseInput() {
   }
   input_.erase(0, at);
   if (input_.empty()) input_.shrink_to_fit();
+}
+
+bool H1ServerSession::KeepWithinBounds(std::size_t rest) {
+  // What follows a complete request belongs to the next one, and kMaxPipelined bounds it.
+  if (parser_->state() == H1Parser::State::kDone) rest = 0;
+  return body_share_->Resize(head_bytes_ + parser_->message().body.size() + rest);
 }
 
 bool H1ServerSession::CheckHead() {
@@ -125,13 +134,14 @@ void H1ServerSession::StartAnswer() {
   traits.upgrade = message.upgrade && request->headers.Has("upgrade");
   if (traits.upgrade && request->method == "GET") SetWebSocketTraits(request->headers, traits);
   parser_.reset();
-  body_share_.reset();
+  auto share = std::move(body_share_);
+  if (request->body.empty()) share.reset();
   stream_ = std::make_shared<ServerStream>(channel_.shared_from_this(), context_, std::move(traits));
   state_ = State::kAnswer;
   head_sent_ = false;
   first_ = false;
   if (context_->shutting_down) stream_->AnnounceClose();
-  Dispatch(context_, std::move(request), stream_, [] {});
+  Dispatch(context_, std::move(request), std::move(share), stream_, [] {});
 }
 
 void H1ServerSession::Refuse(int status, std::string_view reason, std::string_view message) {
@@ -241,6 +251,7 @@ void H1ServerSession::OnEndOfInput() {
   }
   // A client that only closed its sending side still reads a plain answer; a streamed one has lost its
   // reader.
+  stream_->InputEnded();
   stream_->Collect();
   if (stream_->ended() || !head_sent_) {
     keep_alive_ = false;

@@ -15,7 +15,8 @@ namespace flyball::net {
 
 // Flow: kRequest -> (whole request) -> kAnswer -> (answer sent) -> kRequest ... -> kFinished.
 // What arrives while an answer is under way is kept (pipelining), up to a bound, then reading stops.
-// Confined to the channel's loop.
+// Everything kept of a request that is not complete yet counts in the server's max_buffered_bytes. Confined
+// to the channel's loop.
 class H1ServerSession final : public Session {
  public:
   H1ServerSession(Channel& channel, std::shared_ptr<ServerContext> context, Peer peer);
@@ -37,6 +38,8 @@ class H1ServerSession final : public Session {
   enum class State { kRequest, kAnswer, kRaw, kFinished };
 
   void ParseInput();
+  // Accounts for what is kept of the request under way; `rest`: received, not yet parsed.
+  bool KeepWithinBounds(std::size_t rest);
   bool CheckHead();
   void ExpectContinue();
   void StartAnswer();
@@ -53,7 +56,8 @@ class H1ServerSession final : public Session {
   const Peer peer_;
   State state_ = State::kRequest;
   std::optional<H1Parser> parser_;  // of the request under way; none while idle
-  std::optional<BodyShare> body_share_;
+  std::unique_ptr<BodyShare> body_share_;
+  std::size_t head_bytes_ = 0;  // of the request under way
   bool head_checked_ = false;
   std::string input_;    // received, not yet parsed
   std::string control_;  // to be sent before anything else: 100 Continue, refusals

@@ -195,8 +195,8 @@ int H2ServerSession::OnData(Stream& stream, std::string_view data) {
     return 0;
   }
   stream.request->body.append(data);
-  if (!stream.body_share) stream.body_share = std::make_unique<BodyShare>(*context_);
-  if (!stream.body_share->GrowTo(stream.request->body.size())) Refuse(stream, 429);
+  if (!stream.body_share) stream.body_share = std::make_unique<BodyShare>(context_);
+  if (!stream.body_share->Resize(stream.request->body.size())) Refuse(stream, 429);
   return 0;
 }
 
@@ -211,7 +211,6 @@ int H2ServerSession::Discard(Stream& stream, std::size_t size) {
 
 void H2ServerSession::OnComplete(Stream& stream) {
   if (!std::exchange(stream.complete, true)) --receiving_;
-  stream.body_share.reset();
   if (stream.refusal != 0 && !stream.answer) return Refuse(stream, stream.refusal);
   if (!stream.answer) ready_.push_back(stream.id);
 }
@@ -262,7 +261,7 @@ void H2ServerSession::StartHandler(Stream& stream) {
   if (context_->shutting_down) stream.answer->AnnounceClose();
   const auto answer = stream.answer;  // the handler may end the stream, and with it `stream`
   ++running_->count;
-  Dispatch(context_, std::move(stream.request), answer,
+  Dispatch(context_, std::move(stream.request), std::move(stream.body_share), answer,
            [running = running_, loop = channel_.shared_loop(), channel = channel_.shared_from_this()] {
              auto count_out = [running, channel] {
                --running->count;

@@ -136,6 +136,9 @@ class ResponseStream {
   // already).
   virtual void OnClose(Closure fn) = 0;
   virtual bool closed() const = 0;
+  // Most likely nobody waits for the answer any more: closed(), or the client has closed its side of an
+  // HTTP/1.1 connection, as one that goes away does. Cheap: long work asks now and then.
+  virtual bool likely_gone() const { return closed(); }
 
   // Answers 101 (HTTP/1.1) or extended CONNECT (HTTP/2, RFC 8441). BadRequest if the request is no such
   // upgrade.

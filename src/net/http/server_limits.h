@@ -11,8 +11,8 @@ namespace flyball::net {
 struct ServerLimits {
   std::size_t max_body_bytes = 3u << 20;  // Kubernetes' limit; larger bodies get 413
   std::size_t max_header_bytes = 64u << 10;
-  // Bodies still arriving, over all connections: a request beyond it gets 429, so that slow uploads cannot
-  // eat the memory.
+  // Requests still arriving and bodies being handled, over all connections: one beyond it gets 429, so that
+  // slow uploads cannot eat the memory.
   std::size_t max_buffered_bytes = 256u << 20;
   std::size_t max_connections = 20000;
   std::uint32_t max_streams_per_connection = 250;     // golang's http2 default, as in kube-apiserver

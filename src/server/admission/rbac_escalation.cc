@@ -56,19 +56,72 @@ bool Covers(const GrantedRule& held, const GrantedRule& wanted) {
          std::find(held.names.begin(), held.names.end(), wanted.names[0]) != held.names.end();
 }
 
-// Rules of one verb and one thing each.
-std::vector<GrantedRule> Breakdown(const GrantedRule& rule) {
-  std::vector<GrantedRule> parts;
+// How many parts a rule has: one verb and one thing each.
+double PartCount(const GrantedRule& rule) {
+  const auto size = [](const auto& list) { return static_cast<double>(list.size()); };
+  return size(rule.verbs) *
+         (size(rule.groups) * size(rule.resources) * std::max(1.0, size(rule.names)) + size(rule.urls));
+}
+
+// Calls visit(part) for each.
+template <typename Visit>
+void ForEachPart(const GrantedRule& rule, Visit visit) {
   for (const auto& group : rule.groups)
     for (const auto& resource : rule.resources)
       for (const auto& verb : rule.verbs) {
-        if (rule.names.empty()) parts.push_back({{verb}, {group}, {resource}, {}, {}});
-        for (const auto& name : rule.names) parts.push_back({{verb}, {group}, {resource}, {name}, {}});
+        if (rule.names.empty()) visit(GrantedRule{{verb}, {group}, {resource}, {}, {}});
+        for (const auto& name : rule.names) visit(GrantedRule{{verb}, {group}, {resource}, {name}, {}});
       }
   for (const auto& url : rule.urls)
-    for (const auto& verb : rule.verbs) parts.push_back({{verb}, {}, {}, {}, {url}});
-  return parts;
+    for (const auto& verb : rule.verbs) visit(GrantedRule{{verb}, {}, {}, {}, {url}});
 }
+
+GrantedRule FirstPart(const GrantedRule& rule) {
+  if (rule.groups.empty() || rule.resources.empty()) return {{rule.verbs[0]}, {}, {}, {}, {rule.urls[0]}};
+  return {{rule.verbs[0]}, {rule.groups[0]}, {rule.resources[0]}, {}, {}};
+}
+
+// Rules, found by what they are about. Refers to them.
+class HeldRights {
+ public:
+  explicit HeldRights(const std::vector<GrantedRule>& rules) {
+    for (const auto& rule : rules) {
+      if (IsWide(rule)) {
+        wide_.push_back(&rule);
+        continue;
+      }
+      for (const auto& group : rule.groups)
+        for (const auto& resource : rule.resources) by_thing_[Thing(group, resource)].push_back(&rule);
+      for (const auto& url : rule.urls) by_thing_[url].push_back(&rule);
+    }
+  }
+
+  // Requires a part.
+  bool Cover(const GrantedRule& part) const {
+    const auto covers = [&](const GrantedRule* own) { return Covers(*own, part); };
+    if (std::any_of(wide_.begin(), wide_.end(), covers)) return true;
+    const auto found =
+        by_thing_.find(part.urls.empty() ? Thing(part.groups[0], part.resources[0]) : part.urls[0]);
+    return found != by_thing_.end() && std::any_of(found->second.begin(), found->second.end(), covers);
+  }
+
+ private:
+  // About more than it names, or about so much that naming it all costs more than asking each time.
+  static bool IsWide(const GrantedRule& rule) {
+    constexpr std::size_t kFew = 1000;
+    const auto wild = [](const std::string& text) { return text.find('*') != std::string::npos; };
+    return std::any_of(rule.groups.begin(), rule.groups.end(), wild) ||
+           std::any_of(rule.resources.begin(), rule.resources.end(), wild) ||
+           std::any_of(rule.urls.begin(), rule.urls.end(), wild) ||
+           rule.groups.size() * rule.resources.size() > kFew;
+  }
+  static std::string Thing(const std::string& group, const std::string& resource) {
+    return group + '\0' + resource;
+  }
+
+  std::vector<const GrantedRule*> wide_;
+  std::map<std::string, std::vector<const GrantedRule*>> by_thing_;
+};
 
 // Rules about the same thing become one with all their verbs.
 std::vector<GrantedRule> Compact(const std::vector<GrantedRule>& rules) {
@@ -228,13 +281,24 @@ std::vector<GrantedRule> GrantedRules(const json::Value& rules) {
 
 std::vector<GrantedRule> MissingRights(const std::vector<GrantedRule>& held,
                                        const std::vector<GrantedRule>& wanted) {
+  // A rule of a few kilobytes can have billions of parts: beyond this nobody holds it. And nobody reads more
+  // than this of what is missing.
+  constexpr double kMaxParts = 200'000;
+  constexpr std::size_t kMaxMissing = 1000;
+  const HeldRights rights(held);
   std::vector<GrantedRule> missing;
-  for (const auto& rule : wanted)
-    for (auto& part : Breakdown(rule)) {
-      const bool covered =
-          std::any_of(held.begin(), held.end(), [&](const GrantedRule& own) { return Covers(own, part); });
-      if (!covered) missing.push_back(std::move(part));
+  double parts = 0;
+  for (const auto& rule : wanted) {
+    if (missing.size() >= kMaxMissing) break;
+    parts += PartCount(rule);
+    if (parts > kMaxParts) {
+      missing.push_back(FirstPart(rule));
+      break;
     }
+    ForEachPart(rule, [&](GrantedRule part) {
+      if (missing.size() < kMaxMissing && !rights.Cover(part)) missing.push_back(std::move(part));
+    });
+  }
   return Compact(missing);
 }
 

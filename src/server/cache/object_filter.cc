@@ -14,23 +14,51 @@ bool DemandsOneValue(const api::LabelSelector::Requirement& requirement) {
           requirement.op == Operator::kIn);
 }
 
+// The first label from `from` on whose key is not before `key`.
+std::size_t LabelPosition(const StoredObject& object, std::string_view key, std::size_t from) {
+  std::size_t end = object.label_count();
+  while (from < end) {
+    const std::size_t middle = from + (end - from) / 2;
+    if (object.label(middle).first < key)
+      from = middle + 1;
+    else
+      end = middle;
+  }
+  return from;
+}
+
+bool MatchesLabels(const api::LabelSelector& selector, const StoredObject& object) {
+  if (selector.selects_nothing()) return false;
+  std::size_t i = 0;
+  for (const auto& requirement : selector.requirements()) {  // sorted by key, as the labels are
+    i = LabelPosition(object, requirement.key, i);
+    const bool present = i < object.label_count() && object.label(i).first == requirement.key;
+    const std::string_view value = present ? object.label(i).second : std::string_view();
+    if (!requirement.Matches(present ? &value : nullptr)) return false;
+  }
+  return true;
+}
+
+bool MatchesFields(const api::FieldSelector& selector, const StoredObject& object) {
+  const auto& terms = selector.terms();
+  return std::all_of(terms.begin(), terms.end(), [&](const auto& term) {
+    return (object.field(term.index) == term.value) == term.equals;
+  });
+}
+
 }  // namespace
 
 std::optional<std::string_view> ValueOf(const StoredObject& object, const SelectorTerm& term) {
-  if (term.label.empty()) return object.fields()[term.field];
-  const auto& labels = object.labels();
-  const auto it =
-      std::lower_bound(labels.begin(), labels.end(), term.label,
-                       [](const auto& label, const std::string& key) { return label.first < key; });
-  if (it == labels.end() || it->first != term.label) return std::nullopt;
-  return it->second;
+  if (term.label.empty()) return object.field(term.field);
+  const std::size_t i = LabelPosition(object, term.label, 0);
+  if (i == object.label_count() || object.label(i).first != term.label) return std::nullopt;
+  return object.label(i).second;
 }
 
 bool ObjectFilter::Accepts(const StoredObject& object) const {
   if (!namespace_name.empty() && object.namespace_name() != namespace_name) return false;
   if (!name.empty() && object.name() != name) return false;
-  return (labels.empty() || labels.Matches(object.labels())) &&
-         (fields.empty() || fields.Matches(object.fields()));
+  return (labels.empty() || MatchesLabels(labels, object)) && MatchesFields(fields, object);
 }
 
 std::vector<SelectorTerm> ObjectFilter::Terms() const {

@@ -195,7 +195,7 @@ TEST_F(CachedPodsTest, SelectsInThePast) {
 TEST_F(CachedPodsTest, TakesAnExpectedObjectAsItIs) {
   const auto bytes = MakeBytes(PodText("ns", "a", "", ""));
   const auto object = StoredObject::FromValue(*json::Parse(*bytes), bytes, 0, *PodKind());
-  pods_->Expect(object);
+  const auto expectation = pods_->Expect(object);
   store::Transaction transaction(1);
   transaction[0].key = std::string(kPodsPrefix) + "ns/a";
   transaction[0].value = bytes;
@@ -205,8 +205,18 @@ TEST_F(CachedPodsTest, TakesAnExpectedObjectAsItIs) {
   EXPECT_EQ(object->uid(), "u-a");
 }
 
+// A write that is given up, by an exception too, leaves nothing behind.
+TEST_F(CachedPodsTest, ForgetsAnObjectThatIsNoLongerExpected) {
+  const auto bytes = MakeBytes(PodText("ns", "a", "", ""));
+  auto object = StoredObject::FromValue(*json::Parse(*bytes), bytes, 0, *PodKind());
+  const std::weak_ptr<StoredObject> weak = object;
+  { const auto expectation = pods_->Expect(std::move(object)); }
+  EXPECT_TRUE(weak.expired());
+}
+
 TEST_F(CachedPodsTest, AWatchThatSelectsSeesObjectsComeAndGo) {
-  const auto subscriber = pods_->SubscribeNow(Filter("", "spec.nodeName=node1", "")).subscriber;
+  const auto watch = pods_->SubscribeNow(Filter("", "spec.nodeName=node1", ""));
+  const auto& subscriber = watch.subscriber;
   Commit("ns", "a", PodText("ns", "a", "", ""));
   Commit("ns", "a", PodText("ns", "a", "node1", ""));
   Commit("ns", "a", PodText("ns", "a", "node1", "web"));

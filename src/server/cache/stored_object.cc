@@ -1,6 +1,7 @@
 #include "server/cache/stored_object.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "api/select/selector.h"
 #include "json/json.h"
@@ -51,14 +52,69 @@ std::shared_ptr<StoredObject> StoredObject::FromValue(const json::Value& value, 
   return object;
 }
 
-void StoredObject::Extract(const json::Value& value, const api::KindInfo& kind) {
-  const auto& metadata = value["metadata"];
-  if (const auto& labels = metadata["labels"]; labels.is_object()) {
-    labels_.reserve(labels.size());
-    for (const auto& [key, label] : labels.as_object()) labels_.emplace_back(key, label.string_or(""));
-    std::sort(labels_.begin(), labels_.end());
+// Collects references to texts.
+class StoredObject::Packer {
+ public:
+  explicit Packer(std::string_view bytes) : bytes_(bytes) {}
+
+  void Add(std::string_view text) {
+    std::size_t at = std::string_view::npos;
+    if (text.size() > kShort && bytes_.size() <= kSearched && refs_.size() < kMaxSearches)
+      at = bytes_.find(text);
+    const bool found = at != std::string_view::npos;
+    if (!found) {
+      at = more_.size();
+      more_ += text;
+    }
+    refs_.push_back(
+        {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(2 * text.size() + (found ? 1 : 0))});
   }
-  fields_ = api::SelectableValues(kind, value);
+  // The references, and behind them what they could not find in the bytes.
+  std::unique_ptr<TextRef[]> Pack() const {
+    if (refs_.empty()) return nullptr;
+    const std::size_t extra = (more_.size() + sizeof(TextRef) - 1) / sizeof(TextRef);
+    auto packed = std::make_unique<TextRef[]>(refs_.size() + extra);
+    std::copy(refs_.begin(), refs_.end(), packed.get());
+    std::memcpy(static_cast<void*>(packed.get() + refs_.size()), more_.data(), more_.size());
+    return packed;
+  }
+
+ private:
+  // Looking for a text costs time, having it twice costs its bytes: short ones are not looked for, nor many,
+  // nor in large objects.
+  static constexpr std::size_t kShort = 12, kSearched = 8192, kMaxSearches = 24;
+
+  const std::string_view bytes_;
+  std::vector<TextRef> refs_;
+  std::string more_;
+};
+
+void StoredObject::Extract(const json::Value& value, const api::KindInfo& kind) {
+  auto fields = api::SelectableValues(kind, value);
+  name_ = std::move(fields[0]);
+  namespace_ = std::move(fields[1]);
+  Packer packer(*bytes_);
+  field_count_ = static_cast<std::uint32_t>(fields.size() - 2);
+  for (std::size_t i = 2; i < fields.size(); ++i) packer.Add(fields[i]);
+  if (const auto& labels = value["metadata"]["labels"]; labels.is_object()) {
+    std::vector<std::pair<std::string_view, std::string_view>> sorted;
+    sorted.reserve(labels.size());
+    for (const auto& [key, label] : labels.as_object()) sorted.emplace_back(key, label.string_or(""));
+    std::sort(sorted.begin(), sorted.end());
+    label_count_ = static_cast<std::uint32_t>(sorted.size());
+    for (const auto& [key, label] : sorted) {
+      packer.Add(key);
+      packer.Add(label);
+    }
+  }
+  texts_ = packer.Pack();
+}
+
+LabelList StoredObject::labels() const {
+  LabelList out;
+  out.reserve(label_count_);
+  for (std::size_t i = 0; i < label_count_; ++i) out.emplace_back(label(i));
+  return out;
 }
 
 // The first "metadata" member is the object's own: only apiVersion and kind come before it.

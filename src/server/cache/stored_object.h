@@ -34,16 +34,26 @@ class StoredObject {
   static std::shared_ptr<StoredObject> FromValue(const json::Value& value, Bytes bytes,
                                                  store::Revision revision, const api::KindInfo& kind);
 
-  const std::string& name() const { return fields_[0]; }
-  const std::string& namespace_name() const { return fields_[1]; }
+  const std::string& name() const { return name_; }
+  const std::string& namespace_name() const { return namespace_; }
   std::string uid() const;
   store::Revision revision() const { return revision_; }
   // Before the object is shared.
   void set_revision(store::Revision revision) { revision_ = revision; }
   const Bytes& bytes() const { return bytes_; }
-  const LabelList& labels() const { return labels_; }
-  // As api::SelectableValues gives them: name, namespace, then the kind's own.
-  const std::vector<std::string>& fields() const { return fields_; }
+  // A copy; what filters uses the two below.
+  LabelList labels() const;
+  std::size_t label_count() const { return label_count_; }
+  // Key and value; by number in the order of keys.
+  std::pair<std::string_view, std::string_view> label(std::size_t i) const {
+    return {Text(field_count_ + 2 * i), Text(field_count_ + 2 * i + 1)};
+  }
+  // As api::SelectableValues numbers them: name, namespace, then the kind's own. Absent ones are "".
+  std::string_view field(std::size_t i) const {
+    if (i == 0) return name_;
+    if (i == 1) return namespace_;
+    return i - 2 < field_count_ ? Text(i - 2) : std::string_view();
+  }
 
   // Appends the object with the given resourceVersion (0: none, it is not stored). kListItem leaves
   // apiVersion and kind out, as lists of built-in kinds do.
@@ -63,13 +73,31 @@ class StoredObject {
                          store::Revision resource_version) const;
   void Extract(const json::Value& value, const api::KindInfo& kind);
 
+  // A text: in the object's bytes, or behind the references, in the same allocation. Events have a dozen
+  // selectable fields, and are many: as strings those would take half the memory of one.
+  struct TextRef {
+    std::uint32_t offset;
+    std::uint32_t size_and_place;  // twice the size, and one more if it is in the bytes
+
+    std::size_t size() const { return size_and_place / 2; }
+    bool in_bytes() const { return size_and_place % 2 == 1; }
+  };
+  class Packer;
+  std::size_t text_count() const { return field_count_ + 2 * std::size_t{label_count_}; }
+  std::string_view Text(std::size_t i) const {
+    const TextRef ref = texts_[i];
+    const char* from = ref.in_bytes() ? bytes_->data() : reinterpret_cast<const char*>(&texts_[text_count()]);
+    return {from + ref.offset, ref.size()};
+  }
+
   Bytes bytes_;
   store::Revision revision_ = 0;
   std::uint32_t metadata_offset_ = 0;  // of `"metadata":`
   std::uint32_t version_offset_ = 0;   // where `,"resourceVersion":"N"` goes: after the uid; 0: there is none
   std::uint32_t uid_size_ = 0;
-  LabelList labels_;
-  std::vector<std::string> fields_;
+  std::uint32_t label_count_ = 0, field_count_ = 0;  // fields besides name and namespace
+  std::unique_ptr<TextRef[]> texts_;                 // the fields, then keys and values of the labels
+  std::string name_, namespace_;
 };
 
 using ObjectPtr = std::shared_ptr<const StoredObject>;

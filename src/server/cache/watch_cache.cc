@@ -20,10 +20,13 @@ Error TooOld(store::Revision wanted, store::Revision oldest) {
 // Collects a page: what the filter accepts, up to the limit.
 class PageBuilder {
  public:
-  PageBuilder(const ObjectFilter& filter, std::size_t limit) : filter_(filter), limit_(limit) {}
+  PageBuilder(const ObjectFilter& filter, const ListPage& page)
+      : filter_(filter), limit_(page.limit), go_on_(page.go_on) {}
 
-  // False: the page is full and the object is beyond it.
+  // False: the page is full and the object is beyond it, or nobody wants it any more.
   bool Add(const ObjectPtr& object) {
+    if (go_on_ && ++looked_at_ % kLooksBetweenQuestions == 0 && status_) status_ = go_on_();
+    if (!status_) return false;
     if (!filter_.Accepts(*object)) return true;
     if (limit_ > 0 && snapshot_.objects.size() == limit_) {
       snapshot_.more = true;
@@ -34,10 +37,17 @@ class PageBuilder {
     return true;
   }
   ListSnapshot& snapshot() { return snapshot_; }
+  const Status& status() const { return status_; }
 
  private:
+  // A few milliseconds, even with selectors of tens of kilobytes.
+  static constexpr std::size_t kLooksBetweenQuestions = 64;
+
   const ObjectFilter& filter_;
   const std::size_t limit_;
+  const std::function<Status()>& go_on_;
+  std::size_t looked_at_ = 0;
+  Status status_;
   ListSnapshot snapshot_;
 };
 
@@ -61,6 +71,11 @@ std::size_t ResourceCache::size() const {
   return objects_.size();
 }
 
+ResourceCache::Stats ResourceCache::stats() const {
+  MutexLock lock(mu_);
+  return {objects_.size(), bytes_};
+}
+
 store::Revision ResourceCache::last_change() const {
   MutexLock lock(mu_);
   return last_change_;
@@ -82,7 +97,7 @@ Result<ListSnapshot> ResourceCache::List(const ObjectFilter& filter, const ListP
     }
     present = objects_.Select(filter, page.start, past.empty() ? page.limit : 0);
   }
-  PageBuilder builder(filter, page.limit);
+  PageBuilder builder(filter, page);
   auto& snapshot = builder.snapshot();
   snapshot.objects.reserve(filter.selective() || page.limit > 0 ? 0 : present.size());
   auto changed = past.lower_bound(page.start);
@@ -101,6 +116,7 @@ Result<ListSnapshot> ResourceCache::List(const ObjectFilter& filter, const ListP
   });
   while (changed != past.end() && (add_past() || counts)) {
   }
+  if (!builder.status()) return Unexpected(builder.status().error());
   if (past.empty()) snapshot.remaining = present.remaining();
   snapshot.more |= snapshot.remaining > 0;
   snapshot.revision = page.revision > 0 ? page.revision : revision;
@@ -116,18 +132,41 @@ Result<ResourceCache::PastObjects> ResourceCache::ChangedSince(store::Revision r
   return past;
 }
 
-void ResourceCache::Expect(std::shared_ptr<StoredObject> object) {
-  MutexLock lock(expected_mu_);
-  expected_[object->bytes().get()] = std::move(object);
+Subscription& Subscription::operator=(Subscription&& other) noexcept {
+  if (this == &other) return *this;
+  End();
+  subscriber = std::move(other.subscriber);
+  initial = std::move(other.initial);
+  revision = other.revision;
+  cache = std::move(other.cache);
+  return *this;
 }
 
-void ResourceCache::StopExpecting(const StoredObject& object) {
+void Subscription::End() noexcept {
+  if (cache && subscriber) cache->Unsubscribe(subscriber);
+}
+
+Expectation::~Expectation() {
+  if (cache_) cache_->StopExpecting(bytes_);
+}
+
+Expectation ResourceCache::Expect(std::shared_ptr<StoredObject> object) {
+  const std::string* bytes = object->bytes().get();
+  {
+    MutexLock lock(expected_mu_);
+    expected_[bytes] = std::move(object);
+  }
+  return {shared_from_this(), bytes};
+}
+
+void ResourceCache::StopExpecting(const std::string* bytes) {
   MutexLock lock(expected_mu_);
-  expected_.erase(object.bytes().get());
+  expected_.erase(bytes);
 }
 
 Result<Subscription> ResourceCache::SubscribeAfter(ObjectFilter filter, store::Revision after) {
-  Subscription subscription{std::make_shared<Subscriber>(std::move(filter)), {}, after};
+  Subscription subscription(std::make_shared<Subscriber>(std::move(filter)));
+  subscription.revision = after;
   MutexLock lock(mu_);
   if (after < ring_start_) return Unexpected(TooOld(after, ring_start_ + 1));
   // What is not dispatched yet is in the ring too: it is offered here, and the dispatch skips new subscribers
@@ -137,11 +176,12 @@ Result<Subscription> ResourceCache::SubscribeAfter(ObjectFilter filter, store::R
   for (auto it = first; it != ring_.end(); ++it) subscription.subscriber->CatchUp(*it);
   subscription.subscriber->set_dispatched(std::max(last_change_, after));
   subscribers_.Add(subscription.subscriber);
+  subscription.cache = shared_from_this();
   return subscription;
 }
 
 Subscription ResourceCache::SubscribeNow(ObjectFilter filter) {
-  Subscription subscription{std::make_shared<Subscriber>(std::move(filter)), {}, 0};
+  Subscription subscription(std::make_shared<Subscriber>(std::move(filter)));
   const auto& wanted = subscription.subscriber->filter();
   ObjectTable::Candidates present;
   {
@@ -150,6 +190,7 @@ Subscription ResourceCache::SubscribeNow(ObjectFilter filter) {
     present = objects_.Select(wanted);
     subscription.subscriber->set_dispatched(last_change_);
     subscribers_.Add(subscription.subscriber);
+    subscription.cache = shared_from_this();
   }
   present.ForEach([&](const ObjectPtr& object) {
     if (wanted.Accepts(*object)) subscription.initial.push_back(object);
@@ -169,7 +210,10 @@ void ResourceCache::Observe(std::function<void(const Change&)> fn) {
 
 void ResourceCache::Load(std::vector<ObjectPtr> objects, store::Revision revision) {
   MutexLock lock(mu_);
-  for (auto& object : objects) objects_.Put(std::move(object));
+  for (auto& object : objects) {
+    bytes_ += object->bytes()->size();
+    objects_.Put(std::move(object));
+  }
   ring_start_ = last_change_ = revision;
 }
 
@@ -202,6 +246,8 @@ void ResourceCache::Apply(const store::Event& event) {
   if (event.kv.mod_revision <= ring_start_) return;  // was loaded
   ObjectPtr previous = object ? objects_.Put(object) : objects_.Erase(key);
   if (!object && !previous) return;
+  if (object) bytes_ += object->bytes()->size();
+  if (previous) bytes_ -= previous->bytes()->size();
   const auto change =
       std::make_shared<const Change>(std::move(object), std::move(previous), event.kv.mod_revision);
   last_change_ = event.kv.mod_revision;
@@ -277,22 +323,11 @@ WatchCache::~WatchCache() {
   CloseAll();
 }
 
-Result<std::shared_ptr<ResourceCache>> WatchCache::AddResource(const std::string& prefix,
-                                                               std::shared_ptr<const api::KindInfo> kind) {
-  // Held while loading: the delivery thread waits, so no change falls between the load and the first Apply.
-  MutexLock lock(mu_);
-  auto& slot = caches_[prefix];
-  if (slot) return slot;
-  auto cache = std::make_shared<ResourceCache>(prefix, std::move(kind), executor_, revision_);
-  auto range = store_.Range(prefix);
-  if (!range) {
-    caches_.erase(prefix);
-    return Unexpected(range.error());
-  }
-  std::vector<ObjectPtr> objects;
-  objects.reserve(range->items.size());
-  for (auto& item : range->items) {
-    auto object = StoredObject::Build(item.value, item.mod_revision, cache->kind());
+Result<store::RangeResult> WatchCache::LoadObjects(ResourceCache& cache, std::vector<ObjectPtr>& objects) {
+  FLYBALL_ASSIGN(store::RangeResult range, store_.Range(cache.prefix()));
+  objects.reserve(range.items.size());
+  for (auto& item : range.items) {
+    auto object = StoredObject::Build(item.value, item.mod_revision, cache.kind());
     if (!object) {
       log::Error("object left out of the watch cache",
                  {{"key", item.key}, {"error", object.error().message()}});
@@ -300,34 +335,69 @@ Result<std::shared_ptr<ResourceCache>> WatchCache::AddResource(const std::string
     }
     objects.push_back(std::move(*object));
   }
-  cache->Load(std::move(objects), range->revision);
-  return slot = cache;
+  return range;
+}
+
+Result<std::shared_ptr<ResourceCache>> WatchCache::AddResource(const std::string& prefix,
+                                                               std::shared_ptr<const api::KindInfo> kind) {
+  std::shared_ptr<ResourceCache> cache;
+  {
+    MutexLock lock(mu_);
+    for (auto it = slots_.find(prefix); it != slots_.end(); it = slots_.find(prefix)) {
+      if (!it->second.loading) return it->second.cache;
+      loaded_.Wait(mu_);
+    }
+    cache = std::make_shared<ResourceCache>(prefix, std::move(kind), executor_, revision_);
+    slots_[prefix].cache = cache;
+  }
+  // Changes from here on are collected, so none falls between the load and the first one that is applied.
+  std::vector<ObjectPtr> objects;
+  auto range = LoadObjects(*cache, objects);
+  if (range) cache->Load(std::move(objects), range->revision);
+  MutexLock lock(mu_);
+  loaded_.NotifyAll();
+  const auto it = slots_.find(prefix);
+  if (it == slots_.end() || it->second.cache != cache) return cache;  // removed meanwhile
+  if (!range) {
+    slots_.erase(it);
+    return Unexpected(range.error());
+  }
+  for (const auto& event : std::exchange(it->second.missed, {})) cache->Apply(event);
+  it->second.loading = false;
+  return cache;
 }
 
 void WatchCache::RemoveResource(const std::string& prefix) {
   std::shared_ptr<ResourceCache> removed;
   {
     MutexLock lock(mu_);
-    const auto it = caches_.find(prefix);
-    if (it == caches_.end()) return;
-    removed = std::move(it->second);
-    caches_.erase(it);
+    const auto it = slots_.find(prefix);
+    if (it == slots_.end()) return;
+    removed = std::move(it->second.cache);
+    slots_.erase(it);
+    loaded_.NotifyAll();
   }
   removed->CloseAll();
 }
 
-std::shared_ptr<ResourceCache> WatchCache::Find(std::string_view key) const {
-  auto it = caches_.upper_bound(key);
-  if (it == caches_.begin()) return nullptr;
+WatchCache::Slot* WatchCache::Find(std::string_view key) {
+  auto it = slots_.upper_bound(key);
+  if (it == slots_.begin()) return nullptr;
   --it;
-  return key.starts_with(it->first) ? it->second : nullptr;
+  return key.starts_with(it->first) ? &it->second : nullptr;
 }
 
 void WatchCache::OnEvents(const std::vector<store::Event>& events) {
   if (events.empty()) return;
   MutexLock lock(mu_);
-  for (const auto& event : events)
-    if (const auto cache = Find(event.kv.key)) cache->Apply(event);
+  for (const auto& event : events) {
+    Slot* slot = Find(event.kv.key);
+    if (!slot) continue;
+    if (slot->loading)
+      slot->missed.push_back(event);
+    else
+      slot->cache->Apply(event);
+  }
   revision_.store(events.back().kv.mod_revision, std::memory_order_release);
 }
 
@@ -341,22 +411,19 @@ void WatchCache::OnError(const Error& error) {
   CloseAll();
 }
 
-void WatchCache::CloseAll() {
+std::vector<std::shared_ptr<ResourceCache>> WatchCache::All() const {
   std::vector<std::shared_ptr<ResourceCache>> caches;
-  {
-    MutexLock lock(mu_);
-    for (const auto& [prefix, cache] : caches_) caches.push_back(cache);
-  }
-  for (const auto& cache : caches) cache->CloseAll();
+  MutexLock lock(mu_);
+  for (const auto& [prefix, slot] : slots_) caches.push_back(slot.cache);
+  return caches;
+}
+
+void WatchCache::CloseAll() {
+  for (const auto& cache : All()) cache->CloseAll();
 }
 
 void WatchCache::BookmarkAll() {
-  std::vector<std::shared_ptr<ResourceCache>> caches;
-  {
-    MutexLock lock(mu_);
-    for (const auto& [prefix, cache] : caches_) caches.push_back(cache);
-  }
-  for (const auto& cache : caches) cache->BookmarkAll();
+  for (const auto& cache : All()) cache->BookmarkAll();
 }
 
 }  // namespace flyball::server

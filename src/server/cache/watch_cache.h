@@ -33,6 +33,8 @@ struct ListPage {
   std::string start{};           // the first key, "ns/name" or "name"; empty: from the beginning
   std::size_t limit = 0;         // 0: all
   store::Revision revision = 0;  // 0: now
+  // Asked now and then while objects are looked at: an error ends the list. Null: nobody is asked.
+  std::function<Status()> go_on{};
 };
 
 struct ListSnapshot {
@@ -42,10 +44,37 @@ struct ListSnapshot {
   std::size_t remaining = 0;         // how many follow; known only if the filter is not selective
 };
 
+class ResourceCache;
+
+// A watch on a cache, until it is destroyed: then the cache forgets the subscriber. Movable.
 struct Subscription {
+  explicit Subscription(SubscriberPtr own) : subscriber(std::move(own)) {}
+  Subscription(Subscription&&) noexcept = default;
+  Subscription& operator=(Subscription&& other) noexcept;
+  ~Subscription() { End(); }
+
   SubscriberPtr subscriber;
-  std::vector<ObjectPtr> initial;  // what there was at the start, if it was asked for
-  store::Revision revision = 0;    // of `initial`
+  std::vector<ObjectPtr> initial;        // what there was at the start, if it was asked for
+  store::Revision revision = 0;          // of `initial`
+  std::shared_ptr<ResourceCache> cache;  // null until the cache knows the subscriber
+
+ private:
+  void End() noexcept;
+};
+
+// An object whose commit is about to begin. Until this is destroyed the cache takes it as it is when its
+// event comes, instead of reading the bytes again. Movable.
+class Expectation {
+ public:
+  Expectation(std::shared_ptr<ResourceCache> cache, const std::string* bytes)
+      : cache_(std::move(cache)), bytes_(bytes) {}
+  Expectation(Expectation&&) noexcept = default;
+  Expectation& operator=(Expectation&&) = delete;
+  ~Expectation();
+
+ private:
+  std::shared_ptr<ResourceCache> cache_;  // null once moved from
+  const std::string* bytes_;
 };
 
 // The objects of one resource. Thread-safe.
@@ -59,23 +88,25 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   ObjectPtr Get(std::string_view key) const;
   // As it is now.
   ListSnapshot List(const ObjectFilter& filter) const;
-  // A page, also of the past as far as the ring goes back; Expired for earlier revisions.
+  // A page, also of the past as far as the ring goes back; Expired for earlier revisions, or what the page's
+  // go_on says.
   Result<ListSnapshot> List(const ObjectFilter& filter, const ListPage& page) const;
   std::size_t size() const;
+  struct Stats {
+    std::size_t objects = 0;
+    std::size_t bytes = 0;  // of them all
+  };
+  Stats stats() const;
   // The revision of the newest change: at and after it the current state is also the state at that revision.
   store::Revision last_change() const;
 
-  // An object whose commit is about to begin: when its event comes the cache takes it as it is, instead of
-  // reading the bytes again. It has no revision yet; the cache sets it.
-  void Expect(std::shared_ptr<StoredObject> object);
-  // The commit is over, whether it happened or not.
-  void StopExpecting(const StoredObject& object);
+  // To be held while the commit is under way. The object has no revision yet; the cache sets it.
+  [[nodiscard]] Expectation Expect(std::shared_ptr<StoredObject> object);
 
   // Changes with revision > `after` that pass the filter. Expired if they are no longer all known.
   Result<Subscription> SubscribeAfter(ObjectFilter filter, store::Revision after);
   // What there is now as `initial`, then every later change.
   Subscription SubscribeNow(ObjectFilter filter);
-  void Unsubscribe(const SubscriberPtr& subscriber);
 
   // Calls fn on the dispatch strand after each change (not for what is there at the call). For the server's
   // own needs: custom resource definitions, policy caches. The observer must outlive the cache.
@@ -91,6 +122,11 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   void CloseAll();
 
  private:
+  friend struct Subscription;
+  friend class Expectation;
+  void Unsubscribe(const SubscriberPtr& subscriber);
+  void StopExpecting(const std::string* bytes);
+
   // How many changes are kept for watches and lists that start in the past: so many, or so many bytes of
   // them, but a few of any size.
   static constexpr std::size_t kRingSize = 16384;
@@ -115,6 +151,7 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
 
   mutable Mutex mu_;
   mutable ObjectTable objects_ FLYBALL_GUARDED_BY(mu_);  // mutable: reading may make an index
+  std::size_t bytes_ FLYBALL_GUARDED_BY(mu_) = 0;        // of them
   std::deque<ChangePtr> ring_ FLYBALL_GUARDED_BY(mu_);
   std::size_t ring_bytes_ FLYBALL_GUARDED_BY(mu_) = 0;
   store::Revision ring_start_ FLYBALL_GUARDED_BY(mu_) = 0;  // changes after this one are all in the ring
@@ -136,7 +173,8 @@ class WatchCache final : public store::WatchSink {
   WatchCache(store::Store& store, Executor& executor);
   ~WatchCache() override;
 
-  // Makes (and loads) the cache of a resource, or returns the one there is. `prefix` ends with '/'.
+  // Makes (and loads) the cache of a resource, or returns the one there is. `prefix` ends with '/'. Commits
+  // go on while it loads.
   Result<std::shared_ptr<ResourceCache>> AddResource(const std::string& prefix,
                                                      std::shared_ptr<const api::KindInfo> kind);
   void RemoveResource(const std::string& prefix);
@@ -153,13 +191,22 @@ class WatchCache final : public store::WatchSink {
   void OnError(const Error& error) override;
 
  private:
-  std::shared_ptr<ResourceCache> Find(std::string_view key) const FLYBALL_REQUIRES(mu_);
+  // A resource: loaded, or still loading and collecting the changes that happen meanwhile.
+  struct Slot {
+    std::shared_ptr<ResourceCache> cache;
+    bool loading = true;
+    std::vector<store::Event> missed{};
+  };
+  Slot* Find(std::string_view key) FLYBALL_REQUIRES(mu_);
+  std::vector<std::shared_ptr<ResourceCache>> All() const;
+  Result<store::RangeResult> LoadObjects(ResourceCache& cache, std::vector<ObjectPtr>& objects);
 
   store::Store& store_;
   Executor& executor_;
   std::atomic<store::Revision> revision_{0};
   mutable Mutex mu_;
-  std::map<std::string, std::shared_ptr<ResourceCache>, std::less<>> caches_ FLYBALL_GUARDED_BY(mu_);
+  CondVar loaded_;
+  std::map<std::string, Slot, std::less<>> slots_ FLYBALL_GUARDED_BY(mu_);
   std::unique_ptr<store::Watch> watch_;
 };
 

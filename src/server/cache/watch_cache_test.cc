@@ -38,8 +38,8 @@ class WatchCacheTest : public testing::Test {
 };
 
 TEST_F(WatchCacheTest, ASlowSubscriberIsClosedAndOthersGoOn) {
-  const auto slow = cache_->SubscribeNow({}).subscriber;
-  const auto quick = cache_->SubscribeNow({}).subscriber;
+  const auto slow_watch = cache_->SubscribeNow({}), quick_watch = cache_->SubscribeNow({});
+  const auto slow = slow_watch.subscriber, quick = quick_watch.subscriber;
   std::size_t seen = 0;
   for (std::size_t i = 0; i <= Subscriber::kMaxQueued; ++i) {
     Put("a");
@@ -65,7 +65,8 @@ TEST_F(WatchCacheTest, ASubscriberMayHaveMoreToCatchUpWithThanItMayFallBehind) {
 
 TEST_F(WatchCacheTest, LargeChangesCountByTheirBytes) {
   constexpr std::size_t kMegabyte = 1u << 20;
-  const auto slow = cache_->SubscribeNow({}).subscriber;
+  const auto watch = cache_->SubscribeNow({});
+  const auto slow = watch.subscriber;
   for (int i = 0; i < 100; ++i) Put("a", kMegabyte);
   sim_.RunReady();
   EXPECT_TRUE(slow->closed());
@@ -88,6 +89,29 @@ TEST_F(WatchCacheTest, AWatchIsAcceptedOnlyIfNothingAfterItsStartIsMissing) {
   ASSERT_TRUE(oldest->subscriber->Take(items, nullptr));
   EXPECT_EQ(items.size(), static_cast<std::size_t>(revision_ - start));
   EXPECT_EQ(items.front().change->revision, start + 1);
+}
+
+// However a watch ends, also by an exception, the cache does not go on queueing for it.
+TEST_F(WatchCacheTest, ASubscriptionEndsWithItsOwner) {
+  SubscriberPtr subscriber;
+  try {
+    const auto subscription = cache_->SubscribeNow({});
+    subscriber = subscription.subscriber;
+    throw std::bad_alloc();
+  } catch (const std::bad_alloc&) {
+  }
+  Put("a");
+  sim_.RunReady();
+  EXPECT_EQ(Count(*subscriber), 0u);
+  EXPECT_EQ(subscriber.use_count(), 1);
+  auto first = cache_->SubscribeNow({});
+  auto second = cache_->SubscribeNow({});
+  const auto replaced = first.subscriber;
+  first = std::move(second);
+  Put("b");
+  sim_.RunReady();
+  EXPECT_EQ(Count(*replaced), 0u);
+  EXPECT_EQ(Count(*first.subscriber), 1u);
 }
 
 TEST_F(WatchCacheTest, AnEncodedChangeIsSharedAndCanBeForgotten) {

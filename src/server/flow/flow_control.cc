@@ -15,6 +15,12 @@ bool IsWrite(const RequestInfo& info) {
   return info.verb != "get" && info.verb != "list" && info.verb != "watch" && info.verb != "head";
 }
 
+// What one request may take of a level with so many seats (upstream: MaxSeatsTracker).
+int MostSeats(int seats, int hand_size) {
+  const int share = (seats * 15 + 99) / 100;
+  return std::max(1, std::min(share, seats / hand_size));
+}
+
 Error TooManyRequests() {
   return Error(Reason::kTooManyRequests, 429, "too many requests, please try again later",
                {.retry_after_seconds = 1});
@@ -24,6 +30,7 @@ Error TooManyRequests() {
 
 struct FlowControl::Waiter {
   UniqueFunction<void(bool)> done;  // empty once it was called
+  int seats = 1;
   TimerId timer{};
   Executor* executor = nullptr;
 };
@@ -33,6 +40,10 @@ bool IsLongRunning(const RequestInfo& info) {
   for (const auto name : kStreams)
     if (info.is_resource && info.subresource == name) return true;
   return false;
+}
+
+std::shared_ptr<FlowControl> FlowControl::Make(const Catalog& catalog, int total_seats, Metrics& metrics) {
+  return std::shared_ptr<FlowControl>(new FlowControl(catalog, total_seats, metrics));
 }
 
 FlowControl::FlowControl(const Catalog& catalog, int total_seats, Metrics& metrics)
@@ -63,8 +74,10 @@ void FlowControl::Refresh() {
     shares += level.shares;
     next.levels[level.name] = kept;
   }
-  for (auto& [name, level] : next.levels)
+  for (auto& [name, level] : next.levels) {
     level->seats = shares == 0 ? total_seats_ : (total_seats_ * level->config.shares + shares - 1) / shares;
+    level->most_seats = MostSeats(level->seats, level->config.hand_size);
+  }
   for (const auto& object : schema_cache_->List({}).objects)
     next.schemas.push_back(FlowSchema::From(object->ToValue()));
   next.schemas = SortedFlowSchemas(std::move(next.schemas));
@@ -80,15 +93,16 @@ FlowControl::Place FlowControl::Classify(RequestScope& scope) {
     if (level == config_.levels.end()) continue;  // dangling: the next one decides
     scope.flow_schema_uid = schema.uid();
     scope.priority_level_uid = level->second->config.uid;
-    return {level->second, schema.FlowOf(scope.user, scope.info), level->second->config.exempt};
+    return {level->second, schema.FlowOf(scope.user, scope.info), level->second->config.exempt,
+            level->second->most_seats};
   }
   return {};
 }
 
-FlowControl::Entry FlowControl::Enter(Level& level, const std::string& flow) {
-  if (level.running < level.seats && level.waiting == 0) {
-    ++level.running;
-    ++level.flows[flow].running;
+FlowControl::Entry FlowControl::Enter(Level& level, const std::string& flow, int seats) {
+  if (level.running + seats <= level.seats && level.waiting == 0) {
+    level.running += seats;
+    level.flows[flow].running += seats;
     return Entry::kSeat;
   }
   const auto it = level.flows.find(flow);
@@ -103,7 +117,9 @@ void FlowControl::Enqueue(const std::shared_ptr<Level>& level, const std::string
   ++level->waiting;
   level->flows[flow].waiting.push_back(waiter);
   waiter->executor = &executor;
-  waiter->timer = executor.PostAfter(kMaxWait, [this, level, flow, waiter] { GiveUp(*level, flow, waiter); });
+  waiter->timer = executor.PostAfter(kMaxWait, [weak = weak_from_this(), level, flow, waiter] {
+    if (const auto self = weak.lock()) self->GiveUp(*level, flow, waiter);
+  });
 }
 
 void FlowControl::GiveUp(Level& level, const std::string& flow, const std::shared_ptr<Waiter>& waiter) {
@@ -132,22 +148,25 @@ std::shared_ptr<FlowControl::Waiter> FlowControl::NextWaiter(Level& level) {
   for (auto it = level.flows.begin(); it != level.flows.end(); ++it)
     if (!it->second.waiting.empty() && (best == level.flows.end() || better(it, best))) best = it;
   if (best == level.flows.end()) return nullptr;
+  // One that needs more seats than are free is next all the same: narrower ones must not pass it for ever.
+  const int seats = best->second.waiting.front()->seats;
+  if (level.running > 0 && level.running + seats > level.seats) return nullptr;
   auto waiter = std::move(best->second.waiting.front());
   best->second.waiting.pop_front();
-  ++best->second.running;
-  ++level.running;
+  best->second.running += seats;
+  level.running += seats;
   --level.waiting;
   level.last_served = best->first;
   return waiter;
 }
 
-void FlowControl::Release(const std::shared_ptr<Level>& level, const std::string& flow) {
+void FlowControl::Release(const std::shared_ptr<Level>& level, const std::string& flow, int seats) {
   std::vector<UniqueFunction<void(bool)>> granted;
   {
     MutexLock lock(mu_);
-    --level->running;
+    level->running -= seats;
     const auto it = level->flows.find(flow);
-    if (--it->second.running == 0 && it->second.waiting.empty()) level->flows.erase(it);
+    if ((it->second.running -= seats) == 0 && it->second.waiting.empty()) level->flows.erase(it);
     while (level->running < level->seats) {
       const auto waiter = NextWaiter(*level);
       if (!waiter) break;
@@ -159,17 +178,20 @@ void FlowControl::Release(const std::shared_ptr<Level>& level, const std::string
   for (auto& done : granted) done(true);
 }
 
-Task<Result<FlowControl::Ticket>> FlowControl::Admit(RequestScope& scope) {
+Task<Result<FlowControl::Ticket>> FlowControl::Admit(RequestScope& scope, const WorkSize& work) {
+  const auto self = shared_from_this();
   const Place place = Classify(scope);
-  if (IsLongRunning(scope.info)) co_return Ticket(*this, long_running_);
+  if (IsLongRunning(scope.info)) co_return Ticket(self, long_running_);
   Gauge& gauge = *running_[IsWrite(scope.info)];
-  if (place.exempt || total_seats_ == 0) co_return Ticket(*this, gauge);
+  if (place.exempt || total_seats_ == 0) co_return Ticket(self, gauge);
+  const int seats = work.Seats(place.most_seats);
   const auto waiter = std::make_shared<Waiter>();
+  waiter->seats = seats;
   auto start = [&](UniqueFunction<void(bool)> done) {
     Entry entry;
     {
       MutexLock lock(mu_);
-      entry = Enter(*place.level, place.flow);
+      entry = Enter(*place.level, place.flow, seats);
       if (entry == Entry::kWait) {
         waiter->done = std::move(done);
         Enqueue(place.level, place.flow, waiter, scope.executor);
@@ -179,14 +201,14 @@ Task<Result<FlowControl::Ticket>> FlowControl::Admit(RequestScope& scope) {
     done(entry == Entry::kSeat);
   };
   auto seated = Callback<bool>(scope.executor, std::move(start));
-  if (co_await seated) co_return Ticket(*this, gauge, place.level, place.flow);
+  if (co_await seated) co_return Ticket(self, gauge, place.level, place.flow, seats);
   rejected_.Add();
   co_return Unexpected(TooManyRequests());
 }
 
 FlowControl::Ticket::~Ticket() {
   if (gauge_) gauge_->Add(-1);
-  if (level_) control_->Release(level_, flow_);
+  if (level_) control_->Release(level_, flow_, seats_);
 }
 
 }  // namespace flyball::server

@@ -51,7 +51,8 @@ class FlowControlTest : public testing::Test {
     }
   }
 
-  std::shared_ptr<Reply> As(const User& user, std::string method) {
+  std::shared_ptr<Reply> As(const User& user, std::string method, std::string query = "",
+                            std::string body = "") {
     transports_.push_back(NewInProcessTransport(
         [this](std::shared_ptr<net::Request> request, std::shared_ptr<net::ResponseStream> stream) {
           return handler_.Handle(std::move(request), std::move(stream));
@@ -59,7 +60,8 @@ class FlowControlTest : public testing::Test {
         sim_, FixedPeer(user), true));
     net::Request request;
     request.method = std::move(method);
-    request.target = "/api/v1/namespaces/default/configmaps/x";
+    request.target = "/api/v1/namespaces/default/configmaps/x" + query;
+    request.body = std::move(body);
     auto reply = std::make_shared<Reply>();
     calls_.push_back(transports_.back()->Start(std::move(request), reply));
     sim_.RunReady();
@@ -92,9 +94,9 @@ class FlowControlTest : public testing::Test {
   EndpointTable endpoints_;
   TroublesomeEndpoint* endpoint_ = nullptr;
   Documents documents_{state_};
-  FlowControl flow_{*catalog_, kSeats, metrics_};
+  std::shared_ptr<FlowControl> flow_ = FlowControl::Make(*catalog_, kSeats, metrics_);
   std::unique_ptr<Audit> audit_ = Audit::Off();
-  RequestHandler handler_{state_, endpoints_, documents_, flow_, *audit_};
+  RequestHandler handler_{state_, endpoints_, documents_, *flow_, *audit_};
   std::vector<std::unique_ptr<net::Transport>> transports_;
   std::vector<std::shared_ptr<net::Call>> calls_;
 };
@@ -145,6 +147,89 @@ TEST_F(FlowControlTest, AFullQueueRefusesAtOnceAndMastersAreExempt) {
   const auto seats = endpoint_->held();
   const auto root = As({"root", "", {std::string(kMastersGroup)}, {}}, "GET");
   EXPECT_EQ(endpoint_->held(), seats + 1) << root->status << root->body;
+}
+
+// Whatever the handler does, the client is answered in time, once.
+TEST_F(FlowControlTest, ARequestThatTakesTooLongIsAnswered504) {
+  const auto slow = As(kEve, "GET");
+  sim_.RunFor(std::chrono::seconds(59));
+  EXPECT_EQ(slow->status, 0);
+  sim_.RunFor(std::chrono::seconds(2));
+  EXPECT_EQ(slow->status, 504);
+  EXPECT_EQ(slow->message(), "Timeout: request did not complete within the allotted timeout");
+  EXPECT_EQ(slow->value()["reason"].string_or(""), "Timeout");
+  EXPECT_FALSE(slow->headers.Get("audit-id").empty());
+  const std::string answered = slow->body;
+  endpoint_->LetOneGo();
+  sim_.RunReady();
+  EXPECT_EQ(slow->body, answered);
+}
+
+TEST_F(FlowControlTest, AClientMayAskForLessTimeButNotForMore) {
+  const auto hasty = As(kEve, "GET", "?timeout=5s");
+  const auto patient = As(kEve, "GET", "?timeout=10m");
+  sim_.RunFor(std::chrono::seconds(6));
+  EXPECT_EQ(hasty->status, 504);
+  EXPECT_EQ(patient->status, 0);
+  sim_.RunFor(std::chrono::seconds(55));
+  EXPECT_EQ(patient->status, 504);
+  const auto odd = As(kEve, "GET", "?timeout=soon");
+  EXPECT_EQ(odd->status, 400);
+  EXPECT_EQ(odd->message(), "invalid timeout specified in the request URL - time: invalid duration \"soon\"");
+}
+
+// Its seats are as many as its work is large: of two one is enough for the small, both for the large.
+TEST_F(FlowControlTest, LargeRequestsTakeMoreSeats) {
+  EXPECT_EQ((WorkSize{1, 1000}.Seats(10)), 1);
+  EXPECT_EQ((WorkSize{1, 100'001}.Seats(10)), 2);
+  EXPECT_EQ((WorkSize{50'000, 77'000'000}.Seats(100)), 10);
+  EXPECT_EQ((WorkSize{50'000, 77'000'000}.Seats(3)), 3);
+  // 20 of 245 shares of 2,450 seats, a hand of six queues: up to 30 for one.
+  flow_ = FlowControl::Make(*catalog_, 2450, metrics_);
+  RequestHandler handler(state_, endpoints_, documents_, *flow_, *audit_);
+  const auto start = [&](std::string body) {
+    transports_.push_back(NewInProcessTransport(
+        [&](std::shared_ptr<net::Request> request, std::shared_ptr<net::ResponseStream> stream) {
+          return handler.Handle(std::move(request), std::move(stream));
+        },
+        sim_, FixedPeer(kEve), true));
+    net::Request request;
+    request.method = "PUT";
+    request.target = "/api/v1/namespaces/default/configmaps/x";
+    request.body = std::move(body);
+    calls_.push_back(transports_.back()->Start(std::move(request), std::make_shared<Reply>()));
+    sim_.RunReady();
+  };
+  for (int i = 0; i < 100; ++i) start(std::string(1'000'000, 'x'));
+  EXPECT_EQ(endpoint_->held(), 20u);
+  while (endpoint_->held() > 0) {
+    endpoint_->LetOneGo();
+    sim_.RunReady();
+  }
+}
+
+// The timer of a request that waits for a seat may outlive the flow control it belongs to.
+TEST_F(FlowControlTest, AWaitingRequestDoesNotOutliveFlowControlByItsTimer) {
+  auto flow = FlowControl::Make(*catalog_, kSeats, metrics_);
+  const std::weak_ptr<FlowControl> weak = flow;
+  RequestScope scope(*ParseRequestInfo("GET", "/api/v1/namespaces/default/configmaps/x"),
+                     {"eve", "", {"system:authenticated"}, {}}, sim_, TimePoint{});
+  std::vector<FlowControl::Ticket> tickets;
+  int refused = 0;
+  const auto admit = [&](FlowControl& control) -> Task<void> {
+    auto ticket = co_await control.Admit(scope, {});
+    if (ticket)
+      tickets.push_back(std::move(*ticket));
+    else
+      ++refused;
+  };
+  for (int i = 0; i < 3; ++i) Spawn(admit(*flow), [](std::exception_ptr) {});
+  EXPECT_EQ(tickets.size(), 2u);
+  flow.reset();
+  sim_.RunFor(std::chrono::seconds(16));
+  EXPECT_EQ(refused, 1);
+  tickets.clear();
+  EXPECT_TRUE(weak.expired());
 }
 
 TEST_F(FlowControlTest, AnswersSayToWhichSchemaAndLevelTheyBelonged) {

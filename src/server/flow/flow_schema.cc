@@ -38,7 +38,8 @@ PriorityLevel PriorityLevel::From(const json::Value& object) {
   level.queues = response["type"].string_or("") == "Queue";
   const auto& queuing = response["queuing"];
   const auto length = static_cast<int>(queuing["queueLengthLimit"].int_or(50));
-  level.queue_length = length * static_cast<int>(queuing["handSize"].int_or(8));
+  level.hand_size = std::max(1, static_cast<int>(queuing["handSize"].int_or(8)));
+  level.queue_length = length * level.hand_size;
   level.max_waiting = length * static_cast<int>(queuing["queues"].int_or(64));
   return level;
 }

@@ -22,6 +22,7 @@ struct PriorityLevel {
   bool queues = false;   // false: what finds no seat is refused at once
   int queue_length = 0;  // how many may wait in one flow: as many as the queues of its hand hold
   int max_waiting = 0;   // in all of them
+  int hand_size = 1;     // queues of one flow
 
   static PriorityLevel From(const json::Value& object);
 };

@@ -8,6 +8,7 @@
 #include "server/request/api_errors.h"
 #include "server/request/list_options.h"
 #include "server/request/presentation.h"
+#include "server/request/work_size.h"
 
 namespace flyball::server {
 namespace {
@@ -33,7 +34,7 @@ Result<Presenter> PresenterFor(const RequestScope& scope, const net::Request& re
 Task<Status> WaitForVersion(ServerState& state, RequestScope& scope, store::Revision wanted) {
   if (wanted <= state.cache.revision()) co_return Status();
   auto start = [&scope](UniqueFunction<void(bool)> done) {
-    scope.executor.PostAfter(kFutureVersionWait, [done = std::move(done)] { done(true); });
+    scope.executor.get().PostAfter(kFutureVersionWait, [done = std::move(done)] { done(true); });
   };
   auto pause = Callback<bool>(scope.executor, std::move(start));
   co_await pause;
@@ -52,6 +53,7 @@ Result<ListSnapshot> ListFromStore(ServerState& state, const ServedResource& res
   FLYBALL_ASSIGN(auto range, state.store.Range(prefix, options));
   ListSnapshot snapshot{.revision = page.revision, .more = range.more, .remaining = range.remaining};
   for (auto& item : range.items) {
+    if (page.go_on) FLYBALL_TRY(page.go_on());
     FLYBALL_ASSIGN(auto object, StoredObject::Build(item.value, item.mod_revision, resource.cache->kind()));
     if (!filter.Accepts(*object)) continue;
     snapshot.more |= page.limit > 0 && snapshot.objects.size() == page.limit;
@@ -111,7 +113,7 @@ Task<Result<ListPage>> PageOf(ServerState& state, RequestScope& scope, const Lis
   if (from.revision > state.cache.revision())
     co_return Unexpected(TooLargeResourceVersion(from.revision, state.cache.revision(), 0));
   ListPage page{from.start_key, static_cast<std::size_t>(options.limit),
-                std::max<store::Revision>(from.revision, 0)};
+                std::max<store::Revision>(from.revision, 0), [&scope] { return scope.CheckAlive(); }};
   // A list at version 0 takes what is cached, whole (upstream ignores the limit too).
   if (options.resource_version == 0 && options.version_match.empty()) page.limit = 0;
   co_return page;
@@ -152,6 +154,10 @@ Task<Result<Answer>> HandleGet(ServerState& state, RequestScope& scope, const ne
   const auto object = scope.resource->cache->Get(
       ServedResource::CacheKey(scope.resource->kind->namespaced ? info.namespace_name : "", info.name));
   if (!object) co_return Unexpected(NotFound(*scope.resource->kind, info.name));
+  if (WorkSize{1, object->bytes()->size()}.IsLarge()) {
+    scope.executor = state.worker();
+    co_await ResumeOn(scope.executor);
+  }
   co_return Answer{200, std::string(presenter.content_type()), presenter.Object(*object)};
 }
 

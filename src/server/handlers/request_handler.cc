@@ -1,6 +1,7 @@
 #include "server/handlers/request_handler.h"
 
 #include "api/custom/custom_kind.h"
+#include "api/values/duration.h"
 #include "api/wire/protobuf.h"
 #include "base/observe/log.h"
 #include "json/json.h"
@@ -79,6 +80,22 @@ std::string AuditId(const net::Request& request, Random& random) {
   return given.empty() || given.size() > kMaxAuditId ? random.Uuid() : std::string(given);
 }
 
+// The time the client allows, in the query; zero if it says nothing (upstream: WithRequestDeadline).
+Result<Duration> TimeoutAsked(const RequestInfo& info) {
+  const auto text = info.query.Get("timeout");
+  if (text.empty()) return Duration::zero();
+  auto timeout = api::ParseDuration(text);
+  if (!timeout)
+    return Unexpected(
+        BadRequest("invalid timeout specified in the request URL - " + timeout.error().message()));
+  return *timeout;
+}
+
+// Documents that are made when they are asked for, and take a while.
+bool IsLargeDocument(const RequestInfo& info) {
+  return info.path.starts_with("/openapi/") || info.path == "/metrics";
+}
+
 Error Panicked(std::string_view what) {
   return InternalError("panic: " + std::string(what));
 }
@@ -126,12 +143,23 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
   std::optional<Answer> answer;
   std::optional<Error> error;
   std::string panic;
+  std::optional<RequestDeadlines::Running> running;
   try {
-    auto routed = co_await Route(scope, *request, stream);
-    if (!routed) {
-      error = routed.error();
+    const bool long_running = IsLongRunning(scope.info);
+    const auto timeout = TimeoutAsked(scope.info);
+    if (!long_running && timeout) {
+      running.emplace(deadlines_->Start(std::make_shared<RequestLife>(stream, scope.audit_id), *timeout));
+      scope.life = running->life();
+    }
+    if (!long_running && !timeout) {
+      error = timeout.error();
     } else {
-      answer = std::move(*routed);
+      auto routed = co_await Route(scope, *request, stream);
+      if (!routed) {
+        error = routed.error();
+      } else {
+        answer = std::move(*routed);
+      }
     }
   } catch (const std::exception& e) {
     panic = e.what();
@@ -141,27 +169,46 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
     error = Panicked(panic);
   }
   if (error) answer = ErrorAnswer(*error);
-  const int code = answer ? answer->code : 200;
-  if (answer) EncodeAsAsked(scope, *request, *answer);
-  if (answer) {
-    if (request->method == "HEAD") answer->body.clear();
-    AddScopeHeaders(scope, answer->headers);
-    if (answer->source) {
-      co_await StreamAnswer(*stream, std::move(*answer), scope.warnings);
-    } else {
-      SendAnswer(*stream, std::move(*answer), scope.warnings);
-    }
-  }
+  int code = 200;
+  if (answer) code = co_await SendFinal(scope, *request, *stream, *answer);
   const TimePoint finished = state_.clock().Now();
   request_metrics_.Record(scope, code, finished - scope.now);
   audit_.Record(scope, *request, code, error ? &*error : nullptr, finished);
 }
 
+Task<int> RequestHandler::SendFinal(RequestScope& scope, const net::Request& request,
+                                    net::ResponseStream& stream, Answer& answer) {
+  constexpr int kTimedOut = 504;
+  EncodeAsAsked(scope, request, answer);
+  if (scope.life && !scope.life->TakeAnswer()) co_return kTimedOut;
+  const int code = answer.code;
+  if (request.method == "HEAD") answer.body.clear();
+  AddScopeHeaders(scope, answer.headers);
+  if (answer.source) {
+    co_await StreamAnswer(stream, std::move(answer), scope);
+  } else {
+    SendAnswer(stream, std::move(answer), scope.warnings);
+  }
+  co_return code;
+}
+
+Task<Status> RequestHandler::MoveToWorker(RequestScope& scope) const {
+  scope.executor = state_.worker();
+  co_await ResumeOn(scope.executor);
+  co_return scope.CheckAlive();
+}
+
 Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request& request,
                                         std::shared_ptr<net::ResponseStream> stream) {
   FLYBALL_CO_TRY(co_await Identify(request, scope));
-  FLYBALL_CO_ASSIGN(const FlowControl::Ticket ticket, co_await flow_.Admit(scope));
+  if (scope.info.is_resource)
+    scope.resource = state_.catalog.Find(scope.info.group, scope.info.version, scope.info.resource);
+  const WorkSize work = EstimateWork(scope.info, request, scope.resource.get());
+  FLYBALL_CO_ASSIGN(const FlowControl::Ticket ticket, co_await flow_.Admit(scope, work));
+  FLYBALL_CO_TRY(scope.CheckAlive());
   FLYBALL_CO_TRY(co_await Authorize(scope));
+  if (!IsLongRunning(scope.info) && (work.IsLarge() || IsLargeDocument(scope.info)))
+    FLYBALL_CO_TRY(co_await MoveToWorker(scope));
   if (scope.info.is_resource) co_return co_await RouteResource(scope, request, std::move(stream));
   auto page = documents_.Get(scope, request);
   if (!page) co_return Unexpected(page.error());
@@ -173,7 +220,6 @@ Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request&
 Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::Request& request,
                                                 std::shared_ptr<net::ResponseStream> stream) {
   const auto& info = scope.info;
-  scope.resource = state_.catalog.Find(info.group, info.version, info.resource);
   if (!scope.resource && !state_.catalog.snapshot()->HasGroup(info.group))
     co_return std::optional(TextAnswer(404, "404 page not found\n"));
   if (!scope.resource) co_return Unexpected(NoSuchResource());

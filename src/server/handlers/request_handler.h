@@ -17,18 +17,24 @@
 
 namespace flyball::server {
 
-// Thread-safe.
+// Flow: a request begins on its connection's I/O thread. Small ones end there too; what may take longer
+// (WorkSize) goes on, and ends, on a worker. Guarantees: every request is answered within the request
+// timeout, by its handler or by its deadline; long-running ones (watches, logs, exec) have none. Thread-safe.
 class RequestHandler {
  public:
+  // kube-apiserver's --request-timeout.
+  static constexpr Duration kRequestTimeout = std::chrono::minutes(1);
+
   RequestHandler(ServerState& state, const EndpointTable& endpoints, Documents& documents, FlowControl& flow,
-                 Audit& audit)
+                 Audit& audit, Duration request_timeout = kRequestTimeout)
       : state_(state),
         endpoints_(endpoints),
         documents_(documents),
         flow_(flow),
         audit_(audit),
         request_metrics_(state.metrics),
-        identity_metrics_(state.metrics) {}
+        identity_metrics_(state.metrics),
+        deadlines_(RequestDeadlines::Make(state.executor, request_timeout)) {}
 
   // Answers on the stream, always: an exception becomes a 500 and is logged.
   Task<void> Handle(std::shared_ptr<net::Request> request, std::shared_ptr<net::ResponseStream> stream);
@@ -38,6 +44,12 @@ class RequestHandler {
                                             std::shared_ptr<net::ResponseStream> stream);
   Task<Result<std::optional<Answer>>> RouteResource(RequestScope& scope, const net::Request& request,
                                                     std::shared_ptr<net::ResponseStream> stream);
+  // Everything about the request from here on happens on a worker thread: I/O threads are for short work.
+  // An error if it is not wanted any more when its turn comes.
+  Task<Status> MoveToWorker(RequestScope& scope) const;
+  // Sends the answer, unless the deadline has answered; its code.
+  Task<int> SendFinal(RequestScope& scope, const net::Request& request, net::ResponseStream& stream,
+                      Answer& answer);
   Task<Status> Authorize(RequestScope& scope) const;
   Task<Status> Identify(const net::Request& request, RequestScope& scope) const;
 
@@ -48,6 +60,7 @@ class RequestHandler {
   Audit& audit_;
   RequestMetrics request_metrics_;
   mutable IdentityMetrics identity_metrics_;
+  const std::shared_ptr<RequestDeadlines> deadlines_;
 };
 
 }  // namespace flyball::server

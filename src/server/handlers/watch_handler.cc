@@ -11,6 +11,7 @@
 #include "server/request/api_errors.h"
 #include "server/request/list_options.h"
 #include "server/request/presentation.h"
+#include "server/request/work_size.h"
 
 namespace flyball::server {
 namespace {
@@ -27,6 +28,20 @@ Bytes ErrorEvent(const Error& error) {
   json::Object event{{"type", "ERROR"}, {"object", api::StatusFromError(error)}};
   return MakeBytes(json::Write(json::Value(std::move(event))) + "\n");
 }
+
+// Closes the subscriber after a time, unless the watch has ended before, however it ends.
+class TimedClose {
+ public:
+  TimedClose(Executor& executor, Duration time, const SubscriberPtr& subscriber)
+      : executor_(executor), timer_(executor.PostAfter(time, [subscriber] { subscriber->Close(); })) {}
+  ~TimedClose() { executor_.Cancel(timer_); }
+  TimedClose(const TimedClose&) = delete;
+  TimedClose& operator=(const TimedClose&) = delete;
+
+ private:
+  Executor& executor_;
+  const TimerId timer_;
+};
 
 Result<Subscription> Subscribe(const ServedResource& resource, const RequestInfo& info,
                                const ListOptions& options) {
@@ -57,10 +72,10 @@ Task<bool> TakeItems(Executor& executor, Subscriber& subscriber, std::vector<Sub
 }
 
 Task<void> SendInitial(net::ResponseStream& stream, Presenter& presenter, const Subscription& subscription,
-                       const ListOptions& options) {
+                       const ListOptions& options, Executor& executor) {
   for (const auto& object : subscription.initial) {
     if (!stream.Write(presenter.Initial(*object))) co_return;
-    if (IsFull(stream)) co_await Drain(stream);
+    if (IsFull(stream)) co_await Drain(stream, executor);
   }
   if (options.send_initial_events.value_or(false) && options.allow_bookmarks)
     stream.Write(presenter.Bookmark(subscription.revision, true));
@@ -74,7 +89,7 @@ Task<void> SendChanges(net::ResponseStream& stream, Presenter& presenter, Subscr
       if (!item.change && !bookmarks) continue;
       if (!stream.Write(item.change ? presenter.Event(item) : presenter.Bookmark(item.revision, false)))
         co_return;
-      if (IsFull(stream)) co_await Drain(stream);
+      if (IsFull(stream)) co_await Drain(stream, stream.executor());
     }
   }
 }
@@ -94,6 +109,12 @@ Task<Status> HandleWatch(ServerState& state, RequestScope& scope, const net::Req
   headers.Set("cache-control", "no-cache, private");
   AddScopeHeaders(scope, headers);
 
+  // What there is at the start may be much: finding and encoding it is a worker's business.
+  const bool large = EstimateWork(scope.info, request, scope.resource.get()).IsLarge();
+  if (large) {
+    scope.executor = state.worker();
+    co_await ResumeOn(scope.executor);
+  }
   auto subscription = Subscribe(*scope.resource, scope.info, options);
   if (!subscription) {
     stream->Begin(200, std::move(headers));
@@ -102,16 +123,16 @@ Task<Status> HandleWatch(ServerState& state, RequestScope& scope, const net::Req
     co_return Status();
   }
   const auto subscriber = subscription->subscriber;
-  const auto cache = scope.resource->cache;
-  const TimerId timer =
-      scope.executor.PostAfter(WatchTime(options, state.random), [subscriber] { subscriber->Close(); });
+  const TimedClose timed_close(stream->executor(), WatchTime(options, state.random), subscriber);
   stream->OnClose([subscriber] { subscriber->Close(); });
   stream->Begin(200, std::move(headers));
-  co_await SendInitial(*stream, presenter, *subscription, options);
+  co_await SendInitial(*stream, presenter, *subscription, options, scope.executor);
   subscription->initial.clear();
+  if (large) {
+    scope.executor = stream->executor();
+    co_await ResumeOn(scope.executor);
+  }
   co_await SendChanges(*stream, presenter, *subscriber, options.allow_bookmarks);
-  scope.executor.Cancel(timer);
-  cache->Unsubscribe(subscriber);
   stream->End();
   co_return Status();
 }

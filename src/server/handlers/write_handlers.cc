@@ -41,6 +41,7 @@ constexpr std::size_t kDeletionsAtATime = 64;
 Task<Status> DeleteAll(ServerState& state, RequestScope& scope, const std::vector<ObjectPtr>& objects,
                        const DeleteOptions& options) {
   const auto delete_one = [&](std::size_t i) -> Task<Status> {
+    FLYBALL_CO_TRY(scope.CheckAlive());
     RequestScope own = scope;  // a deletion may change its scope; they run beside each other
     auto outcome = co_await state.registry.Delete(own, *own.resource, objects[i]->namespace_name(),
                                                   objects[i]->name(), options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/values/time.h"
+#include "json/json.h"
 #include "server/registry/certificate_requests.h"
 #include "server/request/api_errors.h"
 
@@ -322,8 +323,11 @@ std::string DropRepeatedOwners(json::Value& metadata) {
   auto* owners = metadata.is_object() ? metadata.Find("ownerReferences") : nullptr;
   if (owners == nullptr || !owners->is_array() || owners->size() < 2) return repeated;
   json::Array kept;
+  json::Object seen;  // by what makes owners equal: a client may send very many
   for (auto& owner : owners->as_array()) {
-    if (std::find(kept.begin(), kept.end(), owner) == kept.end()) {
+    const std::string text = json::EqualityText(owner);
+    if (!seen.contains(text)) {
+      seen.AppendNull(text);
       kept.push_back(std::move(owner));
     } else {
       repeated += (repeated.empty() ? "" : ", ") + std::string(owner["uid"].string_or(""));

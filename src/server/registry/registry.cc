@@ -56,10 +56,12 @@ Error MissingVersion(const ServedResource& resource, const json::Value& object) 
   return errors.ToError(resource.kind->group, resource.kind->kind, NameOf(object));
 }
 
-// Each once, also if the write is tried again.
+// Each once, also if the write is tried again. No more than would ever be sent (SendAnswer shortens them).
 void AddWarnings(RequestScope& scope, std::vector<std::string> warnings) {
+  constexpr std::size_t kMaxWarnings = 1000;
   for (auto& warning : warnings)
-    if (std::find(scope.warnings.begin(), scope.warnings.end(), warning) == scope.warnings.end())
+    if (scope.warnings.size() < kMaxWarnings &&
+        std::find(scope.warnings.begin(), scope.warnings.end(), warning) == scope.warnings.end())
       scope.warnings.push_back(std::move(warning));
 }
 
@@ -116,6 +118,7 @@ ObjectLifecycle* Registry::LifecycleOf(const ServedResource& resource) const {
 }
 
 Task<Result<store::CommitOutcome>> Registry::Commit(RequestScope& scope, store::Operation operation) {
+  FLYBALL_CO_TRY(scope.CheckAlive());
   store::Transaction transaction;
   transaction.push_back(std::move(operation));
   auto start = [this, &transaction](UniqueFunction<void(Result<store::CommitOutcome>)> done) {
@@ -125,15 +128,21 @@ Task<Result<store::CommitOutcome>> Registry::Commit(RequestScope& scope, store::
   co_return co_await committed;
 }
 
+Task<Result<store::CommitOutcome>> Registry::CommitExpected(RequestScope& scope,
+                                                            const ServedResource& resource,
+                                                            std::shared_ptr<StoredObject> object,
+                                                            store::Operation put) {
+  const Expectation expectation = resource.cache->Expect(std::move(object));
+  co_return co_await Commit(scope, std::move(put));
+}
+
 Task<Result<Registry::Committed>> Registry::CommitObject(RequestScope& scope, const ServedResource& resource,
                                                          const json::Value& object, Bytes bytes,
                                                          store::Precondition precondition) {
   Committed committed{StoredObject::FromValue(object, bytes, 0, resource.cache->kind())};
   store::Operation put{resource.Key(committed.object->namespace_name(), committed.object->name()),
                        std::move(bytes), precondition, IsEvent(resource) ? event_ttl_ : Duration{}};
-  resource.cache->Expect(committed.object);
-  auto outcome = co_await Commit(scope, std::move(put));
-  resource.cache->StopExpecting(*committed.object);
+  auto outcome = co_await CommitExpected(scope, resource, committed.object, std::move(put));
   if (!outcome) co_return Unexpected(outcome.error());
   committed.happened = outcome->committed;
   // Otherwise the cache has done it, and shares the object now.

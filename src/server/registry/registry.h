@@ -105,6 +105,10 @@ class Registry {
                                         const ObjectPtr& current, const Transform& transform,
                                         const UpdateOptions& options, bool& retry);
   Task<Result<store::CommitOutcome>> Commit(RequestScope& scope, store::Operation operation);
+  // The cache expects the object while the commit is under way, and no longer.
+  Task<Result<store::CommitOutcome>> CommitExpected(RequestScope& scope, const ServedResource& resource,
+                                                    std::shared_ptr<StoredObject> object,
+                                                    store::Operation put);
   struct Committed {
     std::shared_ptr<StoredObject> object;  // the very one the cache has, if it happened
     bool happened = false;                 // false: the precondition does not hold

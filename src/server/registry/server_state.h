@@ -29,7 +29,9 @@ struct ServerState {
   Executor& executor;
   Random& random;
   Metrics& metrics;
+  Executor* workers = nullptr;  // for work that holds a thread; null: the executor
 
+  Executor& worker() const { return workers ? *workers : executor; }
   const Clock& clock() const { return executor.clock(); }
 };
 

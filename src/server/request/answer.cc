@@ -1,6 +1,7 @@
 #include "server/request/answer.h"
 
 #include <algorithm>
+#include <set>
 
 #include "api/wire/status.h"
 #include "json/json.h"
@@ -21,15 +22,48 @@ std::string WarningHeader(std::string_view text) {
   return out + "\"";
 }
 
+// The first `runes` characters.
+std::string_view Shortened(std::string_view text, std::size_t runes) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins_rune = (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80;
+    if (begins_rune && runes-- == 0) return text.substr(0, i);
+  }
+  return text;
+}
+
+std::size_t RuneCount(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+// Each once. If all together are too long each is shortened, and those that still do not fit are left out
+// (upstream: WithWarningRecorder).
+std::vector<std::string_view> SentWarnings(const std::vector<std::string>& warnings) {
+  constexpr std::size_t kMaxRunes = 4096, kMaxRunesOfOne = 256;
+  std::vector<std::string_view> sent;
+  if (warnings.empty()) return sent;
+  std::set<std::string_view> seen;
+  std::size_t total = 0;
+  for (const auto& warning : warnings) {
+    if (warning.empty() || !seen.insert(warning).second) continue;
+    sent.push_back(warning);
+    total += RuneCount(warning);
+    if (total > kMaxRunes + kMaxRunes * kMaxRunesOfOne) break;  // enough, however much they are shortened
+  }
+  if (total <= kMaxRunes) return sent;
+  std::size_t written = 0, kept = 0;
+  while (kept < sent.size() && written < kMaxRunes) {
+    sent[kept] = Shortened(sent[kept], kMaxRunesOfOne);
+    written += RuneCount(sent[kept++]);
+  }
+  sent.resize(kept);
+  return sent;
+}
+
 void FinishHeaders(Answer& answer, const std::vector<std::string>& warnings) {
   answer.headers.Set("content-type", std::move(answer.content_type));
   if (!answer.headers.Has("cache-control")) answer.headers.Set("cache-control", "no-cache, private");
-  std::vector<std::string_view> sent;
-  for (const auto& warning : warnings) {
-    if (std::find(sent.begin(), sent.end(), warning) != sent.end()) continue;
-    sent.push_back(warning);
-    answer.headers.Add("warning", WarningHeader(warning));
-  }
+  for (const auto& warning : SentWarnings(warnings)) answer.headers.Add("warning", WarningHeader(warning));
 }
 
 }  // namespace
@@ -45,11 +79,11 @@ Answer TextAnswer(int code, std::string text) {
   return {code, "text/plain; charset=utf-8", std::move(text)};
 }
 
-Task<void> Drain(net::ResponseStream& stream) {
+Task<void> Drain(net::ResponseStream& stream, Executor& executor) {
   auto start = [&stream](UniqueFunction<void(bool)> done) {
     stream.OnDrained(kLowWater, [done = std::move(done)] { done(true); });
   };
-  auto drained = Callback<bool>(stream.executor(), std::move(start));
+  auto drained = Callback<bool>(executor, std::move(start));
   co_await drained;
 }
 
@@ -65,16 +99,16 @@ void SendAnswer(net::ResponseStream& stream, Answer answer, const std::vector<st
   stream.Send(answer.code, std::move(answer.headers), std::move(answer.body));
 }
 
-Task<void> StreamAnswer(net::ResponseStream& stream, Answer answer,
-                        const std::vector<std::string>& warnings) {
-  FinishHeaders(answer, warnings);
+Task<void> StreamAnswer(net::ResponseStream& stream, Answer answer, const RequestScope& scope) {
+  FinishHeaders(answer, scope.warnings);
   stream.BeginCompressible(answer.code, std::move(answer.headers));
   for (bool more = true; more;) {
     std::string piece;
     piece.reserve(kPiece + kPiece / 8);
     more = answer.source->Next(kPiece, piece);
     if (!stream.Write(MakeBytes(std::move(piece)))) co_return;
-    if (IsFull(stream)) co_await Drain(stream);
+    if (IsFull(stream)) co_await Drain(stream, scope.executor);
+    if (more && !scope.CheckAlive()) co_return;
   }
   stream.End();
 }

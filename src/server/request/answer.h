@@ -37,8 +37,9 @@ Answer TextAnswer(int code, std::string text);
 void AddScopeHeaders(const RequestScope& scope, net::Headers& headers);
 // Adds a Warning header a text (`299 - "..."`), duplicates once, and sends. Requires: no `source`.
 void SendAnswer(net::ResponseStream& stream, Answer answer, const std::vector<std::string>& warnings);
-// The same for an answer with a `source`; ends when all is queued, or the peer is gone.
-Task<void> StreamAnswer(net::ResponseStream& stream, Answer answer, const std::vector<std::string>& warnings);
+// The same for an answer with a `source`; ends when all is queued, or the request's life is over: then the
+// answer has no end, which tells the client.
+Task<void> StreamAnswer(net::ResponseStream& stream, Answer answer, const RequestScope& scope);
 
 // How much a stream may have unsent before the coroutine that fills it waits, and until when it waits.
 inline constexpr std::size_t kHighWater = 1u << 20;
@@ -46,7 +47,7 @@ inline constexpr std::size_t kLowWater = 256u << 10;
 inline bool IsFull(const net::ResponseStream& stream) {
   return stream.pending_bytes() > kHighWater;
 }
-// Waits until most has been sent, or the peer is gone.
-Task<void> Drain(net::ResponseStream& stream);
+// Waits until most has been sent, or the peer is gone; resumes on the executor.
+Task<void> Drain(net::ResponseStream& stream, Executor& executor);
 
 }  // namespace flyball::server

@@ -1,7 +1,9 @@
 // RequestScope: everything about one request that the layers below the HTTP handler need to know.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "base/run/executor.h"
 #include "server/catalog/catalog.h"
 #include "server/request/request_info.h"
+#include "server/request/request_life.h"
 #include "server/request/user.h"
 
 namespace flyball::server {
@@ -24,8 +27,8 @@ struct RequestScope {
 
   RequestInfo info;
   User user;
-  std::optional<User> impersonator;  // who authenticated, if the request acts as somebody else
-  Executor& executor;                // where the coroutine resumes
+  std::optional<User> impersonator;           // who authenticated, if the request acts as somebody else
+  std::reference_wrapper<Executor> executor;  // where the coroutine resumes
   TimePoint now;
   std::string user_agent;
   std::string audit_id;
@@ -40,6 +43,11 @@ struct RequestScope {
   std::string flow_schema_uid, priority_level_uid;       // where flow control put it
   std::map<std::string, std::string> audit_annotations;  // what admission notes in the audit log
   std::vector<std::string> warnings;                     // become Warning headers, duplicates once
+
+  // Of the request's deadline and client; null: nobody waits, as for the server's own writes.
+  std::shared_ptr<RequestLife> life;
+  // Whether to go on. A write asks before it commits; long work asks now and then.
+  Status CheckAlive() const { return life ? life->Check() : Status(); }
 
   // The manager of fields this request changes: the option, else the user agent up to its first '/'.
   std::string Manager() const;

@@ -50,6 +50,9 @@ void CheckAgainstLimit(std::string_view name, const Value& request, const Value&
 void ValidateClaims(const Value& claims, const PodContext& context, const FieldPath& path,
                     FieldErrors& errors) {
   std::set<std::string> seen;
+  std::string names;
+  for (const std::string_view known : context.claim_names)
+    names.append(names.empty() ? "" : ", ").append(known);
   for (std::size_t i = 0; i < claims.size(); ++i) {
     const Value& claim = claims.as_array()[i];
     const std::string name(Text(claim, "name"));
@@ -60,16 +63,13 @@ void ValidateClaims(const Value& claims, const PodContext& context, const FieldP
     }
     const std::string key = request.empty() ? name : name + "/" + std::string(request);
     if (!request.empty()) CheckFormat("dns-label", request, path.Index(i).Child("request"), errors);
-    const bool overlaps = std::any_of(seen.begin(), seen.end(), [&](const std::string& other) {
-      return other == key || other == name || (request.empty() && other.starts_with(name + "/"));
-    });
+    const auto part = seen.lower_bound(name + "/");
+    const bool overlaps = seen.contains(key) || seen.contains(name) ||
+                          (request.empty() && part != seen.end() && part->starts_with(name + "/"));
     if (overlaps) errors.Duplicate(path.Index(i), seen.contains(name) ? name : key);
     seen.insert(key);
     if (context.claim_names.contains(name)) continue;
     std::string detail = "Not found: \"" + name + "\": must be one of the names in pod.spec.resourceClaims";
-    std::string names;
-    for (const std::string_view known : context.claim_names)
-      names.append(names.empty() ? "" : ", ").append(known);
     detail += names.empty() ? " which is empty" : ": " + names;
     errors.Add({"FieldValueNotFound", detail, path.Index(i).text()});
   }

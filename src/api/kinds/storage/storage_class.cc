@@ -63,13 +63,14 @@ TopologyTerm ValidateTopologyTerm(const Value& expressions, const FieldPath& lis
 }
 
 void ValidateTopologies(const Value& terms, const FieldPath& list, FieldErrors& errors) {
-  std::vector<TopologyTerm> before;
+  constexpr std::size_t kMostReported = 100;  // once for each that is the same
+  std::map<TopologyTerm, std::size_t> before;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const FieldPath path = list.Index(i).Child("matchLabelExpressions");
     TopologyTerm term = ValidateTopologyTerm(terms.as_array()[i]["matchLabelExpressions"], path, errors);
-    for (const TopologyTerm& other : before)
-      if (other == term) errors.Duplicate(path, "");
-    before.push_back(std::move(term));
+    std::size_t& same = before[std::move(term)];
+    for (std::size_t n = 0; n < std::min(same, kMostReported); ++n) errors.Duplicate(path, "");
+    ++same;
   }
 }
 
