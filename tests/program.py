@@ -9,6 +9,7 @@ import tempfile
 import time
 
 SKIPPED = 77
+RECORDED_VERSION = 'v1.37'
 # Generous: a sanitized build on a busy machine.
 READY_SECONDS = 180
 # Whether this is a test of a build with sanitizers (sanitized.py says so).
@@ -20,13 +21,9 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
-def shared_folder():
-    """The recorded conversations, or None where they are not at hand."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    for path in (os.environ.get('FLYBALL_SHARED'), os.path.join(here, '..', '..', 'shared')):
-        if path and os.path.isdir(os.path.join(path, 'golden')):
-            return os.path.abspath(path)
-    return None
+def recordings():
+    """The recordings of the Kubernetes version that is spoken."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), 'golden', RECORDED_VERSION)
 
 
 def wait_until(what, check, seconds=60):

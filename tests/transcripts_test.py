@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from program import Kubectl, Program, shared_folder, skip, wait_until
+from program import Kubectl, Program, recordings, skip, wait_until
 
 CONDITION_SECONDS = 60
 DIFF_LINES = 40
@@ -95,7 +95,7 @@ class Cluster:
         folder = tempfile.mkdtemp(prefix='flyball-test-')
         tokens = os.path.join(folder, 'tokens.csv')
         with open(tokens, 'w') as f:
-            f.write('test-token,admin,1,"system:masters"\n')
+            f.write('test-token,admin,admin,"system:masters"\n')
         self.programs = [Program(binary, 'apiserver', '--data-dir', folder, '--secure-port', '0', '--token-auth-file', tokens,
                                  '--service-cluster-ip-range', '10.96.0.0/16', data_dir=folder)]
         admin = self.programs[0].kubeconfig
@@ -128,12 +128,9 @@ def replay(recorder, golden, name, kubeconfig):
 
 
 def main():
-    shared = shared_folder()
-    if not shared:
-        skip('the recorded sessions are not at hand (FLYBALL_SHARED)')
     if not shutil.which('kubectl'):
         skip('there is no kubectl')
-    golden = os.path.join(shared, 'golden')
+    golden = recordings()
     recorder = load_recorder(golden)
     cluster = Cluster(sys.argv[1])
     try:

@@ -26,7 +26,9 @@
 #include "controllers/resourcequota/resourcequota_controller.h"
 #include "controllers/serviceaccount/serviceaccount_controller.h"
 #include "controllers/statefulset/statefulset_controller.h"
+#include "controllers/storage/attributes_class_protection_controller.h"
 #include "controllers/storage/claim_protection_controller.h"
+#include "controllers/storage/volume_protection_controller.h"
 
 namespace flyball::controllers {
 namespace {
@@ -75,6 +77,10 @@ constexpr std::array kControllers = {
     Entry{"daemonset-controller", "daemonset", &WithWorkers<&AddDaemonSetController>},
     Entry{"persistentvolumeclaim-protection-controller", "pvc-protection",
           &WithWorkers<&AddClaimProtectionController>},
+    Entry{"persistentvolume-protection-controller", "pv-protection",
+          &WithWorkers<&AddVolumeProtectionController>},
+    Entry{"volumeattributesclass-protection-controller", "volumeattributesclass-protection-controller",
+          &WithWorkers<&AddAttributesClassProtectionController>},
     Entry{"clusterrole-aggregation-controller", "clusterrole-aggregation",
           &WithWorkers<&AddClusterRoleAggregation>},
     Entry{"resourcequota-controller", "resourcequota", &WithWorkers<&AddResourceQuotaController>},

@@ -8,7 +8,7 @@
 namespace flyball::scheduler {
 namespace {
 
-constexpr char kPrefix[] = "no new claims to deallocate, preemption: ";
+constexpr char kPrefix[] = "preemption: ";
 constexpr char kNotHelpful[] = "Preemption is not helpful for scheduling";
 constexpr char kNoVictims[] = "No preemption victims found for incoming pod";
 // Makes sums of priorities positive, so that more victims are never better than fewer.
@@ -22,10 +22,9 @@ api::Time StartOf(const PodInfo& pod) {
   return pod.pod->status.start_time.value_or(kNever);
 }
 
-// Of two that have not started the later one on the node counts as more important, as upstream, where each
-// look at such a pod finds it starting at that very moment.
+// Of two that have not started the first one on the node counts as more important, as upstream, where such a
+// pod starts at the moment it is looked at.
 void SortByImportance(std::vector<PodInfoPtr>& pods) {
-  std::reverse(pods.begin(), pods.end());
   std::stable_sort(pods.begin(), pods.end(), [](const PodInfoPtr& a, const PodInfoPtr& b) {
     if (a->priority != b->priority) return a->priority > b->priority;
     return StartOf(*a) < StartOf(*b);
@@ -192,7 +191,11 @@ PreemptionResult FindVictims(const PodInfo& pod, const Snapshot& snapshot, const
     result.message += FitMessage(snapshot.nodes.size(), reasons);
     return result;
   }
-  return {best->node->name(), std::move(best->victims), {}};
+  result.node = best->node->name();
+  result.victims = std::move(best->victims);
+  result.message += "found a potential placement for pod on node " + result.node + ", preempting " +
+                    std::to_string(result.victims.size()) + " victims";
+  return result;
 }
 
 }  // namespace flyball::scheduler

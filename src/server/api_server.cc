@@ -1,5 +1,6 @@
 #include "server/api_server.h"
 
+#include "api/schema/feature_gates.h"
 #include "base/run/mutex.h"
 #include "base/run/sim_executor.h"
 #include "json/json.h"
@@ -14,6 +15,7 @@
 #include "server/bootstrap/cluster_trust.h"
 #include "server/bootstrap/kubernetes_service.h"
 #include "server/bootstrap/service_allocator.h"
+#include "server/certificate_reader.h"
 #include "server/custom/api_services.h"
 #include "server/custom/custom_resources.h"
 #include "server/documents/documents.h"
@@ -117,7 +119,10 @@ struct ApiServer::Parts {
 Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   service_range = options.service_cluster_ip_range;
   cache = std::make_unique<WatchCache>(store, executor);
-  FLYBALL_ASSIGN(catalog, Catalog::Make(*cache));
+  InstallCertificateReader();
+  RuntimeConfig served(api::ProcessGates().minor());
+  FLYBALL_TRY(served.Set(options.runtime_config));
+  FLYBALL_ASSIGN(catalog, Catalog::Make(*cache, served));
   FLYBALL_ASSIGN(tokens, ServiceAccountTokens::Make(TokenOptions(options), *catalog, executor.clock()));
   FLYBALL_ASSIGN(authentication, Authentication::Make(options.authentication,
                                                       {*catalog, *tokens, options.service_account_issuers,
@@ -139,6 +144,7 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   nodes = NewNodeTransports(options.node_client_certificate, options.node_client_key, options.node_ca);
   AddApiEndpoints(endpoints, nodes, *tokens, components);
   documents = std::make_unique<Documents>(*state);
+  documents->SetFacts({executor.clock().Now(), options.flags});
   documents->AddCheck("ping", [] { return Status(); });
   documents->AddCheck("log", [] { return Status(); });
   documents->AddCheck("etcd", [this] { return store.Health(); });
@@ -184,7 +190,9 @@ Result<std::unique_ptr<ApiServer>> ApiServer::Make(const ApiServerOptions& optio
 
 Status ApiServer::Advertise(const std::string& host, int port) {
   FLYBALL_ASSIGN(json::Value service, KubernetesService(parts_->service_range, port));
-  FLYBALL_TRY(EnsureObjects(*parts_->state, {std::move(service)}));
+  std::vector<json::Value> objects{std::move(service)};
+  objects.push_back(KubernetesServiceCidr(parts_->service_range, parts_->state->clock().Now()));
+  FLYBALL_TRY(EnsureObjects(*parts_->state, objects));
   return EnsureObjects(*parts_->state, KubernetesEndpoints(host, port), Existing::kBringUpToDate);
 }
 

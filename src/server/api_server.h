@@ -48,6 +48,8 @@ struct ApiServerOptions {
   // Where requests that take longer than a moment run. Null: on the server's executor. Must outlive the
   // server.
   Executor* workers = nullptr;
+  std::string runtime_config;                // which API versions are served, as --runtime-config says it
+  std::map<std::string, std::string> flags;  // what /flagz shows
 };
 
 // Thread-safe once made.

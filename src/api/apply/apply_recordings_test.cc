@@ -190,9 +190,9 @@ class ApplyReplay {
 };
 
 TEST(ApplyRecordingsTest, EveryRecordedApplyAndUpdate) {
-  FLYBALL_REQUIRE_RECORDING(cases, "golden/cases/5-apply.json");
+  const json::Value cases = ReadRecording("cases/5-apply");
   ApplyReplay replay;
-  for (const Value& scenario : cases->as_array()) {
+  for (const Value& scenario : cases.as_array()) {
     for (const Value& step : scenario["steps"].as_array()) replay.Step(step);
   }
   EXPECT_GE(replay.checked(), 34);
@@ -247,9 +247,9 @@ class PatchReplay {
 };
 
 TEST(ApplyRecordingsTest, EveryRecordedStrategicMergePatch) {
-  FLYBALL_REQUIRE_RECORDING(cases, "golden/cases/4-patch.json");
+  const json::Value cases = ReadRecording("cases/4-patch");
   PatchReplay replay;
-  for (const Value& scenario : cases->as_array()) {
+  for (const Value& scenario : cases.as_array()) {
     if (scenario["name"] != Value("strategic merge")) continue;
     for (const Value& step : scenario["steps"].as_array()) replay.Step(step);
   }
@@ -330,9 +330,9 @@ class CustomReplay {
 };
 
 TEST(ApplyRecordingsTest, RecordedAppliesOfACustomResource) {
-  FLYBALL_REQUIRE_RECORDING(cases, "golden/cases/8-crd.json");
+  const json::Value cases = ReadRecording("cases/8-crd");
   CustomReplay replay;
-  for (const Value& step : cases->as_array()[0]["steps"].as_array()) replay.Step(step);
+  for (const Value& step : cases.as_array()[0]["steps"].as_array()) replay.Step(step);
   EXPECT_EQ(replay.checked(), 2);
 }
 

@@ -105,11 +105,19 @@ const std::set<std::string>& LeftOut() {
   return names;
 }
 
+// What the server adds, not the kind: who asked, when, and what admission holds.
+bool FillsInServer(const std::string& path) {
+  static const std::set<std::string> paths = {
+      "PersistentVolume.metadata.finalizers",      "PersistentVolumeClaim.metadata.finalizers",
+      "VolumeAttributesClass.metadata.finalizers", "CertificateSigningRequest.spec.username",
+      "CertificateSigningRequest.spec.groups",     "DeviceTaintRule.spec.taint.timeAdded"};
+  return paths.contains(path);
+}
+
 void Compare(const Value& got, const Value& want, const std::string& path) {
   if (want.is_object()) {
     for (const auto& [key, value] : want.as_object()) {
-      if (!LeftOut().contains(key) && path + key != "PersistentVolume.metadatafinalizers" &&
-          path + key != "PersistentVolumeClaim.metadatafinalizers") {
+      if (!LeftOut().contains(key) && !FillsInServer(path + "." + key)) {
         Compare(got[key], value, path + "." + key);
       }
     }
@@ -143,15 +151,15 @@ bool IsServers(std::string_view message) {
 class RecordedKindsTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(RecordedKindsTest, AnswersAsRecorded) {
-  FLYBALL_REQUIRE_RECORDING(cases, std::string("golden/cases/") + GetParam());
+  const Value cases = ReadRecording(std::string("cases/") + GetParam());
   int refused = 0, taken = 0;
-  for (const Value& scenario : cases->as_array()) {
+  for (const Value& scenario : cases.as_array()) {
     for (const Value& step : scenario["steps"].as_array()) {
       const Value& body = step["body"];
       if (Text(step, "method") != "POST" || !body.is_object()) continue;
       Value complete = body;
       const KindInfo* kind = KindOf(body);
-      if (kind == nullptr) continue;
+      if (kind == nullptr || kind->group == "events.k8s.io") continue;  // kept as core's Event
       const Value& expect = step["expect"];
       const std::int64_t code = Number(expect, "code");
       const Value* picked = expect.Find("picked");
@@ -176,8 +184,7 @@ TEST_P(RecordedKindsTest, AnswersAsRecorded) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Recordings, RecordedKindsTest,
-                         testing::Values("1-kinds.json", "2-defaults.json", "3-invalid.json",
-                                         "9-values.json"));
+                         testing::Values("1-kinds", "2-defaults", "3-invalid", "9-values"));
 
 }  // namespace
 }  // namespace flyball::api

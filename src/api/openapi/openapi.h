@@ -18,7 +18,7 @@ namespace flyball::api {
 std::string OpenApiV3Index(KindList kinds);
 
 // GET /openapi/v3/api/v1 and /openapi/v3/apis/<group>/<version>. None: there is no such group version.
-// `server_version` is shown as the document's version ("v1.34.0").
+// `server_version` is shown as the document's version ("v1.37.1").
 std::optional<std::string> OpenApiV3Document(KindList kinds, std::string_view group, std::string_view version,
                                              std::string_view server_version);
 // What the index has after "?hash=", and the ETag of that document without its quotes: a fingerprint of what

@@ -13,7 +13,7 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kVersion = "v1.34.0";
+constexpr std::string_view kVersion = "v1.37.1";
 
 const char kDefinition[] = R"({"metadata":{"name":"gizmos.sample.example.com"},
   "spec":{"group":"sample.example.com","scope":"Namespaced","names":{"kind":"Gizmo","plural":"gizmos","singular":"gizmo"},

@@ -122,6 +122,18 @@ void FieldErrors::Internal(const FieldPath& path, std::string_view detail) {
   Add(MakeCause("InternalError", path, WithDetail("Internal error", detail)));
 }
 
+FieldErrors& FieldErrors::declarative() {
+  if (declarative_.empty()) declarative_.emplace_back();
+  return declarative_.front();
+}
+
+std::vector<Cause> FieldErrors::causes() const {
+  std::vector<Cause> all = causes_;
+  if (!declarative_.empty())
+    for (Cause& cause : declarative_.front().causes()) all.push_back(std::move(cause));
+  return all;
+}
+
 bool FieldErrors::IsFull() {
   if (causes_.size() < kMaxListed && bytes_ < kMaxListedBytes) return false;
   ++left_out_;
@@ -135,6 +147,7 @@ void FieldErrors::Add(Cause cause) {
 }
 
 void FieldErrors::Append(FieldErrors other) {
+  if (!other.declarative_.empty()) declarative().Append(std::move(other.declarative_.front()));
   left_out_ += other.left_out_;
   for (Cause& cause : other.causes_) Add(std::move(cause));
 }
@@ -142,24 +155,25 @@ void FieldErrors::Append(FieldErrors other) {
 Error FieldErrors::ToError(std::string_view group, std::string_view kind, std::string_view name) const {
   std::unordered_set<std::string> seen;
   std::string list;
-  for (const Cause& cause : causes_) {
+  ErrorDetails details;
+  for (Cause& cause : causes()) {
     std::string text = cause.field + ": " + cause.message;
     const auto [it, added] = seen.insert(std::move(text));
     if (!added) continue;
     if (!list.empty()) list += ", ";
     list += *it;
+    details.causes.push_back(std::move(cause));
   }
-  if (left_out_ > 0) list += ", and " + std::to_string(left_out_) + " more";
+  const std::size_t left_out = left_out_ + (declarative_.empty() ? 0 : declarative_.front().left_out_);
+  if (left_out > 0) list += ", and " + std::to_string(left_out) + " more";
   if (seen.size() > 1) list = "[" + list + "]";
 
   std::string message(kind);
   if (!group.empty()) message.append(".").append(group);
   message += " " + GoQuote(name) + " is invalid: " + list;
-  ErrorDetails details;
   details.name = name;
   details.group = group;
   details.kind = kind;
-  details.causes = causes_;
   return Error(Reason::kInvalid, kUnprocessable, std::move(message), std::move(details));
 }
 

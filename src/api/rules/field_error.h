@@ -46,8 +46,11 @@ class FieldErrors {
   void Add(Cause cause);
   void Append(FieldErrors other);
 
-  bool empty() const { return causes_.empty(); }
-  const std::vector<Cause>& causes() const { return causes_; }
+  // Where errors go that upstream's declarative validation finds: they follow all others.
+  FieldErrors& declarative();
+
+  bool empty() const { return causes_.empty() && (declarative_.empty() || declarative_.front().empty()); }
+  std::vector<Cause> causes() const;
 
   // `Deployment.apps "x" is invalid: spec.replicas: Invalid value: -1: must be ...` (several: in brackets,
   // duplicates once; "and N more" for those left out). Requires !empty().
@@ -59,6 +62,7 @@ class FieldErrors {
 
   std::vector<Cause> causes_;
   std::size_t bytes_ = 0, left_out_ = 0;
+  std::vector<FieldErrors> declarative_;  // none or one
 };
 
 }  // namespace flyball::api

@@ -69,14 +69,14 @@ TEST(FieldErrorsTest, OneErrorIsNotBracketed) {
   EXPECT_EQ(error.details().kind, "ConfigMap");
 }
 
-TEST(FieldErrorsTest, RepeatedErrorsAreSaidOnceButAreAllCauses) {
+TEST(FieldErrorsTest, RepeatedErrorsAreSaidOnce) {
   FieldErrors e;
   e.Required(FieldPath("a"));
   e.Required(FieldPath("a"));
   e.Required(FieldPath("b"));
   const Error error = e.ToError("apps", "Deployment", "x");
   EXPECT_EQ(error.message(), "Deployment.apps \"x\" is invalid: [a: Required value, b: Required value]");
-  EXPECT_EQ(error.details().causes.size(), 3u);
+  EXPECT_EQ(error.details().causes.size(), 2u);
   EXPECT_EQ(error.details().group, "apps");
 }
 
@@ -96,6 +96,18 @@ TEST(FieldErrorsTest, VeryLongErrorsAreCountedNotListed) {
   others.Append(errors);
   EXPECT_EQ(others.causes().size(), 3u);
   EXPECT_TRUE(others.ToError("", "ConfigMap", "x").message().ends_with(", and 47 more]"));
+}
+
+TEST(FieldErrorsTest, DeclarativeErrorsFollowTheOthers) {
+  FieldErrors e;
+  e.declarative().Required(FieldPath("a"));
+  EXPECT_FALSE(e.empty());
+  FieldErrors more;
+  more.declarative().Required(FieldPath("b"));
+  more.Required(FieldPath("c"));
+  e.Append(std::move(more));
+  EXPECT_EQ(e.ToError("", "Pod", "x").message(),
+            "Pod \"x\" is invalid: [c: Required value, a: Required value, b: Required value]");
 }
 
 }  // namespace

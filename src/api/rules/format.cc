@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/schema/feature_gates.h"
+#include "api/values/go_text.h"
 #include "api/values/ip_address.h"
 #include "base/values/ascii.h"
 
@@ -129,6 +131,65 @@ void ValidateDomain(std::string_view name, std::size_t min_parts, std::string_vi
   if (parts < min_parts) errors.Invalid(path, name, too_few);
 }
 
+// A part of a dotted decimal, or a prefix length, with a zero before it.
+bool HasLeadingZero(std::string_view text) {
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    const bool starts = i == 0 || text[i - 1] == '.' || text[i - 1] == ':' || text[i - 1] == '/';
+    if (starts && text[i] == '0' && IsDigit(text[i + 1])) return true;
+  }
+  return false;
+}
+
+// Groups of IPv6 may have zeros before them, dotted decimals may not.
+bool HasSloppyZeros(std::string_view ip) {
+  const std::size_t colon = ip.rfind(':');
+  if (ip.find('.') == std::string_view::npos) return false;
+  return HasLeadingZero(colon == std::string_view::npos ? ip : ip.substr(colon + 1));
+}
+
+// What older objects may hold and new ones may not (upstream: gate StrictIPCIDRValidation).
+Problems StrictIpProblems(std::string_view value) {
+  Problems problems = IpProblems(value);
+  if (!problems.empty() || !GateEnabled("StrictIPCIDRValidation")) return problems;
+  if (HasSloppyZeros(value)) problems.emplace_back("must not have leading 0s");
+  if (ParseIp(value)->is_v4 && value.find(':') != std::string_view::npos)
+    problems.emplace_back("must not be an IPv4-mapped IPv6 address");
+  return problems;
+}
+
+Problems StrictCidrProblems(std::string_view value) {
+  Problems problems = CidrProblems(value);
+  if (!problems.empty() || !GateEnabled("StrictIPCIDRValidation")) return problems;
+  const auto cidr = ParseCidr(value);
+  const std::size_t slash = value.find('/');
+  if (HasSloppyZeros(value.substr(0, slash)) || HasLeadingZero(value.substr(slash + 1))) {
+    problems.emplace_back("must not have leading 0s in IP or prefix length");
+  } else if (cidr->address.is_v4 && value.find(':') != std::string_view::npos) {
+    problems.emplace_back("must not have an IPv4-mapped IPv6 address");
+  } else if (!(cidr->Network() == cidr->address)) {
+    problems.emplace_back("must not have bits set beyond the prefix length");
+  }
+  return problems;
+}
+
+// For fields that have always been strict.
+Problems CanonicalIpProblems(std::string_view value) {
+  Problems problems = StrictIpProblems(value);
+  if (!problems.empty()) return problems;
+  const std::string canonical = ParseIp(value)->ToString();
+  if (value != canonical) problems.push_back("must be in canonical form (" + GoQuote(canonical) + ")");
+  return problems;
+}
+
+Problems CanonicalCidrProblems(std::string_view value) {
+  Problems problems = StrictCidrProblems(value);
+  if (!problems.empty()) return problems;
+  const auto cidr = ParseCidr(value);
+  const std::string canonical = cidr->Network().ToString() + "/" + std::to_string(cidr->prefix);
+  if (value != canonical) problems.push_back("must be in canonical form (" + GoQuote(canonical) + ")");
+  return problems;
+}
+
 struct NamedFormat {
   std::string_view name;
   Problems (*check)(std::string_view);
@@ -145,8 +206,10 @@ constexpr NamedFormat kFormats[] = {
     {"config-map-key", ConfigMapKeyProblems},
     {"http-header-name", HttpHeaderNameProblems},
     {"port-name", PortNameProblems},
-    {"ip", IpProblems},
-    {"cidr", CidrProblems},
+    {"ip", StrictIpProblems},
+    {"cidr", StrictCidrProblems},
+    {"canonical-ip", CanonicalIpProblems},
+    {"canonical-cidr", CanonicalCidrProblems},
     {"percent", PercentProblems},
     {"path-segment", PathSegmentProblems},
     {"rbac-name", PathSegmentProblems},

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "api/schema/go_type_name.h"
 #include "api/schema/zero_value.h"
 #include "json/json.h"
 
@@ -48,6 +47,7 @@ bool StartsWord(std::string_view rest) {
 }
 
 std::string GoName(std::string_view json) {
+  if (json == "serviceAccount") return "DeprecatedServiceAccount";
   for (const Initialism& initialism : kInitialisms) {
     if (!json.starts_with(initialism.json) || !StartsWord(json.substr(initialism.json.size()))) continue;
     return std::string(initialism.go).append(json.substr(initialism.json.size()));
@@ -55,59 +55,6 @@ std::string GoName(std::string_view json) {
   std::string name(json);
   if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') name[0] = static_cast<char>(name[0] - 32);
   return name;
-}
-
-// Fields of a pod that Go's internal type keeps in its security context.
-constexpr std::array<std::string_view, 5> kHostFields = {"hostNetwork", "hostPID", "hostIPC",
-                                                         "shareProcessNamespace", "hostUsers"};
-
-// The order of Go's PodSpec, which is not that of the tables.
-constexpr std::array<std::string_view, 35> kPodSpecOrder = {"volumes",
-                                                            "initContainers",
-                                                            "containers",
-                                                            "ephemeralContainers",
-                                                            "restartPolicy",
-                                                            "terminationGracePeriodSeconds",
-                                                            "activeDeadlineSeconds",
-                                                            "dnsPolicy",
-                                                            "nodeSelector",
-                                                            "serviceAccountName",
-                                                            "automountServiceAccountToken",
-                                                            "nodeName",
-                                                            "securityContext",
-                                                            "imagePullSecrets",
-                                                            "hostname",
-                                                            "subdomain",
-                                                            "setHostnameAsFQDN",
-                                                            "affinity",
-                                                            "schedulerName",
-                                                            "tolerations",
-                                                            "hostAliases",
-                                                            "priorityClassName",
-                                                            "priority",
-                                                            "preemptionPolicy",
-                                                            "dnsConfig",
-                                                            "readinessGates",
-                                                            "runtimeClassName",
-                                                            "overhead",
-                                                            "enableServiceLinks",
-                                                            "topologySpreadConstraints",
-                                                            "os",
-                                                            "schedulingGates",
-                                                            "resourceClaims",
-                                                            "resources",
-                                                            "hostnameOverride"};
-
-std::vector<const FieldInfo*> FieldsInOrder(const TypeInfo& type) {
-  std::vector<const FieldInfo*> fields;
-  if (ShortTypeName(type) == "PodSpec") {
-    for (const std::string_view name : kPodSpecOrder) {
-      if (const FieldInfo* field = type.FindField(name)) fields.push_back(field);
-    }
-    return fields;
-  }
-  for (const FieldInfo& field : type.fields) fields.push_back(&field);
-  return fields;
 }
 
 class Dumper {
@@ -122,7 +69,7 @@ class Dumper {
     if (value.is_null() && (pointer || type.kind == TypeKind::kList || type.kind == TypeKind::kMap)) {
       out_ += "null";
     } else if (type.kind == TypeKind::kObject) {
-      WriteObject(type, value, nullptr);
+      WriteObject(type, value);
     } else if (type.kind == TypeKind::kList && value.is_array()) {
       WriteList(*type.element, value);
     } else if (type.kind == TypeKind::kMap && value.is_object()) {
@@ -132,24 +79,11 @@ class Dumper {
     }
   }
 
-  // `pod`: the spec around a pod's security context, whose fields about the host come first.
-  void WriteObject(const TypeInfo& type, const Value& value, const Value* pod) {
+  void WriteObject(const TypeInfo& type, const Value& value) {
     Open('{');
-    for (const std::string_view field : kHostFields) {
-      if (pod == nullptr) break;
-      WriteName(GoName(field));
-      const bool pointer = field == "shareProcessNamespace" || field == "hostUsers";
-      const Value& host = (*pod)[field];
-      out_ += host.bool_or(false) ? "true" : host.is_null() && pointer ? "null" : "false";
-    }
-    for (const FieldInfo* field : FieldsInOrder(type)) {
-      WriteName(GoName(field->name));
-      const bool security = ShortTypeName(type) == "PodSpec" && field->name == "securityContext";
-      if (security && !value[field->name].is_null()) {
-        WriteObject(*field->type, value[field->name], &value);
-      } else {
-        Write(*field->type, value[field->name], field->pointer);
-      }
+    for (const FieldInfo& field : type.fields) {
+      WriteName(GoName(field.name));
+      Write(*field.type, value[field.name], field.pointer);
     }
     Close('}');
   }

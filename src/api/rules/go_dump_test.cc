@@ -25,7 +25,7 @@ TEST(GoDumpTest, WritesEveryField) {
             "{\n  \"Port\": 80,\n  \"Host\": \"\"\n}");
 }
 
-// The pod of the recordings: upstream says its node's name is on line 143.
+// The pod of the recordings: upstream says its node's name is on line 149.
 TEST(GoDumpTest, CountsLinesAsUpstreamDoes) {
   const json::Value spec =
       *json::Parse(R"({"containers":[{"name":"c","image":"nginx:2","resources":{},"volumeMounts":[
@@ -36,7 +36,7 @@ TEST(GoDumpTest, CountsLinesAsUpstreamDoes) {
   json::Value moved = spec;
   moved["nodeName"] = "x";
   const std::string diff = GoDifference("io.k8s.api.core.v1.PodSpec", spec, moved);
-  EXPECT_TRUE(diff.starts_with("@@ -140,7 +140,7 @@\n")) << diff;
+  EXPECT_TRUE(diff.starts_with("@@ -146,7 +146,7 @@\n")) << diff;
 }
 
 }  // namespace

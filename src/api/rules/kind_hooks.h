@@ -48,6 +48,8 @@ struct KindHooks {
                                FieldErrors& errors) = nullptr;
   // metadata.name's rule: a format name of format.h; default "dns-subdomain".
   std::string_view name_format = "dns-subdomain";
+  // validate_update says all there is to say about an update: validate is not run then.
+  bool validate_update_alone = false;
 
   bool status_keeps_metadata =
       false;                // the status endpoint changes no labels, annotations, finalizers, owners

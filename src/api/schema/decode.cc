@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "api/schema/decode_place.h"
+#include "api/schema/feature_gates.h"
 #include "api/schema/go_type_name.h"
 #include "api/schema/zero_value.h"
 #include "api/values/base64.h"
@@ -183,6 +184,7 @@ bool Walker::VisitMember(const TypeInfo& type, json::Object::Member& member, std
   const auto number = static_cast<std::size_t>(field - type.fields.data());
   next = number + 1;
   if (member.second.is_null()) return true;
+  if (field->gate != 0 && checking() && !GateEnabled(field->gate)) context_->disabled_fields = true;
   const DecodePlace here{.up = place, .owner = &type, .field = field};
   if (!Visit(*field->type, member.second, &here)) return false;
   if (!IsOmitted(*field, member.second)) slots_[base + number] = &member;

@@ -23,6 +23,8 @@ namespace flyball::api {
 struct DecodeContext {
   // `unknown field "spec.foo"`, in document order, each once, at most 100 (upstream's limit).
   std::vector<std::string> strict_errors;
+  // Whether a field was given whose feature gate is off (see schema/disabled_fields.h).
+  bool disabled_fields = false;
 
   // Adds `duplicate field "x"` for what the parser reported (json::ParseOptions::duplicates).
   void AddDuplicates(const std::vector<std::string>& paths);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/schema/feature_gates.h"
 #include "api/schema/zero_value.h"
 #include "json/json.h"
 
@@ -99,6 +100,7 @@ void Apply(const TypeInfo& type, const Plan& plan, Value& value) {
   if (!value.is_object() || plan.empty()) return;
   json::Object& object = value.as_object();
   for (const auto& [field, preset] : plan.defaults) {
+    if (field->gate != 0 && !GateEnabled(field->gate)) continue;
     if (IsUnset(*field, object.Find(field->name))) object.Set(field->name, preset);
   }
   for (const FieldInfo* field : plan.children) {

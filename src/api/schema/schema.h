@@ -92,6 +92,8 @@ struct FieldInfo {
   // JSON text; empty: none. `published` ones appear in OpenAPI (`=` in the notation), others do not (`~`).
   std::string_view default_json = {};
   bool default_published = false;
+  // The feature gate it is behind: a number for GateEnabled(), 0 for none.
+  std::uint16_t gate = 0;
   // Protobuf field numbers from the outside in: {3} or, in an embedded message, {2, 1}. Zeros end it.
   std::array<std::uint8_t, 3> proto = {};
 };
@@ -148,6 +150,7 @@ struct KindInfo {
   // Field labels besides metadata.name and metadata.namespace, and the path each reads ("spec.nodeName").
   std::span<const std::string_view> selectable_fields = {};
   std::span<const ColumnInfo> columns = {};
+  int since = 0;                   // the minor version that first served it by default
   const TypeInfo* type = nullptr;  // apiVersion, kind, metadata and the rest
   bool custom = false;             // from a CustomResourceDefinition: no strategic merge, no protobuf
 

@@ -1,4 +1,4 @@
-// Compares the tables, line by line, with the facts collected from Kubernetes v1.34 where they are at hand.
+// Compares the tables, line by line, with the facts collected from Kubernetes.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,13 +7,13 @@
 #include <sstream>
 
 #include "api/schema/schema.h"
-#include "shared_folder/shared_folder.h"
+#include "test_data/test_data.h"
 
 namespace flyball::api {
 namespace {
 
 std::filesystem::path Reference(const char* name) {
-  return std::filesystem::path(SharedFolder()) / "reference" / name;
+  return ReferenceFolder() / name;
 }
 
 // "apps.v1.Deployment" as OpenAPI calls it.
@@ -58,7 +58,10 @@ std::string TypeText(const TypeInfo& type, std::string_view package) {
   const std::string_view name = type.name;
   const std::string_view short_name = name.substr(name.rfind('.') + 1);
   if (name.substr(0, name.rfind('.')) == package) return std::string(short_name);
-  return std::string(name.find(".meta.") != std::string_view::npos ? "meta." : "core.").append(short_name);
+  if (name.find(".meta.") != std::string_view::npos) return "meta." + std::string(short_name);
+  constexpr std::string_view kApi = "io.k8s.api.";
+  const std::string_view group = name.substr(kApi.size(), name.rfind('.') - kApi.size());
+  return (group == "core.v1" ? "core" : std::string(group)) + "." + std::string(short_name);
 }
 
 std::string StrategyText(const FieldInfo& field) {
@@ -88,7 +91,9 @@ std::string FieldText(const FieldInfo& field, std::string_view package) {
   std::string text(field.name);
   text.append(" ").append(TypeText(*field.type, package));
   if (field.always && !field.optional) text.append("!");
-  for (std::size_t i = 0; i < field.proto.size() && field.proto[i] != 0; ++i)
+  // APIResource.verbs: a list that is a message of its own; the reference does not show that.
+  const bool named_list = field.name == "verbs" && field.proto[0] == 4;
+  for (std::size_t i = 0; i < (named_list ? 1 : field.proto.size()) && field.proto[i] != 0; ++i)
     text.append(i == 0 ? " " : ".").append(std::to_string(field.proto[i]));
   if (field.default_published) text.append(" =").append(field.default_json);
   text += ListText(*field.type) + StrategyText(field);
@@ -105,7 +110,7 @@ class FieldsReference : public testing::Test {
     ASSERT_NE(type_, nullptr) << line;
     package_ = type_->name.substr(0, type_->name.rfind('.'));
     EXPECT_EQ(type_->atomic, attribute == "atomic") << line;
-    EXPECT_EQ(!type_->union_discriminator.empty(), attribute.starts_with("union=")) << line;
+    EXPECT_EQ(!type_->union_fields.empty(), attribute.starts_with("union=")) << line;
     ++types_;
   }
 
@@ -123,7 +128,7 @@ class FieldsReference : public testing::Test {
 
 TEST_F(FieldsReference, EveryTypeAndFieldIsAsRecorded) {
   std::ifstream file(Reference("api-fields.txt"));
-  if (!file) GTEST_SKIP() << "no reference: " << Reference("api-fields.txt");
+  ASSERT_TRUE(file) << "no reference: " << Reference("api-fields.txt");
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.front() == '#') continue;
     if (line.front() == ' ') {
@@ -158,7 +163,7 @@ std::string ResourceText(const KindInfo& kind) {
 
 TEST(ResourcesReference, EveryResourceOfAStableGroupIsAsRecorded) {
   std::ifstream file(Reference("api-resources.tsv"));
-  if (!file) GTEST_SKIP() << "no reference: " << Reference("api-resources.tsv");
+  ASSERT_TRUE(file) << "no reference: " << Reference("api-resources.tsv");
   std::map<std::string, std::string> ours;
   for (const KindInfo& kind : BuiltinKinds())
     ours[kind.ApiVersion() + " " + std::string(kind.kind)] = ResourceText(kind);

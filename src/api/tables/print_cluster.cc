@@ -51,7 +51,9 @@ void PrintNode(const json::Value& object, RowWriter& row) {
   row.Text(NodeAddress(object, "InternalIP"));
   row.Text(NodeAddress(object, "ExternalIP"));
   row.Text(TextOr(info["osImage"], kUnknownText));
-  row.Text(TextOr(info["kernelVersion"], kUnknownText));
+  const auto architecture = info["architecture"].string_or("");
+  row.Text(std::string(TextOr(info["kernelVersion"], kUnknownText)) +
+           (architecture.empty() ? "" : " (" + std::string(architecture) + ")"));
   row.Text(TextOr(info["containerRuntimeVersion"], kUnknownText));
 }
 
@@ -76,7 +78,6 @@ void PrintConfigMap(const json::Value& object, RowWriter& row) {
 
 void PrintServiceAccount(const json::Value& object, RowWriter& row) {
   row.Name(object);
-  row.Int(Count(object["secrets"]));
   row.Created(object);
 }
 

@@ -183,6 +183,7 @@ void PrintIpAddress(const json::Value& object, RowWriter& row) {
   }
   row.Name(object);
   row.Text(text);
+  row.Created(object);  // a cell more than there are columns, as upstream
 }
 
 }  // namespace

@@ -83,29 +83,61 @@ void PrintCertificateSigningRequest(const json::Value& object, RowWriter& row) {
   row.Text(CsrCondition(object["status"]));
 }
 
+void PrintClusterTrustBundle(const json::Value& object, RowWriter& row) {
+  row.Name(object);
+  row.Text(TextOr(object["spec"]["signerName"], kNoneText));
+}
+
+// At most one of these conditions is there.
+std::string PodCertificateState(const json::Value& status) {
+  std::string state = "Pending";
+  for (const auto& condition : Elements(status["conditions"])) {
+    const auto type = condition["type"].string_or("");
+    if (type == "Issued" || type == "Denied" || type == "Failed") state = type;
+  }
+  return state;
+}
+
+void PrintPodCertificateRequest(const json::Value& object, RowWriter& row) {
+  const auto& spec = object["spec"];
+  row.Name(object);
+  for (const char* field : {"podName", "serviceAccountName", "nodeName", "signerName"})
+    row.Text(spec[field].string_or(""));
+  row.Text(PodCertificateState(object["status"]));
+  row.Text(FormatLabels(spec["unverifiedUserAnnotations"]));
+}
+
 void PrintWebhookConfiguration(const json::Value& object, RowWriter& row) {
   row.Name(object);
   row.Int(static_cast<std::int64_t>(object["webhooks"].size()));
   row.Created(object);
 }
 
-void PrintValidatingAdmissionPolicy(const json::Value& object, RowWriter& row) {
+void PrintAdmissionPolicy(const json::Value& object, const char* rules, RowWriter& row) {
   const auto& spec = object["spec"];
   const auto& param = spec["paramKind"];
   row.Name(object);
-  row.Int(static_cast<std::int64_t>(spec["validations"].size()));
+  row.Int(static_cast<std::int64_t>(spec[rules].size()));
   row.Text(param.is_object() ? std::string(param["apiVersion"].string_or("")) + '/' +
                                    std::string(param["kind"].string_or(""))
                              : std::string(kUnsetText));
   row.Created(object);
 }
 
-void PrintValidatingAdmissionPolicyBinding(const json::Value& object, RowWriter& row) {
+void PrintValidatingAdmissionPolicy(const json::Value& object, RowWriter& row) {
+  PrintAdmissionPolicy(object, "validations", row);
+}
+
+void PrintMutatingAdmissionPolicy(const json::Value& object, RowWriter& row) {
+  PrintAdmissionPolicy(object, "mutations", row);
+}
+
+void PrintAdmissionPolicyBinding(const json::Value& object, RowWriter& row) {
   const auto& param = object["spec"]["paramRef"];
   std::string text(kUnsetText);
   if (const auto name = param["name"].string_or(""); !name.empty()) {
     const auto ns = param["namespace"].string_or("");
-    text = (ns.empty() ? "" : std::string(ns) + '/') + std::string(name);
+    text = (ns.empty() ? "*/" : std::string(ns) + '/') + std::string(name);
   } else if (param["selector"].is_object()) {
     text = FormatSelector(param["selector"]);
   }
@@ -165,8 +197,11 @@ std::vector<PrinterEntry> PolicyPrinters() {
       {"admissionregistration.k8s.io", "MutatingWebhookConfiguration", PrintWebhookConfiguration},
       {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration", PrintWebhookConfiguration},
       {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", PrintValidatingAdmissionPolicy},
-      {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding",
-       PrintValidatingAdmissionPolicyBinding},
+      {"admissionregistration.k8s.io", "MutatingAdmissionPolicy", PrintMutatingAdmissionPolicy},
+      {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", PrintAdmissionPolicyBinding},
+      {"certificates.k8s.io", "ClusterTrustBundle", PrintClusterTrustBundle},
+      {"certificates.k8s.io", "PodCertificateRequest", PrintPodCertificateRequest},
+      {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", PrintAdmissionPolicyBinding},
       {"flowcontrol.apiserver.k8s.io", "FlowSchema", PrintFlowSchema},
       {"flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", PrintPriorityLevel},
       {"scheduling.k8s.io", "PriorityClass", PrintPriorityClass},

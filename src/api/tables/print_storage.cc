@@ -149,6 +149,29 @@ void PrintResourceSlice(const json::Value& object, RowWriter& row) {
   row.Created(object);
 }
 
+void PrintDeviceTaintRule(const json::Value& object, RowWriter& row) {
+  const auto& taint = object["spec"]["taint"];
+  row.Name(object);
+  for (const char* field : {"key", "value", "effect"}) row.Text(taint[field].string_or(""));
+  row.Text(taint["timeAdded"].is_null() ? std::string() : row.Since(taint["timeAdded"]));
+  row.Created(object);
+}
+
+void PrintStorageVersionMigration(const json::Value& object, RowWriter& row) {
+  const auto& resource = object["spec"]["resource"];
+  const auto group = resource["group"].string_or("");
+  std::string status = "Unknown";
+  for (const auto& condition : Elements(object["status"]["conditions"])) {
+    const auto type = condition["type"].string_or("");
+    if (condition["status"].string_or("") == "True" &&
+        (type == "Running" || type == "Failed" || type == "Succeeded"))
+      status = type;
+  }
+  row.Name(object);
+  row.Text(std::string(resource["resource"].string_or("")) + (group.empty() ? "" : ".") + std::string(group));
+  row.Text(status);
+}
+
 }  // namespace
 
 std::vector<PrinterEntry> StoragePrinters() {
@@ -165,6 +188,8 @@ std::vector<PrinterEntry> StoragePrinters() {
       {"resource.k8s.io", "ResourceClaimTemplate", PrintNameAndAge},
       {"resource.k8s.io", "DeviceClass", PrintNameAndAge},
       {"resource.k8s.io", "ResourceSlice", PrintResourceSlice},
+      {"resource.k8s.io", "DeviceTaintRule", PrintDeviceTaintRule},
+      {"storagemigration.k8s.io", "StorageVersionMigration", PrintStorageVersionMigration},
   };
 }
 

@@ -73,7 +73,10 @@ TEST(Table, EveryBuiltinKindFillsItsColumns) {
   for (const auto& kind : BuiltinKinds()) {
     const auto table = Table(kind, TableJson(R"({"metadata":{"name":"x"}})"));
     const auto& row = table["rows"].as_array()[0];
-    EXPECT_EQ(table["columnDefinitions"].size(), row["cells"].size()) << kind.group << '/' << kind.kind;
+    // Upstream prints the age of an IPAddress without a column for it.
+    const std::size_t extra = kind.kind == "IPAddress" ? 1 : 0;
+    EXPECT_EQ(table["columnDefinitions"].size() + extra, row["cells"].size())
+        << kind.group << '/' << kind.kind;
     EXPECT_TRUE(row["object"].is_null());
   }
 }
@@ -291,8 +294,8 @@ void CheckRecordedTables(const json::Value& scenarios) {
 }
 
 TEST(Table, AsRecordedForEveryKind) {
-  FLYBALL_REQUIRE_RECORDING(recording, "golden/cases/1-kinds.json");
-  CheckRecordedTables(*recording);
+  const json::Value recording = ReadRecording("cases/1-kinds");
+  CheckRecordedTables(recording);
 }
 
 }  // namespace

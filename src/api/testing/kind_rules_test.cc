@@ -44,12 +44,34 @@ TEST(AutoscalerRules, Metrics) {
             "or averageValue"});
 }
 
-TEST(AutoscalerRules, TolerancesAreDropped) {
-  json::Value object = Prepared("autoscaling", "HorizontalPodAutoscaler",
-                                R"({"spec":{"maxReplicas":1,"behavior":{"scaleUp":{"tolerance":"0.1"}}}})");
-  HooksFor("autoscaling", "HorizontalPodAutoscaler").prepare_for_create(object);
-  EXPECT_TRUE(object["spec"]["behavior"]["scaleUp"]["tolerance"].is_null());
-  EXPECT_EQ(object["spec"]["behavior"]["scaleUp"]["selectPolicy"].string_or(""), "Max");
+TEST(AutoscalerRules, TolerancesAreNotNegative) {
+  const json::Value object = Prepared(
+      "autoscaling", "HorizontalPodAutoscaler",
+      R"({"spec":{"maxReplicas":1,"scaleTargetRef":{"kind":"D","name":"d"},"behavior":{"scaleUp":{"tolerance":"-1"}}}})");
+  FieldErrors errors;
+  HooksFor("autoscaling", "HorizontalPodAutoscaler").validate(object, errors);
+  ASSERT_EQ(errors.causes().size(), 1u);
+  EXPECT_EQ(errors.causes()[0].field, "spec.behavior.scaleUp.tolerance");
+}
+
+TEST(AutoscalerRules, ScalesToZeroOnMetricsOfObjects) {
+  const auto problems = [](const char* metrics) {
+    const std::string text =
+        R"({"spec":{"minReplicas":0,"maxReplicas":1,"scaleTargetRef":{"kind":"D","name":"d"},"metrics":)" +
+        std::string(metrics) + "}}";
+    const json::Value object = Prepared("autoscaling", "HorizontalPodAutoscaler", text.c_str());
+    FieldErrors errors;
+    HooksFor("autoscaling", "HorizontalPodAutoscaler").validate(object, errors);
+    return errors.causes().size();
+  };
+  EXPECT_EQ(
+      problems(
+          R"([{"type":"External","external":{"metric":{"name":"q"},"target":{"type":"AverageValue","averageValue":"5"}}}])"),
+      0u);
+  EXPECT_EQ(
+      problems(
+          R"([{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":5}}}])"),
+      1u);
 }
 
 TEST(JobRules, SuccessPolicies) {

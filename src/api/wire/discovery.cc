@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "api/schema/storage_version.h"
 #include "json/json.h"
 
 namespace flyball::api {
@@ -133,6 +134,8 @@ json::Value LegacyResource(const KindInfo& kind) {
   r.Append("verbs", VerbList(kind.verbs));
   if (!kind.short_names.empty()) r.Append("shortNames", Strings(kind.short_names));
   if (!kind.categories.empty()) r.Append("categories", Strings(kind.categories));
+  if (const auto hash = StorageVersionHash(kind); !hash.empty() && !kind.custom)
+    r.Append("storageVersionHash", hash);
   return r;
 }
 

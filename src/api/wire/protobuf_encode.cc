@@ -235,8 +235,10 @@ std::string ListMessage(const json::Value& list, const TypeInfo& item_type) {
 }  // namespace
 
 std::optional<std::string> EncodeProtobufAnswer(const json::Value& answer) {
-  const auto api_version = answer["apiVersion"].string_or(""), kind = answer["kind"].string_or("");
-  if (const auto* type = AnswerType(api_version, kind)) return EncodeProtobuf(answer, *type);
+  // Discovery of the core group has no apiVersion: it is of meta's v1.
+  const auto api_version = answer["apiVersion"].string_or("v1"), kind = answer["kind"].string_or("");
+  if (const auto* type = AnswerType(api_version, kind))
+    return ProtobufEnvelopeOf(api_version, kind, EncodeProtobufMessage(answer, *type));
   if (!kind.ends_with(kListSuffix)) return std::nullopt;
   const auto* type = AnswerType(api_version, kind.substr(0, kind.size() - kListSuffix.size()));
   if (!type) return std::nullopt;

@@ -1,9 +1,13 @@
 #include "cli/programs/apiserver_command.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <iostream>
+#include <map>
 #include <sstream>
 
+#include "api/kubernetes_version.h"
+#include "api/schema/feature_gates.h"
 #include "api/values/duration.h"
 #include "base/values/ascii.h"
 #include "cli/programs/identity_flags.h"
@@ -19,6 +23,7 @@ struct ApiserverFlags {
   std::string enable_admission, disable_admission, api_audiences;
   std::string event_ttl = "1h0m0s", request_timeout = "1m0s";
   std::string snapshot_interval = "0s";
+  std::string feature_gates, emulated_version;
 };
 
 void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
@@ -76,6 +81,12 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
       .add_option("--request-timeout", flags.request_timeout,
                   "How long a request may take, except watches, logs, exec and the like")
       ->capture_default_str();
+  command.add_option("--feature-gates", flags.feature_gates,
+                     "Comma-separated NAME=true|false, with Kubernetes' names (docs/feature-gates.md)");
+  command.add_option("--emulated-version", flags.emulated_version,
+                     "Kubernetes version whose feature gates and kinds are in force, such as 1.36");
+  command.add_option("--runtime-config", api.runtime_config,
+                     "Comma-separated GROUP/VERSION[/RESOURCE]=true|false, api/all, api/ga");
   command.add_option("--audit-log-path", api.audit_log_path,
                      "Append one JSON line a request here; - is standard output");
   auto& store = flags.process.store;
@@ -110,7 +121,50 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
       ->capture_default_str();
 }
 
+// "1.36" or "kube=1.36", as upstream takes it: the minor version.
+Result<int> ReadEmulatedVersion(std::string_view text) {
+  if (text.starts_with("kube=")) text.remove_prefix(5);
+  constexpr std::string_view kMajor = "1.";
+  int minor = -1;
+  if (text.starts_with(kMajor)) {
+    const std::string_view digits = text.substr(kMajor.size());
+    const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), minor);
+    if (ec != std::errc() || end != digits.data() + digits.size()) minor = -1;
+  }
+  if (minor < api::kOldestEmulatedMinor || minor > api::kKubernetesMinor)
+    return Unexpected(BadRequest("--emulated-version: \"" + std::string(text) + "\" is none of 1." +
+                                 std::to_string(api::kOldestEmulatedMinor) + " to 1." +
+                                 std::to_string(api::kKubernetesMinor)));
+  return minor;
+}
+
+// The feature gates of the process: the defaults of the emulated version, then what the flag says.
+Status ReadGates(const ApiserverFlags& flags) {
+  int minor = api::kKubernetesMinor;
+  if (!flags.emulated_version.empty()) {
+    FLYBALL_ASSIGN(minor, ReadEmulatedVersion(flags.emulated_version));
+  }
+  api::FeatureGates gates(minor);
+  if (const Status set = gates.Set(flags.feature_gates); !set)
+    return Unexpected(set.error().Annotate("--feature-gates"));
+  api::SetProcessGates(std::move(gates));
+  return {};
+}
+
+// What /flagz shows: each flag and its value.
+std::map<std::string, std::string> FlagValues(const CLI::App& command) {
+  std::map<std::string, std::string> values;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_lnames().empty() || option->get_lnames().front() == "help") continue;
+    std::string text;
+    for (const std::string& value : option->results()) text += (text.empty() ? "" : ",") + value;
+    values[option->get_lnames().front()] = option->count() > 0 ? text : option->get_default_str();
+  }
+  return values;
+}
+
 Status ReadFlags(ApiserverFlags& flags) {
+  FLYBALL_TRY(ReadGates(flags));
   auto& api = flags.process.api;
   FLYBALL_TRY(flags.identity.Read(api));
   api.api_audiences = SplitWords(flags.api_audiences, ",");
@@ -157,7 +211,10 @@ void AddApiServerCommand(CLI::App& app, int& exit_code) {
   DefineFlags(*command, *flags);
   command->footer(
       "Example:\n  flyball apiserver --data-dir D --secure-port 6443 --token-auth-file tokens.csv");
-  command->callback([flags, &exit_code] { exit_code = RunApiserver(*flags); });
+  command->callback([flags, command, &exit_code] {
+    flags->process.api.flags = FlagValues(*command);
+    exit_code = RunApiserver(*flags);
+  });
 }
 
 }  // namespace flyball::cli

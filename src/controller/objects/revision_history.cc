@@ -39,11 +39,22 @@ Result<RevisionPtr> CreateRevision(const Client& client, const RevisionRequest& 
   }
 }
 
+// Upstream writes the data from Go maps: by key. Tools that compare bytes rely on it.
+void SortAllKeys(json::Value& value) {
+  if (value.is_array()) {
+    for (json::Value& item : value.as_array()) SortAllKeys(item);
+  } else if (value.is_object()) {
+    value.as_object().SortKeys();
+    for (auto& [key, item] : value.as_object()) SortAllKeys(item);
+  }
+}
+
 }  // namespace
 
 json::Value TemplatePatch(const PodTemplateSpec& pod_template) {
   json::Value body = ToJson(pod_template);
   body["$patch"] = "replace";
+  SortAllKeys(body);
   return json::Object{{"spec", json::Object{{"template", std::move(body)}}}};
 }
 

@@ -93,6 +93,8 @@ class HorizontalSync {
     Note(kAbleToScale, "True", "SucceededRescale",
          "the HPA controller was able to update the target scale to " + std::to_string(replicas));
     ctx_.recorder().Normal(hpa_, "SuccessfulRescale", size);
+    // Without metrics nothing is scaled to zero.
+    Note("ScaledToZero", "False", "NotScaledToZero", "the HPA controller did not scale the workload to zero");
     hpa_.status.last_scale_time = api::Time::From(ctx_.Now());
     SetSizes(before, replicas, {});
   }
@@ -138,6 +140,7 @@ class HorizontalSync {
     hpa_.status.current_replicas = current;
     hpa_.status.desired_replicas = desired;
     hpa_.status.current_metrics = std::move(metrics);
+    hpa_.status.observed_generation = hpa_.metadata.generation;
   }
 
   HorizontalPodAutoscaler hpa_;  // with the status as this look builds it

@@ -83,7 +83,7 @@ Result<ReplicaSetPtr> DeploymentSync::CreateLatest(const ReplicaSets& old, std::
     FLYBALL_TRY(NoteCreateFailure(wanted.metadata.name, created.error()));
     return Unexpected(created.error());
   }
-  const std::string& name = created->metadata.name;
+  const std::string name = created->metadata.name;
   if (*wanted.spec.replicas > 0)
     ctx_.recorder().Normal(
         deployment_, "ScalingReplicaSet",

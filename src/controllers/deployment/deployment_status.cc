@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "controller/objects/condition.h"
@@ -104,6 +105,20 @@ bool IsComplete(const Deployment& deployment, const DeploymentStatus& status) {
          status.available_replicas == desired && status.observed_generation >= deployment.metadata.generation;
 }
 
+namespace {
+
+// Unknown while a set that was seen has not said how many it has.
+std::optional<std::int32_t> TerminatingReplicas(const ReplicaSets& sets) {
+  std::int32_t sum = 0;
+  for (const auto& rs : sets) {
+    if (!rs->status.terminating_replicas && rs->status.observed_generation != 0) return std::nullopt;
+    sum += rs->status.terminating_replicas.value_or(0);
+  }
+  return sum;
+}
+
+}  // namespace
+
 DeploymentStatus CountedStatus(const Deployment& deployment, const Rollout& rollout, TimePoint now) {
   const ReplicaSets all = rollout.all();
   DeploymentStatus status;
@@ -114,6 +129,7 @@ DeploymentStatus CountedStatus(const Deployment& deployment, const Rollout& roll
   status.updated_replicas = rollout.latest ? rollout.latest->status.replicas : 0;
   status.ready_replicas = ReadyReplicas(all);
   status.available_replicas = AvailableReplicas(all);
+  status.terminating_replicas = TerminatingReplicas(all);
   status.unavailable_replicas = std::max(0, SpecReplicas(all) - status.available_replicas);
   const int fewest = DesiredReplicas(deployment) - LimitsOf(deployment).max_unavailable;
   SetDeploymentCondition(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "api/select/matching.h"
@@ -51,6 +52,8 @@ class ReplicaLoop {
 
  private:
   Result<std::vector<PodPtr>> ClaimPods(const Set& rs, Context& ctx) const;
+  // Pods of its own that are on their way out.
+  std::int32_t TerminatingPods(const Set& rs) const;
   Status ManageReplicas(const Set& rs, const std::vector<PodPtr>& pods, Context& ctx);
   Status AddPods(const Set& rs, int count, Context& ctx);
   Status RemovePods(const Set& rs, const std::vector<PodPtr>& pods, std::size_t count, Context& ctx);
@@ -94,12 +97,23 @@ Result<Action> ReplicaLoop<Set>::Reconcile(const ObjectKey& key, Context& ctx) {
 
   Set updated = *rs;
   updated.status = StatusOf(*rs, pods, MissingPods(*rs, pods), managed, ctx.Now());
+  if constexpr (std::is_same_v<Set, ReplicaSet>) updated.status.terminating_replicas = TerminatingPods(*rs);
   if (updated.status != rs->status) {
     const auto written = WriteStatus(ctx.client(), updated);
     if (!written && !written.error().Is(Reason::kNotFound)) return Unexpected(written.error());
   }
   if (!managed) return Unexpected(managed.error());
   return WhenNextAvailable(*rs, pods, ctx.Now());
+}
+
+template <typename Set>
+std::int32_t ReplicaLoop<Set>::TerminatingPods(const Set& rs) const {
+  std::int32_t count = 0;
+  for (const PodPtr& pod : ControlledOrOrphan(pods_, rs.metadata)) {
+    const auto owner = ControllerOf(*pod);
+    count += owner && owner->uid == rs.metadata.uid && IsDeleting(pod->metadata) && !IsPodFinished(*pod);
+  }
+  return count;
 }
 
 template <typename Set>

@@ -63,10 +63,10 @@ TEST_F(StatefulSetTest, OneAfterTheOtherWithTheirClaims) {
   EXPECT_EQ(status.current_revision, status.update_revision);
   const auto events = plane_.EventsOf("default", "db");
   EXPECT_EQ(std::count(events.begin(), events.end(),
-                       "Normal SuccessfulCreate create Claim data-db-0 Pod db-0 in StatefulSet db success"),
+                       "Normal SuccessfulCreate Create Claim data-db-0 Pod db-0 in StatefulSet db success"),
             1);
   EXPECT_EQ(std::count(events.begin(), events.end(),
-                       "Normal SuccessfulCreate create Pod db-0 in StatefulSet db successful"),
+                       "Normal SuccessfulCreate Create Pod db-0 in StatefulSet db successful"),
             1);
 }
 

@@ -141,7 +141,7 @@ Result<StatefulSetSync::Progress> StatefulSetSync::MakePod(int ordinal) {
   const ControllerRevision& revision = RunsOldRevision(ordinal) ? *current_ : *update_;
   FLYBALL_ASSIGN(const PodTemplateSpec pod_template, TemplateOf(revision));
   const Pod pod = NewStatefulPod(set_, pod_template, ordinal, revision.metadata.name);
-  const std::string subject = "create Pod " + pod.metadata.name + " in StatefulSet " + set_.metadata.name;
+  const std::string subject = "Create Pod " + pod.metadata.name + " in StatefulSet " + set_.metadata.name;
   const auto made = ctx_.client().Create(pod);
   if (!made && !made.error().HasCause("NamespaceTerminating"))
     ctx_.recorder().Warning(set_, "FailedCreate", subject + " failed error: " + made.error().message());
@@ -171,7 +171,7 @@ Result<bool> StatefulSetSync::MakeClaims(int ordinal) {
 
 Status StatefulSetSync::MakeClaim(const PersistentVolumeClaim& claim_template, int ordinal) {
   const PersistentVolumeClaim claim = NewClaim(set_, claim_template, ordinal);
-  const std::string subject = "create Claim " + claim.metadata.name + " Pod " + set_.metadata.name + "-" +
+  const std::string subject = "Create Claim " + claim.metadata.name + " Pod " + set_.metadata.name + "-" +
                               std::to_string(ordinal) + " in StatefulSet " + set_.metadata.name;
   const auto made = ctx_.client().Create(claim);
   if (made) {
@@ -236,7 +236,7 @@ void StatefulSetSync::Discount(const Pod& pod) {
 }
 
 Status StatefulSetSync::DeletePod(const Pod& pod) {
-  const std::string subject = "delete Pod " + pod.metadata.name + " in StatefulSet " + set_.metadata.name;
+  const std::string subject = "Delete Pod " + pod.metadata.name + " in StatefulSet " + set_.metadata.name;
   const Status deleted = ctx_.client().Delete(pod);
   if (deleted) {
     ctx_.recorder().Normal(set_, "SuccessfulDelete", subject + " successful");

@@ -36,6 +36,23 @@ struct CertificateInfo {
   TimePoint not_before, not_after;
 };
 Result<CertificateInfo> ParseCertificate(std::string_view pem);
+// What a certificate or a PKCS#10 request says of itself, both in DER. BadRequest if it is none.
+struct CertificateDetails {
+  bool is_ca = false;
+  std::string public_key;  // DER
+  TimePoint not_before, not_after;
+  std::vector<std::string> dns_names;
+};
+Result<CertificateDetails> DescribeCertificate(std::string_view der);
+struct CertificateRequestDetails {
+  std::string key_type;  // "ED25519", "EC", "RSA" or OpenSSL's name of another
+  std::string curve;     // of EC keys, as NIST names it: "P-256"; or OpenSSL's name of another
+  int bits = 0;
+  std::string public_key;  // DER
+  bool signature_valid = false;
+};
+Result<CertificateRequestDetails> DescribeCertificateRequest(std::string_view der);
+
 // Whether one of the authorities (one PEM text of several) signed the certificate, the first of its text.
 bool IsSignedByAny(std::string_view certificate_pem, std::string_view authorities_pem);
 

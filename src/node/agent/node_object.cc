@@ -6,6 +6,8 @@
 
 #include <fstream>
 
+#include "api/kubernetes_version.h"
+
 namespace flyball::node {
 namespace {
 
@@ -89,7 +91,7 @@ Node MakeNode(const NodeDescription& description, TimePoint at) {
                       .kernel_version = machine.release,
                       .os_image = OsImage(),
                       .container_runtime_version = description.runtime_version,
-                      .kubelet_version = "v1.34.0",
+                      .kubelet_version = std::string(api::kKubernetesVersion),
                       .operating_system = "linux",
                       .architecture = arch};
   status.conditions = {

@@ -65,7 +65,7 @@ ProbeAnswer Get(const HTTPGetAction& action, const std::string& host, int port, 
   };
   if (!client) return failed(client.error().message());
   net::Request request{.target = path.starts_with("/") ? path : "/" + path,
-                       .headers = {{"user-agent", "kube-probe/1.34"}, {"accept", "*/*"}}};
+                       .headers = {{"user-agent", "kube-probe/1.37"}, {"accept", "*/*"}}};
   for (const HTTPHeader& header : action.http_headers) request.headers.Add(header.name, header.value);
   const auto response = net::RoundTrip(**client, std::move(request), executor, timeout);
   if (!response) {

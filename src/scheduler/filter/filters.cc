@@ -46,8 +46,8 @@ Rejection CheckResources(const PodInfo& pod, const NodeInfo& node) {
 
 Rejection CheckNode(const PodInfo& pod, const NodeInfo& node) {
   const PodSpec& spec = pod.pod->spec;
-  if (Cordoned(pod, *node.node())) return {{kUnschedulable}, true};
   if (!spec.node_name.empty() && spec.node_name != node.name()) return {{kNodeName}, true};
+  if (Cordoned(pod, *node.node())) return {{kUnschedulable}, true};
   if (!ToleratesNode(spec, *node.node())) return {{kTaint}, true};
   if (!MatchesRequiredNodeAffinity(spec, *node.node())) return {{kNodeAffinity}, true};
   if (!node.PortsFree(pod.ports)) return {{kPorts}, false};

@@ -87,16 +87,24 @@ double Fraction(std::int64_t used, std::int64_t has) {
   return std::min(1.0, static_cast<double>(used) / static_cast<double>(has));
 }
 
+// How evenly cpu and memory are used: 50 to 100.
+std::int64_t Balance(std::int64_t cpu, std::int64_t memory, const Resources& has) {
+  const double uneven = std::abs(Fraction(cpu, has.milli_cpu) - Fraction(memory, has.memory));
+  return static_cast<std::int64_t>((1 - uneven / 2) * static_cast<double>(kMaxScore));
+}
+
+// What the pod does to the node's balance: 75 if nothing, more if it evens the node out.
 Scores BalancedAllocation(const PodInfo& pod, const Nodes& nodes) {
   const Resources& wanted = pod.requests;
   if (wanted.milli_cpu == 0 && wanted.memory == 0) return std::nullopt;
   return ForEach(nodes, [&](const NodeInfo& node) -> std::int64_t {
     const Resources& has = node.allocatable();
     const Resources& used = node.requested();
-    if (has.milli_cpu == 0 || has.memory == 0) return kMaxScore;
-    const double cpu = Fraction(used.milli_cpu + wanted.milli_cpu, has.milli_cpu);
-    const double memory = Fraction(used.memory + wanted.memory, has.memory);
-    return static_cast<std::int64_t>((1 - std::abs(cpu - memory) / 2) * static_cast<double>(kMaxScore));
+    constexpr std::int64_t kHalf = kMaxScore / 2;
+    if (has.milli_cpu == 0 || has.memory == 0) return kHalf + kHalf / 2;
+    const std::int64_t with = Balance(used.milli_cpu + wanted.milli_cpu, used.memory + wanted.memory, has);
+    const std::int64_t without = Balance(used.milli_cpu, used.memory, has);
+    return kHalf + (kHalf + with - without) / 2;
   });
 }
 
@@ -164,6 +172,10 @@ std::vector<NodeScore> ScoreNodes(const PodInfo& pod, const api::Optional<LabelS
   add("NodeResourcesFit", 1, LeastAllocated(pod, feasible));
   add("NodeResourcesBalancedAllocation", 1, BalancedAllocation(pod, feasible));
   add("ImageLocality", 1, ImageLocality(pod, snapshot, feasible));
+  // Storage capacity and devices do not rank nodes here; upstream's plugins are listed with 0 then.
+  const Scores none = ForEach(feasible, [](const NodeInfo&) { return std::int64_t{0}; });
+  add("VolumeBinding", 1, none);
+  add("DynamicResources", 2, none);
   return result;
 }
 

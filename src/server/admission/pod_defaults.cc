@@ -134,6 +134,8 @@ class StorageObjectInUseProtection final : public AdmissionPlugin {
   Task<Status> Admit(AdmissionRequest& request) override {
     if (Creates(request, "", "persistentvolumeclaims")) Hold(*request.object, "kubernetes.io/pvc-protection");
     if (Creates(request, "", "persistentvolumes")) Hold(*request.object, "kubernetes.io/pv-protection");
+    if (Creates(request, "storage.k8s.io", "volumeattributesclasses"))
+      Hold(*request.object, "kubernetes.io/vac-protection");
     co_return Status();
   }
 
@@ -174,6 +176,9 @@ class DefaultClassAdmission final : public AdmissionPlugin {
     if (!Creates(request, row_.group, row_.plural)) co_return Status();
     auto& spec = (*request.object)["spec"];
     if (!spec.is_object() || spec.Find(row_.field)) co_return Status();
+    // The class that was named in the old way.
+    const auto& annotations = std::as_const(*request.object)["metadata"]["annotations"];
+    if (row_.plural == "ingresses" && annotations.Find("kubernetes.io/ingress.class")) co_return Status();
     if (auto chosen = DefaultClass(*classes_, row_.annotation); !chosen.empty())
       spec[row_.field] = std::move(chosen);
     co_return Status();

@@ -1,8 +1,10 @@
 #include "server/auth/impersonation.h"
 
 #include <optional>
+#include <vector>
 
 #include "api/rules/format.h"
+#include "api/schema/feature_gates.h"
 #include "base/values/ascii.h"
 #include "server/request/request_info.h"
 
@@ -11,27 +13,37 @@ namespace {
 
 constexpr std::string_view kExtraPrefix = "impersonate-extra-";
 
-// Who asks, and whom to ask.
+constexpr std::string_view kNodePrefix = "system:node:";
+constexpr std::string_view kNodeNameExtra = "authentication.kubernetes.io/node-name";
+constexpr std::string_view kAuthenticationGroup = "authentication.k8s.io";
+
+// Who asks, whom to ask, and the verb: "impersonate", or "impersonate:MODE" for constrained impersonation.
 struct Impersonator {
   const User& user;
   const Authorizer& authorizer;
   Executor& resume;
+  std::string verb;
+  std::string group;  // of users, groups and service accounts
 };
+
+Task<Status> Ask(const Impersonator& by, AuthorizationAttributes attributes) {
+  const auto verdict = co_await by.authorizer.Authorize(attributes, by.resume);
+  if (verdict.decision == Decision::kAllow) co_return Status();
+  co_return Unexpected(ForbiddenError(attributes, verdict.reason));
+}
 
 Task<Status> Check(const Impersonator& by, std::string group, std::string resource, std::string subresource,
                    std::string space, std::string name) {
   AuthorizationAttributes attributes;
   attributes.user = &by.user;
-  attributes.verb = "impersonate";
+  attributes.verb = by.verb;
   attributes.group = std::move(group);
   attributes.version = "v1";
   attributes.resource = std::move(resource);
   attributes.subresource = std::move(subresource);
   attributes.namespace_name = std::move(space);
   attributes.name = std::move(name);
-  const auto verdict = co_await by.authorizer.Authorize(attributes, by.resume);
-  if (verdict.decision == Decision::kAllow) co_return Status();
-  co_return Unexpected(ForbiddenError(attributes, verdict.reason));
+  return Ask(by, std::move(attributes));
 }
 
 struct AccountName {
@@ -49,10 +61,62 @@ std::optional<AccountName> AccountOf(std::string_view user) {
   return AccountName{parts[0], parts[1]};
 }
 
-Task<Status> CheckImpersonated(const Impersonator& by, const std::string& name) {
-  const auto account = AccountOf(name);
-  if (!account) return Check(by, "", "users", "", "", name);
-  return Check(by, "", "serviceaccounts", "", account->space, account->name);
+bool IsNode(std::string_view user) {
+  return user.starts_with(kNodePrefix) && user.size() > kNodePrefix.size();
+}
+
+Task<Status> CheckName(const Impersonator& by, const std::string& name) {
+  if (const auto account = AccountOf(name))
+    return Check(by, by.group, "serviceaccounts", "", account->space, account->name);
+  return Check(by, by.group, "users", "", "", name);
+}
+
+// May this user, with its groups, UID and extra values, be impersonated. One question for each of them.
+Task<Status> CheckTarget(const Impersonator& by, const User& target) {
+  FLYBALL_CO_TRY(co_await CheckName(by, target.name));
+  for (const auto& group : target.groups)
+    FLYBALL_CO_TRY(co_await Check(by, by.group, "groups", "", "", group));
+  if (!target.uid.empty())
+    FLYBALL_CO_TRY(co_await Check(by, std::string(kAuthenticationGroup), "uids", "", "", target.uid));
+  for (const auto& [key, values] : target.extra)
+    for (const auto& value : values)
+      FLYBALL_CO_TRY(co_await Check(by, std::string(kAuthenticationGroup), "userextras", key, "", value));
+  co_return Status();
+}
+
+bool OnlyNamed(const User& target) {
+  return target.uid.empty() && target.groups.empty() && target.extra.empty();
+}
+
+// A service account whose token says that it runs on this very node.
+bool RunsOn(const User& user, std::string_view node_user) {
+  const auto found = user.extra.find(std::string(kNodeNameExtra));
+  return AccountOf(user.name) && found != user.extra.end() && found->second.size() == 1 &&
+         std::string(kNodePrefix) + found->second.front() == node_user;
+}
+
+// The ways of constrained impersonation that fit the user that is wanted, the narrowest first.
+std::vector<std::string> ModesFor(const User& user, const User& target) {
+  if (IsNode(target.name)) {
+    if (!OnlyNamed(target)) return {};
+    return RunsOn(user, target.name) ? std::vector<std::string>{"associated-node", "arbitrary-node"}
+                                     : std::vector<std::string>{"arbitrary-node"};
+  }
+  if (AccountOf(target.name))
+    return OnlyNamed(target) ? std::vector<std::string>{"serviceaccount"} : std::vector<std::string>{};
+  return {"user-info"};
+}
+
+// Constrained impersonation needs two rights: to do what is asked while impersonating in this mode, and to
+// impersonate the user in this mode.
+Task<Status> CheckMode(const Impersonator& by, const std::string& mode, const User& target,
+                       AuthorizationAttributes asked) {
+  asked.user = &by.user;
+  asked.verb = "impersonate-on:" + mode + ":" + asked.verb;
+  FLYBALL_CO_TRY(co_await Ask(by, std::move(asked)));
+  if (!IsNode(target.name)) co_return co_await CheckTarget(by, target);
+  const std::string node = mode == "associated-node" ? "*" : target.name.substr(kNodePrefix.size());
+  co_return co_await Check(by, by.group, "nodes", "", "", node);
 }
 
 // The groups a name implies. Those of service accounts only if none are asked for; and nobody comes to be
@@ -71,8 +135,9 @@ void AddImpliedGroups(User& target) {
 
 }  // namespace
 
-Task<Result<User>> Impersonate(const net::Request& request, User user, const Authorizer& authorizer,
-                               Executor& resume) {
+namespace {
+
+User TargetOf(const net::Request& request) {
   const auto& headers = request.headers;
   User target;
   target.name = headers.Get("impersonate-user");
@@ -84,21 +149,42 @@ Task<Result<User>> Impersonate(const net::Request& request, User user, const Aut
     PercentDecode(std::string_view(name).substr(kExtraPrefix.size()), false, key);
     target.extra[key].push_back(value);
   }
-  const bool asked =
+  return target;
+}
+
+// The first refusal counts if no mode allows it. True: in a constrained mode.
+Task<Result<bool>> MayImpersonate(const User& user, const User& target, const Authorizer& authorizer,
+                                  const AuthorizationAttributes& asked, Executor& resume) {
+  std::optional<Error> first;
+  if (api::GateEnabled("ConstrainedImpersonation")) {
+    for (const std::string& mode : ModesFor(user, target)) {
+      const Impersonator by{user, authorizer, resume, "impersonate:" + mode,
+                            std::string(kAuthenticationGroup)};
+      const Status allowed = co_await CheckMode(by, mode, target, asked);
+      if (allowed) co_return true;
+      if (!first) first = allowed.error();
+    }
+  }
+  const Impersonator by{user, authorizer, resume, "impersonate", ""};
+  const Status allowed = co_await CheckTarget(by, target);
+  if (allowed) co_return false;
+  co_return Unexpected(first ? *first : allowed.error());
+}
+
+}  // namespace
+
+Task<Result<User>> Impersonate(const net::Request& request, User user, const Authorizer& authorizer,
+                               AuthorizationAttributes asked, Executor& resume) {
+  User target = TargetOf(request);
+  const bool wanted =
       !target.name.empty() || !target.uid.empty() || !target.groups.empty() || !target.extra.empty();
-  if (!asked) co_return user;
+  if (!wanted) co_return user;
   if (target.name.empty())
     co_return Unexpected(
         Error(Reason::kInternalError, 500,
               "Internal error occurred: requested impersonation without impersonating a user"));
-  const Impersonator by{user, authorizer, resume};
-  FLYBALL_CO_TRY(co_await CheckImpersonated(by, target.name));
-  for (const auto& group : target.groups) FLYBALL_CO_TRY(co_await Check(by, "", "groups", "", "", group));
-  if (!target.uid.empty())
-    FLYBALL_CO_TRY(co_await Check(by, "authentication.k8s.io", "uids", "", "", target.uid));
-  for (const auto& [key, values] : target.extra)
-    for (const auto& value : values)
-      FLYBALL_CO_TRY(co_await Check(by, "authentication.k8s.io", "userextras", key, "", value));
+  FLYBALL_CO_ASSIGN(const bool constrained, co_await MayImpersonate(user, target, authorizer, asked, resume));
+  if (constrained && IsNode(target.name)) target.groups = {"system:nodes"};
   AddImpliedGroups(target);
   co_return target;
 }

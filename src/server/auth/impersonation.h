@@ -10,6 +10,6 @@ namespace flyball::server {
 
 // The user the request asks to act as, or `user` itself. Forbidden if `user` may not.
 Task<Result<User>> Impersonate(const net::Request& request, User user, const Authorizer& authorizer,
-                               Executor& resume);
+                               AuthorizationAttributes asked, Executor& resume);
 
 }  // namespace flyball::server

@@ -28,7 +28,9 @@ const std::vector<RoleRow>& Rows() {
        {"url get / "
         "/api,/api/*,/apis,/apis/*,/healthz,/livez,/openapi,/openapi/*,/readyz,/version,/version/"}},
       {"system:monitoring",
-       {"url get / /healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*"}},
+       {"url get / /flagz,/healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*,"
+        "/statusz",
+        "get / - / nodes/metrics"}},
       {"system:public-info-viewer", {"url get / /healthz,/livez,/readyz,/version,/version/"}},
       {"system:basic-user",
        {"create / authorization.k8s.io / selfsubjectaccessreviews,selfsubjectrulesreviews",

@@ -1,6 +1,7 @@
 #include "server/bootstrap/kubernetes_service.h"
 
 #include "api/values/ip_address.h"
+#include "api/values/time.h"
 
 namespace flyball::server {
 namespace {
@@ -42,6 +43,21 @@ Result<json::Value> KubernetesService(const std::string& service_range, int port
                                  {"ipFamilyPolicy", "SingleStack"},
                                  {"ports", std::move(ports)}};
   return service;
+}
+
+json::Value KubernetesServiceCidr(const std::string& service_range, TimePoint now) {
+  return json::Object{
+      {"apiVersion", "networking.k8s.io/v1"},
+      {"kind", "ServiceCIDR"},
+      {"metadata", json::Object{{"name", "kubernetes"}}},
+      {"spec", json::Object{{"cidrs", json::Array{service_range}}}},
+      {"status",
+       json::Object{{"conditions",
+                     json::Array{json::Object{{"type", "Ready"},
+                                              {"status", "True"},
+                                              {"lastTransitionTime", api::FormatTime(now)},
+                                              {"reason", ""},
+                                              {"message", "Kubernetes default Service CIDR is ready"}}}}}}};
 }
 
 std::vector<json::Value> KubernetesEndpoints(const std::string& host, int port) {

@@ -85,11 +85,12 @@ bool Catalog::Snapshot::HasGroupVersion(std::string_view group, std::string_view
   return false;
 }
 
-Result<std::unique_ptr<Catalog>> Catalog::Make(WatchCache& cache) {
+Result<std::unique_ptr<Catalog>> Catalog::Make(WatchCache& cache, const RuntimeConfig& config) {
   auto snapshot = std::make_shared<Snapshot>();
   for (const auto& kind : api::BuiltinKinds()) {
     auto resource = std::make_shared<ServedResource>();
     resource->kind = Unowned(kind);
+    resource->disabled = !config.Serves(kind);
     resource->hooks = &api::HooksFor(kind.group, kind.kind);
     resource->conversion = ConversionFor(kind);
     if (IsStored(kind)) {

@@ -16,6 +16,7 @@
 #include "base/run/mutex.h"
 #include "base/values/result.h"
 #include "server/cache/watch_cache.h"
+#include "server/catalog/runtime_config.h"
 
 namespace flyball::api {
 class CustomKind;
@@ -38,6 +39,7 @@ struct ServedResource {
   std::shared_ptr<const api::CustomKind> custom;        // null: built-in
   std::shared_ptr<const VersionConversion> conversion;  // null: stored in this version
   bool preferred = true;                                // the version discovery prefers for this group
+  bool disabled = false;     // kept for the server itself, but not served (RuntimeConfig)
   bool terminating = false;  // custom: its definition is being deleted, nothing is created any more
 
   // "/registry/pods/ns/name".
@@ -65,7 +67,8 @@ class Catalog {
   };
 
   // Every built-in kind, its cache loaded from the store. An Error is the store's.
-  static Result<std::unique_ptr<Catalog>> Make(WatchCache& cache);
+  // Kinds that `config` does not serve are there for the server itself, marked as disabled.
+  static Result<std::unique_ptr<Catalog>> Make(WatchCache& cache, const RuntimeConfig& config);
 
   std::shared_ptr<const Snapshot> snapshot() const;
   ResourcePtr Find(std::string_view group, std::string_view version, std::string_view plural) const {

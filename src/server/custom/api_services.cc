@@ -49,6 +49,7 @@ std::vector<json::Value> BuiltinApiServices(const Catalog::Snapshot& catalog) {
   std::vector<json::Value> services;
   std::set<std::string> seen;
   for (const auto& resource : catalog.ordered) {
+    if (resource->disabled) continue;
     const auto& kind = *resource->kind;
     if (resource->custom || kind.group == kOwnGroup) continue;
     if (seen.insert(ServiceName(kind.group, kind.version)).second)

@@ -19,7 +19,8 @@ struct Kinds {
 
 inline Kinds KindsOf(const Catalog& catalog) {
   Kinds kinds{catalog.snapshot(), {}};
-  for (const auto& resource : kinds.snapshot->ordered) kinds.list.push_back(resource->kind.get());
+  for (const auto& resource : kinds.snapshot->ordered)
+    if (!resource->disabled) kinds.list.push_back(resource->kind.get());
   return kinds;
 }
 

@@ -1,5 +1,7 @@
 #include "server/documents/documents.h"
 
+#include "api/kubernetes_version.h"
+#include "api/schema/feature_gates.h"
 #include "api/wire/discovery.h"
 #include "json/json.h"
 #include "server/documents/document_kinds.h"
@@ -9,14 +11,17 @@
 namespace flyball::server {
 namespace {
 
+// The version document: what kubectl version shows.
 json::Value VersionValue() {
-  return json::Object{{"major", kKubernetesMajor},
-                      {"minor", kKubernetesMinor},
-                      {"emulationMajor", kKubernetesMajor},
-                      {"emulationMinor", kKubernetesMinor},
-                      {"minCompatibilityMajor", kKubernetesMajor},
-                      {"minCompatibilityMinor", "33"},
-                      {"gitVersion", kKubernetesVersion},
+  const std::string major = std::to_string(api::kKubernetesMajor);
+  const int emulated = api::ProcessGates().minor();
+  return json::Object{{"major", major},
+                      {"minor", std::to_string(api::kKubernetesMinor)},
+                      {"emulationMajor", major},
+                      {"emulationMinor", std::to_string(emulated)},
+                      {"minCompatibilityMajor", major},
+                      {"minCompatibilityMinor", std::to_string(emulated - 1)},
+                      {"gitVersion", api::kKubernetesVersion},
                       {"gitCommit", ""},
                       {"gitTreeState", "clean"},
                       {"buildDate", "1970-01-01T00:00:00Z"},
@@ -25,21 +30,42 @@ json::Value VersionValue() {
                       {"platform", "linux/amd64"}};
 }
 
-Answer RootPaths(const Kinds& kinds) {
-  json::Array paths{"/api", "/api/v1", "/apis"};
+// A page of one form only: whether the client takes it.
+bool Accepts(std::string_view accept, std::string_view type) {
+  return accept.empty() || accept.find(type) != std::string_view::npos ||
+         accept.find("*/*") != std::string_view::npos ||
+         accept.find("application/*") != std::string_view::npos;
+}
+
+}  // namespace
+
+std::vector<std::string> Documents::RootPaths() const {
+  const Kinds kinds = KindsOf(state_.catalog);
+  std::vector<std::string> paths{"/api", "/api/v1", "/apis"};
   for (const auto group : api::GroupsOf(kinds.list)) {
     const std::string base = "/apis/" + std::string(group);
     paths.push_back(base);
     for (const auto version : api::VersionsOf(kinds.list, group))
       paths.push_back(base + "/" + std::string(version));
   }
-  for (const auto page :
-       {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
-    paths.push_back(page);
-  return {200, "application/json", json::Write(json::Object{{"paths", std::move(paths)}})};
+  for (const auto page : {"/flagz", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz",
+                          "/statusz", "/version"})
+    paths.emplace_back(page);
+  return paths;
 }
 
-}  // namespace
+Result<std::optional<Answer>> Documents::ComponentPage(std::string_view path, const RequestScope& scope,
+                                                       std::string_view accept) const {
+  if (path == "/statusz" && api::GateEnabled("ComponentStatusz")) {
+    FLYBALL_ASSIGN(Answer page, StatusPage(facts_, RootPaths(), scope.now, accept));
+    return std::optional(std::move(page));
+  }
+  if (path == "/flagz" && api::GateEnabled("ComponentFlagz")) {
+    FLYBALL_ASSIGN(Answer page, FlagsPage(facts_, accept));
+    return std::optional(std::move(page));
+  }
+  return std::optional<Answer>();
+}
 
 void Documents::AddCheck(std::string name, std::function<Status()> check) {
   checks_.emplace_back(std::move(name), std::move(check));
@@ -52,12 +78,26 @@ void Documents::AddPage(std::string path, std::function<Answer()> page) {
 Result<std::optional<Answer>> Documents::Get(const RequestScope& scope, const net::Request& request) {
   std::string_view path = scope.info.path;
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  if (const auto page = pages_.find(path); page != pages_.end()) return std::optional(page->second());
+  const auto accept = request.headers.Get("accept");
+  if (const auto page = pages_.find(path); page != pages_.end()) {
+    Answer answer = page->second();
+    if (answer.content_type == "application/jwk-set+json" && !Accepts(accept, answer.content_type))
+      return std::optional(
+          Answer{406, "text/plain; charset=utf-8",
+                 "406: Not Acceptable\n\nAvailable representations: application/jwk-set+json"});
+    return std::optional(std::move(answer));
+  }
+  if (path == "/statusz" || path == "/flagz") return ComponentPage(path, scope, accept);
   if (auto health = Health(scope)) return health;
   if (path == "/version") return std::optional(Answer{200, "application/json", json::Write(VersionValue())});
   if (path == "/metrics")
     return std::optional(Answer{200, "text/plain; version=0.0.4; charset=utf-8", state_.metrics.Serialize()});
-  if (path == "/") return std::optional(RootPaths(KindsOf(state_.catalog)));
+  if (path == "/") {
+    const auto paths = RootPaths();
+    return std::optional(
+        Answer{200, "application/json",
+               json::Write(json::Object{{"paths", json::Array(paths.begin(), paths.end())}})});
+  }
   if (path.starts_with("/openapi/")) {
     FLYBALL_ASSIGN(Answer answer, OpenApi(path, scope, request));
     return std::optional(std::move(answer));

@@ -12,6 +12,7 @@
 
 #include "base/run/mutex.h"
 #include "net/http/http.h"
+#include "server/documents/component_pages.h"
 #include "server/registry/server_state.h"
 #include "server/request/answer.h"
 
@@ -31,6 +32,9 @@ class Documents {
   // Verbatim answers for paths of other modules (/openid/v1/jwks, ...). Before serving.
   void AddPage(std::string path, std::function<Answer()> page);
 
+  // What /statusz and /flagz show. Before serving.
+  void SetFacts(ComponentFacts facts) { facts_ = std::move(facts); }
+
   // The answer to a request for none of the resources; nullopt: there is no such page.
   Result<std::optional<Answer>> Get(const RequestScope& scope, const net::Request& request);
 
@@ -45,6 +49,10 @@ class Documents {
   Answer GroupOpenApi(const std::string& group, const std::string& version, const RequestScope& scope,
                       const net::Request& request);
   std::optional<Answer> Health(const RequestScope& scope) const;
+  std::vector<std::string> RootPaths() const;
+  // /statusz and /flagz, where their gates are on.
+  Result<std::optional<Answer>> ComponentPage(std::string_view path, const RequestScope& scope,
+                                              std::string_view accept) const;
   // The document under `key`, made by `make` if this generation of the catalog has none; its ETag is the one
   // `make` set, or a hash of it. 304 if the client has it.
   Answer Keep(const std::string& key, const net::Request& request, const std::function<Answer()>& make);
@@ -52,15 +60,11 @@ class Documents {
   ServerState& state_;
   std::vector<std::pair<std::string, std::function<Status()>>> checks_;
   std::map<std::string, std::function<Answer()>, std::less<>> pages_;
+  ComponentFacts facts_;
   mutable Mutex mu_;
   std::string address_ FLYBALL_GUARDED_BY(mu_) = "127.0.0.1:6443";
   std::uint64_t generation_ FLYBALL_GUARDED_BY(mu_) = 0;
   std::map<std::string, Cached> kept_ FLYBALL_GUARDED_BY(mu_);
 };
-
-// The version document: what kubectl version shows.
-inline constexpr std::string_view kKubernetesMajor = "1";
-inline constexpr std::string_view kKubernetesMinor = "34";
-inline constexpr std::string_view kKubernetesVersion = "v1.34.0+flyball";
 
 }  // namespace flyball::server

@@ -1,3 +1,4 @@
+#include "api/kubernetes_version.h"
 #include "api/openapi/openapi.h"
 #include "net/http/http_date.h"
 #include "server/documents/document_kinds.h"
@@ -18,7 +19,7 @@ Answer Documents::GroupOpenApi(const std::string& group, const std::string& vers
   Answer answer = Keep(path, request, [&] {
     const auto kinds = KindsOf(state_.catalog);
     Answer document{200, "application/json",
-                    api::OpenApiV3Document(kinds.list, group, version, kKubernetesVersion).value_or("")};
+                    api::OpenApiV3Document(kinds.list, group, version, api::kKubernetesVersion).value_or("")};
     document.headers.Set("etag", '"' + api::OpenApiV3Hash(kinds.list, group, version) + '"');
     return document;
   });
@@ -45,11 +46,11 @@ Result<Answer> Documents::OpenApi(std::string_view path, const RequestScope& sco
       return Keep("openapi v2 protobuf", request, [&] {
         const auto kinds = KindsOf(state_.catalog);
         return Answer{200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-                      api::OpenApiV2Protobuf(api::OpenApiV2Document(kinds.list, kKubernetesVersion))};
+                      api::OpenApiV2Protobuf(api::OpenApiV2Document(kinds.list, api::kKubernetesVersion))};
       });
     return Keep("openapi v2", request, [&] {
       const auto kinds = KindsOf(state_.catalog);
-      return Answer{200, "application/json", api::OpenApiV2Document(kinds.list, kKubernetesVersion)};
+      return Answer{200, "application/json", api::OpenApiV2Document(kinds.list, api::kKubernetesVersion)};
     });
   }
   if (path == "/openapi/v3")

@@ -95,11 +95,8 @@ void CheckSpec(const json::Value& spec, bool about_self, api::FieldErrors& error
   const bool has_resource = spec["resourceAttributes"].is_object();
   const bool has_path = spec["nonResourceAttributes"].is_object();
   const api::FieldPath path("spec");
-  if (has_resource && has_path)
-    errors.Invalid(path.Child("nonResourceAttributes"), ShownPath(spec),
-                   "cannot be specified in combination with resourceAttributes");
-  if (!has_resource && !has_path)
-    errors.Invalid(path.Child("resourceAttributes"), json::Value(),
+  if (has_resource == has_path)
+    errors.Invalid(path, has_path ? ShownPath(spec) : json::Value(),
                    "exactly one of nonResourceAttributes or resourceAttributes must be specified");
   if (!about_self && spec["user"].string_or("").empty() && spec["groups"].empty())
     errors.Invalid(path.Child("user"), "", "at least one of user or group must be specified");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/kubernetes_version.h"
 #include "base/run/sim_executor.h"
 #include "server/bootstrap/bootstrap.h"
 #include "server/handlers/request_handler.h"
@@ -84,7 +85,7 @@ class FlowControlTest : public testing::Test {
   Metrics metrics_;
   std::unique_ptr<store::Store> store_ = store::NewMemoryStore(sim_);
   WatchCache cache_{*store_, sim_};
-  std::unique_ptr<Catalog> catalog_ = std::move(*Catalog::Make(cache_));
+  std::unique_ptr<Catalog> catalog_ = std::move(*Catalog::Make(cache_, RuntimeConfig(api::kKubernetesMinor)));
   AuthenticatorChain authenticator_{ByCertificate(), {}, {.enabled = false}};
   std::unique_ptr<Authorizer> authorizer_ = NewAlwaysAllowAuthorizer();
   AdmissionChain admission_{{}};

@@ -53,7 +53,7 @@ TEST_F(OddRequests, AnApplyThatNamesTheUidOfNothing) {
 
 TEST_F(OddRequests, DeletionOptionsThatAreNoJson) {
   const auto reply = Do("DELETE", std::string(kOddMaps) + "/c", "{bad");
-  EXPECT_EQ(reply->status, 500);
+  EXPECT_EQ(reply->status, 400);
   EXPECT_EQ(reply->message(),
             "couldn't get version/kind; json parse error: invalid character 'b' looking for beginning of "
             "object key string");

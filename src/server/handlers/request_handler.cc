@@ -17,7 +17,7 @@ namespace {
 
 using MaybeAnswer = Result<std::optional<Answer>>;
 
-// The one built-in kind of v1.34 that is on its way out.
+// The one built-in kind of the API that is on its way out.
 constexpr std::string_view kEndpointsDeprecated =
     "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
 
@@ -108,8 +108,8 @@ Task<Status> RequestHandler::Identify(const net::Request& request, RequestScope&
   identity_metrics_.Authenticated(user ? &*user : nullptr, state_.clock().Steady() - began);
   if (!user) co_return Unexpected(user.error());
   scope.user = std::move(*user);
-  FLYBALL_CO_ASSIGN(User target,
-                    co_await Impersonate(request, scope.user, state_.authorizer, scope.executor));
+  FLYBALL_CO_ASSIGN(User target, co_await Impersonate(request, scope.user, state_.authorizer,
+                                                      AttributesOf(scope), scope.executor));
   if (target == scope.user) co_return Status();
   scope.impersonator = std::exchange(scope.user, std::move(target));
   co_return Status();
@@ -203,6 +203,7 @@ Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request&
   FLYBALL_CO_TRY(co_await Identify(request, scope));
   if (scope.info.is_resource)
     scope.resource = state_.catalog.Find(scope.info.group, scope.info.version, scope.info.resource);
+  if (scope.resource && scope.resource->disabled) scope.resource = nullptr;
   const WorkSize work = EstimateWork(scope.info, request, scope.resource.get());
   FLYBALL_CO_ASSIGN(const FlowControl::Ticket ticket, co_await flow_.Admit(scope, work));
   FLYBALL_CO_TRY(scope.CheckAlive());

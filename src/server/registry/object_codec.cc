@@ -130,6 +130,7 @@ Result<json::Value> DecodeAs(RequestScope& scope, const Expected& expected, Pars
   if (auto decoded = api::Decode(expected.type, parsed.value, context); !decoded)
     return Unexpected(api::CannotBeHandled(expected.kind, version, expected.kind, decoded.error().message()));
   if (custom) api::PruneCustomObject(custom->schema(), parsed.value, &context.strict_errors);
+  scope.disabled_fields |= context.disabled_fields;
   if (!context.strict_errors.empty()) {
     if (scope.field_validation == FieldValidation::kStrict)
       return Unexpected(
@@ -261,6 +262,40 @@ void ValidateBuiltin(const api::KindInfo& kind, const api::KindHooks& hooks, con
   api::Validate(*kind.type, object, api::FieldPath(), errors);
 }
 
+// Whether one of the strings in `value` is `text`.
+bool HoldsString(const json::Value& value, std::string_view text) {
+  if (value.is_string()) return value.as_string() == text;
+  if (value.is_array())
+    for (const auto& item : value.as_array())
+      if (HoldsString(item, text)) return true;
+  if (value.is_object())
+    for (const auto& [key, item] : value.as_object())
+      if (HoldsString(item, text)) return true;
+  return false;
+}
+
+// Addresses that were accepted by older rules stay valid in the objects that hold them (upstream: ratcheting
+// of StrictIPCIDRValidation).
+api::FieldErrors WithoutOldAddresses(api::FieldErrors errors, const json::Value& old) {
+  const auto is_old = [&](const Cause& cause) {
+    constexpr std::string_view kInvalid = "Invalid value: \"";
+    const std::string_view message = cause.message;
+    const bool strict = message.ends_with(": must not have leading 0s") ||
+                        message.ends_with(": must not have leading 0s in IP or prefix length") ||
+                        message.ends_with(": must not be an IPv4-mapped IPv6 address") ||
+                        message.ends_with(": must not have an IPv4-mapped IPv6 address") ||
+                        message.ends_with(": must not have bits set beyond the prefix length");
+    if (!strict || !message.starts_with(kInvalid)) return false;
+    const auto end = message.find('"', kInvalid.size());
+    return HoldsString(old, message.substr(kInvalid.size(), end - kInvalid.size()));
+  };
+  if (errors.empty()) return errors;
+  api::FieldErrors kept;
+  for (Cause& cause : errors.causes())
+    if (!is_old(cause)) kept.Add(std::move(cause));
+  return kept;
+}
+
 }  // namespace
 
 Status ValidateNew(const ServedResource& resource, const json::Value& object) {
@@ -289,7 +324,11 @@ Status ValidateChange(const ServedResource& resource, const json::Value& object,
     if (hooks.validate_status_update) hooks.validate_status_update(object, old, errors);
     if (IsCertificateRequest(resource)) ValidateIssuedCertificate(object, old, errors);
   } else {
-    ValidateBuiltin(kind, hooks, object, errors);
+    const bool alone = hooks.validate_update_alone && subresource.empty();
+    if (!alone) {
+      ValidateBuiltin(kind, hooks, object, errors);
+      errors = WithoutOldAddresses(std::move(errors), old);
+    }
     // Endpoints that exist to change what the main one may not: these check the change themselves.
     const bool special = subresource == "binding" || subresource == "finalize";
     if (!subresource.empty() && !special && hooks.validate_part_update) {

@@ -27,10 +27,6 @@ bool IsNamespace(const ServedResource& resource) {
 Status CheckNamespace(const RequestScope& scope, const ServedResource& resource, json::Value& metadata) {
   auto& members = metadata.as_object();
   if (!resource.kind->namespaced) {
-    const auto given = metadata["namespace"].string_or("");
-    if (!given.empty())
-      return Unexpected(BadRequest(
-          "the namespace of the provided object does not match the namespace sent on the request"));
     members.Erase("namespace");
     return {};
   }
@@ -169,13 +165,9 @@ Status PrepareForCreate(const RequestScope& scope, const ServedResource& resourc
                         json::Value& object) {
   auto& metadata = object["metadata"];
   if (metadata.is_null()) metadata = json::Object{};
-  if (!metadata["resourceVersion"].string_or("").empty())
-    return Unexpected(
-        Error(Reason::kUnknown, 500, "resourceVersion should not be set on objects to be created"));
   FLYBALL_TRY(CheckNamespace(scope, resource, metadata));
   auto& members = metadata.as_object();
-  for (const auto key : {"resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
-    members.Erase(key);
+  for (const auto key : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}) members.Erase(key);
   if (metadata["name"].string_or("").empty()) {
     if (const auto prefix = metadata["generateName"].string_or(""); !prefix.empty())
       metadata["name"] = std::string(prefix.substr(0, kMaxGeneratedPrefix)) + random.NameSuffix();
@@ -300,6 +292,7 @@ Status CheckPreconditions(const ServedResource& resource, const StoredObject& cu
   // Upstream names the kind, not the resource, in these two.
   api::KindInfo shown = *resource.kind;
   shown.plural = resource.kind->kind;
+  if (shown.group == "events.k8s.io") shown.group = "";  // they are kept as core's
   if (IsNamespace(resource) && options.uid && *options.uid != current.uid())
     return Unexpected(Conflict(*resource.kind, current.name(),
                                "Precondition failed: UID in precondition: " + *options.uid +

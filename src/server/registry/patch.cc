@@ -49,10 +49,17 @@ void NoteUnknownMembers(Patch& patch) {
   }
 }
 
+// Without the words our reader has for the same step.
+std::string YamlProblem(std::string_view message) {
+  constexpr std::string_view kConverting = "error converting YAML to JSON: ";
+  if (message.starts_with(kConverting)) message.remove_prefix(kConverting.size());
+  return std::string(message);
+}
+
 Result<Patch> ParseApply(std::string_view body) {
   Patch patch{PatchType::kApply};
   auto value = json::ParseYaml(body, &patch.duplicates);
-  if (!value) return Unexpected(BadRequest("error decoding YAML: " + value.error().message()));
+  if (!value) return Unexpected(BadRequest("error encoding patch: " + YamlProblem(value.error().message())));
   patch.value = std::move(*value);
   if (patch.value.is_null()) patch.value = json::Object{};
   if (!patch.value.is_object())
@@ -109,6 +116,7 @@ Result<Patch> ParsePatch(RequestScope&, PatchType type, std::string_view body) {
   json::ParseOptions options;
   options.duplicates = &patch.duplicates;
   auto value = json::Parse(body, options);
+  if (!value && type == PatchType::kMerge) return Unexpected(BadRequest("invalid JSON patch"));
   if (!value) return Unexpected(Undecodable(value.error().message()));
   patch.value = std::move(*value);
   const bool list = type == PatchType::kJson;

@@ -5,10 +5,12 @@
 
 #include "api/rules/field_error.h"
 #include "api/rules/format.h"
+#include "api/schema/disabled_fields.h"
 #include "api/values/go_text.h"
 #include "server/registry/field_manager.h"
 #include "server/registry/object_codec.h"
 #include "server/registry/object_rules.h"
+#include "server/registry/time_stamps.h"
 #include "server/request/api_errors.h"
 
 namespace flyball::server {
@@ -180,7 +182,9 @@ Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Val
                                             const CreateOptions& options) {
   RequestScope& scope = request.scope;
   const ServedResource& resource = request.resource;
+  if (scope.disabled_fields) api::DropDisabledFields(*resource.cache->kind().type, object, nullptr);
   PrepareKindForCreate(scope, resource, object);
+  FillInTimes(resource, {}, scope.now, object, nullptr);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateNew(resource, object));
   AddCreateWarnings(scope, resource, object);
@@ -188,6 +192,7 @@ Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Val
   FLYBALL_CO_TRY(co_await admission_.Validate(request));
   auto* lifecycle = LifecycleOf(resource);
   if (lifecycle) FLYBALL_CO_TRY(lifecycle->BeforeCreate(object));
+  const bool has_version = !object["metadata"]["resourceVersion"].string_or("").empty();
 
   const Bytes bytes = EncodeStored(resource, object);
   if (scope.dry_run) {
@@ -195,6 +200,12 @@ Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Val
     if (resource.cache->Get(ServedResource::CacheKey(NamespaceOf(object), NameOf(object))))
       co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
     co_return ObjectPtr(StoredObject::FromValue(object, bytes, 0, resource.cache->kind()));
+  }
+  // Upstream's storage refuses it: only of valid objects, and not in a dry run.
+  if (has_version) {
+    if (lifecycle) lifecycle->Undo(object, nullptr);
+    co_return Unexpected(
+        Error(Reason::kUnknown, 500, "resourceVersion should not be set on objects to be created"));
   }
   auto outcome = co_await CommitObject(scope, resource, object, bytes, store::Precondition::Absent());
   if (outcome && outcome->happened) co_return ObjectPtr(std::move(outcome->object));
@@ -270,6 +281,8 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
                            &object,
                            &old};
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
+  if (scope.disabled_fields) api::DropDisabledFields(*resource.cache->kind().type, object, &old);
+  FillInTimes(resource, options.subresource, scope.now, object, &old);
   PrepareForUpdate(scope, resource, options.subresource, old, object);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateChange(resource, object, old, options.subresource, scope.warnings));
@@ -337,6 +350,13 @@ Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedRe
     const ObjectPtr current = resource.cache->Get(ServedResource::CacheKey(object_namespace, object_name));
     if (!current) co_return Unexpected(NotFound(*resource.kind, object_name));
     FLYBALL_CO_TRY(CheckPreconditions(resource, *current, options));
+    if (options.unreadable_only)
+      co_return Unexpected(Conflict(
+          *resource.kind, object_name,
+          "StorageError: invalid object, Code: 4, Key: " + resource.Key(object_namespace, object_name) +
+              ", ResourceVersion: 0, AdditionalErrorMsg: unsafe deletion is not allowed because the object "
+              "is "
+              "decodable from storage"));
     const json::Value old = current->ToValue();
     AdmissionRequest request{AdmissionRequest::Operation::kDelete,
                              scope,

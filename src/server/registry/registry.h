@@ -45,6 +45,9 @@ struct DeleteOptions {
   std::optional<std::string> propagation_policy;
   bool dry_run = false;
   bool skip_admission = false;  // what leads to the deletion has been through it
+  // Only objects that cannot be read from the store may be deleted so (upstream:
+  // ignoreStoreReadErrorWithClusterBreakingPotential).
+  bool unreadable_only = false;
 };
 
 struct CreateOptions {

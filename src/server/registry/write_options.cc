@@ -54,6 +54,22 @@ void CheckPropagation(const DeleteOptions& options, api::FieldErrors& errors) {
     errors.NotSupported(path, policy, {"Foreground", "Background", "Orphan", "nil"});
 }
 
+constexpr std::string_view kUnreadableOnly = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
+// Such a delete is not graceful and has no conditions.
+void CheckUnreadableOnly(const RequestScope& scope, const DeleteOptions& options, api::FieldErrors& errors) {
+  if (!options.unreadable_only) return;
+  const auto refuse = [&](bool wrong, const char* why) {
+    if (wrong) errors.Invalid(api::FieldPath(std::string(kUnreadableOnly)), true, why);
+  };
+  refuse(options.propagation_policy.has_value(), "cannot be set together with .propagationPolicy");
+  refuse(options.orphan_dependents.has_value(), "cannot be set together with .orphanDependents");
+  refuse(options.grace_seconds.has_value(), "cannot be set together with .gracePeriodSeconds");
+  refuse(options.uid || options.resource_version, "cannot be set together with .preconditions");
+  refuse(scope.info.verb == "deletecollection",
+         "is not allowed with DELETECOLLECTION, try again after removing the option");
+}
+
 std::optional<std::string> NonEmpty(std::string_view text) {
   return text.empty() ? std::nullopt : std::optional(std::string(text));
 }
@@ -67,8 +83,8 @@ Result<DeleteOptions> OptionsFromBody(RequestScope& scope, const net::Request& r
   FLYBALL_ASSIGN(const MediaType media, BodyMediaType(request.headers.Get("content-type")));
   if (media == MediaType::kJson)
     if (const auto parsed = json::Parse(request.body); !parsed)
-      return Unexpected(Error(Reason::kUnknown, 500,
-                              "couldn't get version/kind; json parse error: " + parsed.error().message()));
+      return Unexpected(
+          BadRequest("couldn't get version/kind; json parse error: " + parsed.error().message()));
   FLYBALL_ASSIGN(body, DecodeBody(scope, api::DeleteOptionsType(), "v1", "DeleteOptions",
                                   request.headers.Get("content-type"), request.body, any));
   DeleteOptions options;
@@ -77,6 +93,7 @@ Result<DeleteOptions> OptionsFromBody(RequestScope& scope, const net::Request& r
   if (const auto* orphan = body.Find("orphanDependents"); orphan && orphan->is_bool())
     options.orphan_dependents = orphan->as_bool();
   options.propagation_policy = NonEmpty(body["propagationPolicy"].string_or(""));
+  options.unreadable_only = body[kUnreadableOnly].bool_or(false);
   options.uid = NonEmpty(body["preconditions"]["uid"].string_or(""));
   options.resource_version = NonEmpty(body["preconditions"]["resourceVersion"].string_or(""));
   if (const auto& list = body["dryRun"]; list.is_array())
@@ -96,6 +113,7 @@ Result<DeleteOptions> OptionsFromQuery(const Query& query) {
   }
   if (query.Has("orphanDependents")) options.orphan_dependents = query.Bool("orphanDependents");
   options.propagation_policy = NonEmpty(query.Get("propagationPolicy"));
+  options.unreadable_only = query.Bool(kUnreadableOnly);
   return options;
 }
 
@@ -129,6 +147,7 @@ Result<DeleteOptions> ReadDeleteOptions(RequestScope& scope, const net::Request&
   api::FieldErrors errors;
   CheckPropagation(options, errors);
   CheckDryRun(dry_run, errors);
+  CheckUnreadableOnly(scope, options, errors);
   if (!errors.empty()) return Unexpected(errors.ToError("meta.k8s.io", "DeleteOptions", ""));
   options.dry_run = !dry_run.empty();
   return options;

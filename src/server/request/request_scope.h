@@ -39,6 +39,7 @@ struct RequestScope {
   FieldValidation field_validation = FieldValidation::kWarn;
   std::string field_manager;
   bool force = false;
+  bool disabled_fields = false;  // the body has fields whose feature gates are off
 
   std::string flow_schema_uid, priority_level_uid;       // where flow control put it
   std::map<std::string, std::string> audit_annotations;  // what admission notes in the audit log

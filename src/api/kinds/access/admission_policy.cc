@@ -7,6 +7,7 @@
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
 #include "api/rules/object_meta.h"
+#include "base/values/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -76,9 +77,8 @@ void ValidateValidations(const Value& validations, const FieldPath& path, FieldE
       errors.Invalid(here.Child("message"), message, "message must not contain line breaks");
     }
     if (Has(validation, "reason")) {
-      CheckOneOf(Text(validation, "reason"),
-                 {"Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"}, here.Child("reason"),
-                 errors);
+      CheckOneOf(Text(validation, "reason"), {"Forbidden", "Invalid", "RequestEntityTooLarge"},
+                 here.Child("reason"), errors);
     }
   }
 }
@@ -96,24 +96,70 @@ void ValidateAuditAnnotations(const Value& annotations, const FieldPath& path, F
   }
 }
 
-void ValidatePolicy(const Value& object, FieldErrors& errors) {
-  constexpr std::string_view kOneNeeded = "validations or auditAnnotations must contain at least one item";
-  const FieldPath path("spec");
-  const Value& spec = object["spec"];
+// What policies of both sorts say about the requests they look at.
+void ValidatePolicyScope(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   if (!Has(spec, "failurePolicy")) {
     errors.Required(path.Child("failurePolicy"));
   } else {
     CheckOneOf(Text(spec, "failurePolicy"), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
   }
   if (Has(spec, "paramKind")) ValidateParamKind(spec["paramKind"], path.Child("paramKind"), errors);
-  if (!Has(spec, "matchConstraints")) {
-    errors.Required(path.Child("matchConstraints"));
-  } else {
-    ValidateMatchResources(spec["matchConstraints"], path.Child("matchConstraints"), errors);
-    if (spec["matchConstraints"]["resourceRules"].size() == 0) {
-      errors.Required(path.Child("matchConstraints").Child("resourceRules"));
-    }
+  if (!Has(spec, "matchConstraints")) return errors.Required(path.Child("matchConstraints"));
+  ValidateMatchResources(spec["matchConstraints"], path.Child("matchConstraints"), errors);
+  if (spec["matchConstraints"]["resourceRules"].size() == 0)
+    errors.Required(path.Child("matchConstraints").Child("resourceRules"));
+}
+
+// Only what is created or updated can be changed.
+void CheckMutatingOperations(const Value& match, const FieldPath& path, FieldErrors& errors) {
+  for (const Value& rule : Items(match["resourceRules"]))
+    for (const Value& operation : Items(rule["operations"]))
+      CheckOneOf(operation.string_or({}), {"*", "CREATE", "UPDATE"},
+                 path.Child("resourceRules").Child("operations"), errors);
+}
+
+void CheckMutationForm(const Value& mutation, const char* wanted, const char* other, std::string_view type,
+                       const FieldPath& path, FieldErrors& errors) {
+  const std::string when = " when patchType is " + std::string(type);
+  if (!Has(mutation, wanted)) {
+    errors.Required(path.Child(wanted), "must be specified" + when);
+  } else if (Trimmed(Text(mutation[wanted], "expression")).empty()) {
+    errors.Required(path.Child(wanted).Child("expression"));
   }
+  if (Has(mutation, other))
+    errors.Invalid(path.Child(other), "{" + std::string(other) + "}", "must not be specified" + when);
+}
+
+void ValidateMutation(const Value& mutation, const FieldPath& path, FieldErrors& errors) {
+  const std::string_view type = Text(mutation, "patchType");
+  if (type == "JSONPatch")
+    return CheckMutationForm(mutation, "jsonPatch", "applyConfiguration", type, path, errors);
+  if (type == "ApplyConfiguration")
+    return CheckMutationForm(mutation, "applyConfiguration", "jsonPatch", type, path, errors);
+  RequireOneOf(type, {"ApplyConfiguration", "JSONPatch"}, path.Child("patchType"), errors);
+}
+
+void ValidateMutatingPolicy(const Value& object, FieldErrors& errors) {
+  const FieldPath path("spec");
+  const Value& spec = object["spec"];
+  ValidatePolicyScope(spec, path, errors);
+  CheckMutatingOperations(spec["matchConstraints"], path.Child("matchConstraints"), errors);
+  ValidateMatchConditions(spec["matchConditions"], path.Child("matchConditions"), errors);
+  ValidateVariables(spec["variables"], path.Child("variables"), errors);
+  const Value& mutations = spec["mutations"];
+  if (mutations.size() == 0)
+    errors.Required(path.Child("mutations"), "mutations must contain at least one item");
+  for (std::size_t i = 0; i < mutations.size(); ++i)
+    ValidateMutation(mutations.as_array()[i], path.Child("mutations").Index(i), errors);
+  RequireOneOf(Text(spec, "reinvocationPolicy"), {"IfNeeded", "Never"}, path.Child("reinvocationPolicy"),
+               errors);
+}
+
+void ValidatePolicy(const Value& object, FieldErrors& errors) {
+  constexpr std::string_view kOneNeeded = "validations or auditAnnotations must contain at least one item";
+  const FieldPath path("spec");
+  const Value& spec = object["spec"];
+  ValidatePolicyScope(spec, path, errors);
   ValidateMatchConditions(spec["matchConditions"], path.Child("matchConditions"), errors);
   ValidateVariables(spec["variables"], path.Child("variables"), errors);
   if (spec["validations"].size() == 0 && spec["auditAnnotations"].size() == 0) {
@@ -141,7 +187,13 @@ void ValidateParamRef(const Value& ref, const FieldPath& path, FieldErrors& erro
   }
 }
 
-void ValidateAdmissionPolicyBinding(const Value& object, FieldErrors& errors) {
+void ValidateBindingScope(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+  if (Has(spec, "paramRef")) ValidateParamRef(spec["paramRef"], path.Child("paramRef"), errors);
+  if (Has(spec, "matchResources"))
+    ValidateMatchResources(spec["matchResources"], path.Child("matchResources"), errors);
+}
+
+void ValidateMutatingBinding(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   const std::string_view policy = Text(spec, "policyName");
@@ -150,12 +202,23 @@ void ValidateAdmissionPolicyBinding(const Value& object, FieldErrors& errors) {
   } else {
     CheckFormat("dns-subdomain", policy, path.Child("policyName"), errors);
   }
-  if (Has(spec, "paramRef")) ValidateParamRef(spec["paramRef"], path.Child("paramRef"), errors);
-  if (Has(spec, "matchResources"))
-    ValidateMatchResources(spec["matchResources"], path.Child("matchResources"), errors);
+  ValidateBindingScope(spec, path, errors);
+  CheckMutatingOperations(spec["matchResources"], path.Child("matchResources"), errors);
+}
+
+void ValidateAdmissionPolicyBinding(const Value& object, FieldErrors& errors) {
+  const FieldPath path("spec");
+  const Value& spec = object["spec"];
+  const std::string_view policy = Text(spec, "policyName");
+  if (policy.empty()) {
+    errors.declarative().Required(path.Child("policyName"));
+  } else {
+    CheckFormat("dns-subdomain", policy, path.Child("policyName"), errors);
+  }
+  ValidateBindingScope(spec, path, errors);
   const Value& actions = spec["validationActions"];
   const FieldPath list = path.Child("validationActions");
-  if (actions.size() == 0) errors.Required(list);
+  if (actions.size() == 0) errors.declarative().Required(list);
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const std::string_view action = actions.as_array()[i].string_or({});
@@ -182,6 +245,21 @@ const KindHooks kValidatingAdmissionPolicyBindingHooks = {
     .group = kAdmissionPolicyGroup,
     .kind = "ValidatingAdmissionPolicyBinding",
     .validate = ValidateAdmissionPolicyBinding,
+    .generation = true,
+    .allow_unconditional_update = false,
+};
+
+const KindHooks kMutatingAdmissionPolicyHooks = {
+    .group = kAdmissionPolicyGroup,
+    .kind = "MutatingAdmissionPolicy",
+    .validate = ValidateMutatingPolicy,
+    .generation = true,
+    .allow_unconditional_update = false,
+};
+const KindHooks kMutatingAdmissionPolicyBindingHooks = {
+    .group = kAdmissionPolicyGroup,
+    .kind = "MutatingAdmissionPolicyBinding",
+    .validate = ValidateMutatingBinding,
     .generation = true,
     .allow_unconditional_update = false,
 };

@@ -3,11 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "api/kinds/access/certificates.h"
 #include "api/kinds/shared/hooks.h"
 #include "api/rules/access.h"
+#include "api/rules/certificate_reader.h"
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
 #include "api/values/base64.h"
+#include "base/values/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -56,28 +59,6 @@ void PrepareCertificateSigningRequestPart(std::string_view, Value& object, const
     object["status"].as_object().Erase("conditions");
   else
     object["status"]["conditions"] = std::move(conditions);
-}
-
-void ValidateSigner(std::string_view signer, const FieldPath& path, FieldErrors& errors) {
-  constexpr std::string_view kForm =
-      "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-  constexpr std::size_t kMaxSigner = 571;
-  if (signer.empty()) return errors.Required(path);
-  const std::size_t slash = signer.find('/');
-  if (slash == std::string_view::npos || signer.find('/', slash + 1) != std::string_view::npos) {
-    return errors.Invalid(path, signer, kForm);
-  }
-  const std::string_view domain = signer.substr(0, slash), name = signer.substr(slash + 1);
-  for (const std::string& problem : DnsSubdomainProblems(domain)) {
-    errors.Invalid(path, domain, "validating domain segment: " + problem);
-  }
-  if (domain.find('.') == std::string_view::npos) {
-    errors.Invalid(path, domain, "should be a domain with at least two segments separated by dots");
-  }
-  for (const std::string& problem : DnsSubdomainProblems(name)) {
-    errors.Invalid(path, name, "validating label segment: " + problem);
-  }
-  if (signer.size() > kMaxSigner) errors.TooLong(path, kMaxSigner);
 }
 
 void ValidateUsages(const Value& usages, const FieldPath& path, FieldErrors& errors) {
@@ -137,10 +118,42 @@ void ValidateRequestConditions(const Value& object, FieldErrors& errors) {
     const std::string_view type = Text(conditions[i], "type");
     approved = approved || type == "Approved";
     denied = denied || type == "Denied";
-    if (approved && denied && (type == "Approved" || type == "Denied"))
-      errors.Invalid(path, type, "Approved and Denied conditions are mutually exclusive");
     if (!types.insert(type).second) errors.Duplicate(path.Index(i).Child("type"), type);
   }
+  if (approved && denied)
+    errors.declarative().Invalid(path,
+                                 "{conditions[{\"type\": \"Approved\"}], conditions[{\"type\": \"Denied\"}]}",
+                                 "must specify at most one of: `conditions[{\"type\": \"Approved\"}]`, "
+                                 "`conditions[{\"type\": \"Denied\"}]`");
+}
+
+// What is wrong with an issued certificate; empty if nothing is.
+std::string CertificateProblem(const Value& certificate) {
+  std::string pem;
+  std::size_t bad = 0;
+  DecodeBase64(certificate.string_or({}), pem, bad);
+  if (pem.empty()) return "";
+  const auto blocks = ReadPem(pem);
+  for (const PemBlock& block : blocks) {
+    if (block.type != "CERTIFICATE")
+      return "only CERTIFICATE PEM blocks are allowed, found \"" + block.type + "\"";
+    if (block.headers) return "no PEM block headers are permitted";
+    if (const CertificateReader* reader = GetCertificateReader(); reader && !reader->Certificate(block.der))
+      return "x509: malformed certificate";
+  }
+  return blocks.empty() ? "must contain at least one CERTIFICATE PEM block" : "";
+}
+
+// The certificate is set once, through the status.
+void ValidateIssuedCertificate(const Value& object, const Value& old, FieldErrors& errors) {
+  const FieldPath path("status.certificate");
+  const Value& certificate = object["status"]["certificate"];
+  const Value& before = old["status"]["certificate"];
+  if (certificate == before) return;
+  if (const std::string problem = CertificateProblem(certificate); !problem.empty())
+    errors.Invalid(path, "<certificate data>", problem);
+  if (!before.string_or({}).empty())
+    errors.Forbidden(path, "updates may not modify existing certificate content");
 }
 
 // What was decided is not taken back.
@@ -153,6 +166,7 @@ void ValidateKeptConditions(const Value& object, const Value& old, FieldErrors& 
 
 void ValidateCertificateSigningRequestStatus(const Value& object, const Value& old, FieldErrors& errors) {
   ValidateRequestConditions(object, errors);
+  ValidateIssuedCertificate(object, old, errors);
   ValidateKeptConditions(object, old, errors);
   for (const std::string_view type : {"Approved", "Denied"})
     if (ConditionsOfType(object, type).size() > ConditionsOfType(old, type).size())
@@ -175,7 +189,12 @@ void ValidateCertificateSigningRequest(const Value& object, FieldErrors& errors)
     errors.Invalid(path.Child("request"), spec["request"], "PEM block type must be CERTIFICATE REQUEST");
   }
   ValidateUsages(spec["usages"], path.Child("usages"), errors);
-  ValidateSigner(Text(spec, "signerName"), path.Child("signerName"), errors);
+  if (Text(spec, "signerName") == "kubernetes.io/legacy-unknown") {
+    errors.Invalid(path.Child("signerName"), spec["signerName"],
+                   "the legacy signerName is not allowed via this API version");
+  } else {
+    ValidateSigner(Text(spec, "signerName"), path.Child("signerName"), errors);
+  }
   const Value& seconds = spec["expirationSeconds"];
   if (!seconds.is_null() && seconds.int_or(0) < kMinExpirationSeconds) {
     errors.Invalid(path.Child("expirationSeconds"), seconds,
@@ -185,6 +204,38 @@ void ValidateCertificateSigningRequest(const Value& object, FieldErrors& errors)
 }
 
 }  // namespace
+
+void ValidateSigner(std::string_view signer, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::string_view kForm =
+      "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+  constexpr std::size_t kMaxSigner = 571;
+  if (signer.empty()) return errors.Required(path);
+  const std::size_t slash = signer.find('/');
+  if (slash == std::string_view::npos || signer.find('/', slash + 1) != std::string_view::npos) {
+    return errors.Invalid(path, signer, kForm);
+  }
+  const std::string_view domain = signer.substr(0, slash), name = signer.substr(slash + 1);
+  for (const std::string& problem : DnsSubdomainProblems(domain)) {
+    errors.Invalid(path, domain, "validating domain segment: " + problem);
+  }
+  if (domain.find('.') == std::string_view::npos) {
+    errors.Invalid(path, domain, "should be a domain with at least two segments separated by dots");
+  }
+  for (const std::string& problem : DnsSubdomainProblems(name)) {
+    errors.Invalid(path, name, "validating label segment: " + problem);
+  }
+  if (signer.size() > kMaxSigner) errors.TooLong(path, kMaxSigner);
+}
+
+void ValidateUserAnnotations(const Value& annotations, const FieldPath& path, FieldErrors& errors) {
+  for (const auto& [name, value] : Entries(annotations)) {
+    const std::string key = LowerCase(name);
+    const Problems problems = QualifiedNameProblems(key);
+    AddProblems(problems, path, key, errors);
+    if (problems.empty() && key.find('/') == std::string::npos)
+      errors.Invalid(path, key, "must be a domain-prefixed key (such as \"acme.io/foo\")");
+  }
+}
 
 const KindHooks kCertificateSigningRequestHooks = {
     .group = "certificates.k8s.io",

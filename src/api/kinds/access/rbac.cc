@@ -12,8 +12,7 @@ using json::Value;
 constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
 
 void ValidateRbacRule(const Value& rule, bool namespaced, const FieldPath& path, FieldErrors& errors) {
-  if (rule["verbs"].size() == 0)
-    errors.Required(path.Child("verbs"), "verbs must contain at least one value");
+  if (rule["verbs"].size() == 0) errors.declarative().Required(path.Child("verbs"));
   const Value& urls = rule["nonResourceURLs"];
   if (urls.size() > 0) {
     const FieldPath here = path.Child("nonResourceURLs");
@@ -71,7 +70,7 @@ void SetBindingDefaults(Value& object) {
 void ValidateSubject(const Value& subject, bool namespaced, const FieldPath& path, FieldErrors& errors) {
   const std::string_view name = Text(subject, "name");
   const std::string_view kind = Text(subject, "kind");
-  if (name.empty()) errors.Required(path.Child("name"));
+  if (name.empty()) errors.declarative().Required(path.Child("name"));
   if (kind == "ServiceAccount") {
     if (!name.empty()) CheckFormat("dns-subdomain", name, path.Child("name"), errors);
     CheckOneOf(Text(subject, "apiGroup"), {""}, path.Child("apiGroup"), errors);
@@ -94,7 +93,7 @@ void ValidateRbacBinding(const Value& object, bool namespaced, FieldErrors& erro
   }
   const std::string_view name = Text(ref, "name");
   if (name.empty()) {
-    errors.Required(path.Child("name"));
+    errors.declarative().Required(path.Child("name"));
   } else {
     CheckFormat("path-segment", name, path.Child("name"), errors);
   }
@@ -117,7 +116,7 @@ void ValidateBindingUpdate(const Value& object, const Value& old, FieldErrors& e
   if (ref == old["roleRef"]) return;
   errors.Invalid(FieldPath("roleRef"),
                  json::Object{{"APIGroup", ref["apiGroup"]}, {"Kind", ref["kind"]}, {"Name", ref["name"]}},
-                 "cannot change roleRef");
+                 kImmutableText);
 }
 
 }  // namespace

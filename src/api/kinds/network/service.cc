@@ -144,7 +144,7 @@ void ValidateTrafficPolicies(const Value& spec, const FieldPath& path, FieldErro
 void ValidateExternalIps(const Value& ips, const FieldPath& path, FieldErrors& errors) {
   for (std::size_t i = 0; i < ips.size(); ++i) {
     const std::string_view ip = ips.as_array()[i].string_or({});
-    const Problems problems = IpProblems(ip);
+    const Problems problems = FormatProblems("ip", ip);
     AddProblems(problems, path.Index(i), ip, errors);
     if (problems.empty()) CheckNonSpecialIp(ip, path.Index(i), errors);
   }
@@ -228,7 +228,7 @@ const KindHooks kServiceHooks = {
     .validate = ValidateService,
     .validate_update = ValidateServiceUpdate,
     .validate_status_update = ValidateServiceStatusUpdate,
-    .name_format = "dns-1035-label",
+    .name_format = "dns-label",
     .allow_create_on_update = true,
     .return_deleted_object = true,
     .warnings = WarnOfService,

@@ -54,7 +54,7 @@ bool CheckServiceAddressesAddresses(const Value& ips, const FieldPath& path, Fie
       valid = valid && ips.size() == 1;
       continue;
     }
-    const Problems problems = IpProblems(ip);
+    const Problems problems = FormatProblems("ip", ip);
     AddProblems(problems, path.Index(i), ip, errors);
     valid = valid && problems.empty();
   }

@@ -1,8 +1,11 @@
 #include "api/kinds/pod/pod_defaults.h"
 
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "api/rules/access.h"
+#include "api/schema/feature_gates.h"
 
 namespace flyball::api {
 namespace {
@@ -51,11 +54,34 @@ void SetHostPorts(Value& container) {
   }
 }
 
+bool IsPodLevelResource(std::string_view name) {
+  return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
+}
+
+// Requests of the pod as a whole: what its containers ask for together, else the pod's limit.
+void SetPodLevelRequests(Value& spec) {
+  Value* resources = spec.Find("resources");
+  if (resources == nullptr || !resources->is_object()) return;
+  std::map<std::string, Quantity> totals;
+  for (const Value& container : Items(Get(spec, "containers")))
+    for (const auto& [name, quantity] : Entries(container["resources"]["requests"]))
+      if (IsPodLevelResource(name) && !name.starts_with("hugepages-")) totals[name] += QuantityOf(quantity);
+  for (const auto& [name, total] : totals)
+    if (Get(*resources, "requests").Find(name) == nullptr) (*resources)["requests"][name] = total.ToString();
+  const Value limits = Get(*resources, "limits");
+  for (const auto& [name, quantity] : Entries(limits))
+    if (IsPodLevelResource(name) && Get(*resources, "requests").Find(name) == nullptr)
+      (*resources)["requests"][name] = quantity;
+}
+
 // An image volume is pulled like a container's image.
 void SetImageVolumeDefaults(Value& spec) {
   Value* volumes = spec.Find("volumes");
   if (volumes == nullptr || !volumes->is_array()) return;
   for (Value& volume : volumes->as_array()) {
+    // One that says nothing but its name is an empty directory.
+    if (volume.is_object() && volume.size() == 1 && volume.Find("name") != nullptr)
+      volume["emptyDir"] = json::Object{};
     Value* image = volume.Find("image");
     if (image == nullptr || !image->is_object()) continue;
     SetIfZero(*image, "pullPolicy", PullPolicyFor(Text(*image, "reference")));
@@ -109,6 +135,7 @@ void SetPodDefaults(Value& pod) {
       if (host_network) SetHostPorts(container);
     }
   }
+  if (GateEnabled("PodLevelResources")) SetPodLevelRequests(*spec);
   SetIfAbsent(*spec, "enableServiceLinks", true);
 }
 

@@ -39,6 +39,7 @@ void PrepareForResize(Value& pod, const Value& old) {
   for (const char* list : {"containers", "initContainers"}) {
     if (now[list].size() > 0) spec[list] = ResizedContainers(now[list], before[list]);
   }
+  SetOrErase(spec, "resources", now);
   pod["spec"] = std::move(spec);
   SetOrErase(pod, "status", old);
 }

@@ -3,6 +3,7 @@
 #include "api/kinds/pod/pod_update.h"
 #include "api/kinds/pod_spec/pod_annotations.h"
 #include "api/rules/access.h"
+#include "api/schema/feature_gates.h"
 
 namespace flyball::api {
 namespace {
@@ -16,13 +17,6 @@ bool SomethingRemoved(const Value& list, const Value& old) {
   return false;
 }
 
-bool MayLowerMemory(const Value& container) {
-  for (const Value& policy : Items(container["resizePolicy"])) {
-    if (Text(policy, "resourceName") == "memory") return Text(policy, "restartPolicy") == "RestartContainer";
-  }
-  return false;
-}
-
 void ValidateContainerResize(const Value& container, const Value& old, const FieldPath& path,
                              FieldErrors& errors) {
   const Value& resources = container["resources"];
@@ -32,15 +26,6 @@ void ValidateContainerResize(const Value& container, const Value& old, const Fie
   }
   if (SomethingRemoved(resources["limits"], before["limits"])) {
     errors.Forbidden(path.Child("limits"), "resource limits cannot be removed");
-  }
-  if (MayLowerMemory(container)) return;
-  const Value* limit = resources["limits"].Find("memory");
-  const Value* old_limit = before["limits"].Find("memory");
-  const FieldPath memory = path.Child("limits").Key("memory");
-  if (limit != nullptr && old_limit != nullptr && QuantityOf(*limit) < QuantityOf(*old_limit)) {
-    errors.Forbidden(memory, "memory limits cannot be decreased unless resizePolicy is RestartContainer");
-  } else if (limit != nullptr && old_limit == nullptr) {
-    errors.Forbidden(memory, "memory limits cannot be added unless resizePolicy is RestartContainer");
   }
 }
 
@@ -66,9 +51,7 @@ bool HasPodLevelResources(const Value& pod) {
 }
 
 // The reason for which a pod cannot be resized at all; "" if it can.
-std::string_view WhyNotResizable(const Value& pod, const Value& old) {
-  if (HasPodLevelResources(pod) || HasPodLevelResources(old))
-    return "pods with pod-level resources cannot be resized";
+std::string_view WhyNotResizable(const Value& old) {
   if (Has(old["metadata"]["annotations"], kMirrorAnnotation)) return "static pods cannot be resized";
   if (Text(old["spec"]["os"], "name") == "windows") return "windows pods cannot be resized";
   return {};
@@ -86,35 +69,78 @@ void ValidateLists(const Value& pod, const Value& old, const FieldPath& path, Fi
     const Value& containers = old["spec"][list];
     const Value& now = pod["spec"][list];
     for (std::size_t i = 0; i < containers.size() && i < now.size(); ++i) {
-      const bool sidecar = Text(containers.as_array()[i], "restartPolicy") == "Always";
-      if (list == "initContainers" && !sidecar) continue;
       ValidateContainerResize(now.as_array()[i], containers.as_array()[i],
                               path.Child(list).Index(i).Child("resources"), errors);
     }
   }
 }
 
+// An init container that has run to its end cannot be restarted for its resources.
+bool RestartsToResize(const Value& container) {
+  for (const Value& policy : Items(container["resizePolicy"]))
+    if (Text(policy, "restartPolicy") == "RestartContainer") return true;
+  return false;
+}
+
+void CheckInitContainer(const Value& container, const Value& before, const FieldPath& path,
+                        FieldErrors& errors) {
+  if (container == before) return;
+  Value kept = container;
+  CopyComputeFrom(before, kept);
+  if (kept != before)
+    errors.Forbidden(path, "only cpu and memory resources for init or sidecar containers are mutable");
+  if (Text(container, "restartPolicy") != "Always" && RestartsToResize(container))
+    errors.Forbidden(
+        path, "non-sidecar init containers with a resize policy of RestartContainer cannot be resized");
+}
+
 void CheckOnlyCompute(const Value& pod, const Value& old, const FieldPath& path, FieldErrors& errors) {
-  for (const std::string_view list : {"containers", "initContainers"}) {
-    const Value& containers = pod["spec"][list];
-    for (std::size_t i = 0; i < containers.size() && i < old["spec"][list].size(); ++i) {
-      const Value& before = old["spec"][list].as_array()[i];
-      Value container = containers.as_array()[i];
-      const bool init = list == "initContainers";
-      const bool sidecar = init && Text(before, "restartPolicy") == "Always";
-      if (!init || sidecar) CopyComputeFrom(before, container);
-      if (container == before) continue;
-      errors.Forbidden(path, !init     ? "only cpu and memory resources are mutable"
-                             : sidecar ? "only cpu and memory resources for sidecar containers are mutable"
-                                       : "resources for non-sidecar init containers are immutable");
-    }
+  const Value& containers = pod["spec"]["containers"];
+  const Value& before = old["spec"]["containers"];
+  for (std::size_t i = 0; i < containers.size() && i < before.size(); ++i) {
+    Value kept = containers.as_array()[i];
+    CopyComputeFrom(before.as_array()[i], kept);
+    if (kept != before.as_array()[i]) errors.Forbidden(path, "only cpu and memory resources are mutable");
   }
+  const Value& init = pod["spec"]["initContainers"];
+  const Value& init_before = old["spec"]["initContainers"];
+  for (std::size_t i = 0; i < init.size() && i < init_before.size(); ++i)
+    CheckInitContainer(init.as_array()[i], init_before.as_array()[i], path.Child("initContainers").Index(i),
+                       errors);
+}
+
+// Resources of the pod as a whole (gate InPlacePodLevelResourcesVerticalScaling).
+bool CheckPodLevelResize(const Value& pod, const Value& old, const FieldPath& path, FieldErrors& errors) {
+  if (!HasPodLevelResources(pod) && !HasPodLevelResources(old)) return true;
+  if (!GateEnabled("InPlacePodLevelResourcesVerticalScaling")) {
+    errors.Forbidden(FieldPath(),
+                     "resize of pods with pod-level resources is forbidden when "
+                     "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled");
+    return false;
+  }
+  const Value& now = pod["spec"]["resources"];
+  const Value& before = old["spec"]["resources"];
+  const FieldPath here = path.Child("resources");
+  if (before.is_null()) return true;
+  if (now.is_null()) {
+    errors.Forbidden(here, "pod-level resources cannot be removed");
+    return true;
+  }
+  if (SomethingRemoved(now["requests"], before["requests"]))
+    errors.Forbidden(here.Child("requests"), "pod-level resource requests cannot be removed");
+  if (SomethingRemoved(now["limits"], before["limits"]))
+    errors.Forbidden(here.Child("limits"), "pod-level resource limits cannot be removed");
+  Value kept = pod["spec"];
+  CopyComputeFrom(old["spec"], kept);
+  if (kept["resources"] != before)
+    errors.Forbidden(path, "only cpu and memory resources are mutable at pod-level");
+  return true;
 }
 
 }  // namespace
 
 void ValidatePodResize(const Value& pod, const Value& old, FieldErrors& errors) {
-  if (const std::string_view reason = WhyNotResizable(pod, old); !reason.empty()) {
+  if (const std::string_view reason = WhyNotResizable(old); !reason.empty()) {
     return errors.Forbidden(FieldPath(), reason);
   }
   const FieldPath path("spec");
@@ -124,6 +150,7 @@ void ValidatePodResize(const Value& pod, const Value& old, FieldErrors& errors) 
                    "Pod QOS Class may not change as a result of resizing");
   }
   if (!IsSupportedByNode(old)) errors.Forbidden(path, "Pod running on node without support for resize");
+  if (!CheckPodLevelResize(pod, old, path, errors)) return;
   ValidateLists(pod, old, path, errors);
   CheckOnlyCompute(pod, old, path, errors);
 }

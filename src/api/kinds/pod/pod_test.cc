@@ -49,7 +49,7 @@ TEST(PodTest, EnvironmentRules) {
           "only of printable ASCII characters other than '='",
           "spec.containers[0].env[1].name: Required value",
           "spec.containers[0].env[2].valueFrom: Invalid value: \"\": must specify one of: `fieldRef`, "
-          "`resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+          "`resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`",
           "spec.containers[0].env[3].valueFrom: Invalid value: \"\": may not be specified when `value` is "
           "not empty",
           "spec.containers[0].env[4].valueFrom.fieldRef.fieldPath: Invalid value: \"spec.bogus\": error "
@@ -80,7 +80,6 @@ TEST(PodTest, VolumeRules) {
       WrongPod("", R"("volumes":[{"name":"a"},{"name":"b","secret":{"defaultMode":512}},
       {"name":"b","nfs":{"server":"s","path":"p"}},{"name":"C","emptyDir":{"sizeLimit":"-1"}}])"),
       (Lines{
-          "spec.volumes[0]: Required value: must specify a volume type",
           "spec.volumes[1].secret.secretName: Required value",
           "spec.volumes[1].secret.defaultMode: Invalid value: 512: must be a number between 0 and 0777 "
           "(octal), "

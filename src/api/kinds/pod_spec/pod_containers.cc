@@ -74,6 +74,32 @@ void ValidateCommon(const Value& container, const PodContext& context, const Fie
                           errors);
 }
 
+void ValidateRestartRule(const Value& rule, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::size_t kMaxExitCodes = 255;
+  CheckOneOf(Text(rule, "action"), {"Restart", "RestartAllContainers"}, path.Child("action"), errors);
+  const FieldPath codes = path.Child("exitCodes");
+  if (!Has(rule, "exitCodes")) return errors.Required(codes, "must be specified");
+  CheckOneOf(Text(rule["exitCodes"], "operator"), {"In", "NotIn"}, codes.Child("operator"), errors);
+  const std::size_t count = rule["exitCodes"]["values"].size();
+  if (count > kMaxExitCodes) errors.TooMany(codes.Child("values"), count, kMaxExitCodes);
+}
+
+// A container's own policy, and rules that look at how it ended (gate ContainerRestartRules).
+void ValidateRestartPolicy(const Value& container, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::size_t kMaxRules = 20;
+  const Value& rules = container["restartPolicyRules"];
+  const FieldPath list = path.Child("restartPolicyRules");
+  if (Has(container, "restartPolicy")) {
+    CheckOneOf(Text(container, "restartPolicy"), {"Always", "Never", "OnFailure"},
+               path.Child("restartPolicy"), errors);
+  } else if (rules.size() > 0) {
+    errors.Required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used");
+  }
+  if (rules.size() > kMaxRules) errors.TooMany(list, rules.size(), kMaxRules);
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    ValidateRestartRule(rules.as_array()[i], list.Index(i), errors);
+}
+
 // Host ports that occur twice in these containers.
 void CheckHostPorts(const Value& container, std::set<std::string>& seen, const FieldPath& path,
                     FieldErrors& errors) {
@@ -105,9 +131,7 @@ void ValidateRegular(const Value& containers, const PodContext& context, const F
     const std::string_view name = Text(container, "name");
     if (!names.insert(name).second) errors.Duplicate(path.Child("name"), name);
     ValidateRunning(container, context, path, errors);
-    if (Has(container, "restartPolicy")) {
-      errors.Forbidden(path.Child("restartPolicy"), "may not be set for non-init containers");
-    }
+    ValidateRestartPolicy(container, path, errors);
   }
   std::set<std::string> host_ports;
   for (std::size_t i = 0; i < containers.size(); ++i) {
@@ -121,9 +145,7 @@ void ValidateInit(const Value& containers, const PodContext& context, const Fiel
     const Value& container = containers.as_array()[i];
     const FieldPath path = list.Index(i);
     ValidateCommon(container, context, path, errors);
-    if (Has(container, "restartPolicy")) {
-      CheckOneOf(Text(container, "restartPolicy"), {"Always"}, path.Child("restartPolicy"), errors);
-    }
+    ValidateRestartPolicy(container, path, errors);
     const std::string_view name = Text(container, "name");
     if (names.contains(name)) errors.Duplicate(path.Child("name"), name);
     if (!name.empty()) names.insert(name);

@@ -7,6 +7,7 @@
 #include "api/rules/access.h"
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
+#include "api/schema/feature_gates.h"
 #include "base/values/ascii.h"
 
 namespace flyball::api {
@@ -92,6 +93,22 @@ void ValidateKeySelector(const Value& selector, const FieldPath& path, FieldErro
   CheckFormat("config-map-key", key, path.Child("key"), errors);
 }
 
+void ValidateFileKeySelector(const Value& selector, const FieldPath& path, FieldErrors& errors) {
+  const std::string_view key = Text(selector, "key"), volume = Text(selector, "volumeName");
+  if (key.empty()) {
+    errors.Required(path.Child("key"));
+  } else {
+    CheckFormat("env-var-name", key, path.Child("key"), errors);
+  }
+  if (volume.empty()) {
+    errors.Required(path.Child("volumeName"));
+  } else {
+    CheckFormat("dns-label", volume, path.Child("volumeName"), errors);
+  }
+  if (Text(selector, "path").empty()) return errors.Required(path.Child("path"));
+  CheckNoBacksteps(Text(selector, "path"), path.Child("path"), errors);
+}
+
 void ValidateValueFrom(const Value& variable, const FieldPath& path, FieldErrors& errors) {
   const Value& from = variable["valueFrom"];
   if (from.is_null()) return;
@@ -107,9 +124,15 @@ void ValidateValueFrom(const Value& variable, const FieldPath& path, FieldErrors
       ValidateKeySelector(ref, path.Child(name), errors);
     }
   }
+  if (const Value& ref = from["fileKeyRef"]; !ref.is_null() && ++sources)
+    ValidateFileKeySelector(ref, path.Child("fileKeyRef"), errors);
   if (sources == 0) {
-    errors.Invalid(
-        path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`");
+    errors.Invalid(path, "",
+                   GateEnabled("EnvFiles")
+                       ? "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, "
+                         "`secretKeyRef` or `fileKeyRef`"
+                       : "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or "
+                         "`secretKeyRef`");
   } else if (!Text(variable, "value").empty()) {
     errors.Invalid(path, "", "may not be specified when `value` is not empty");
   } else if (sources > 1) {

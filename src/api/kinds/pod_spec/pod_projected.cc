@@ -47,11 +47,24 @@ void ValidateToken(const Value& token, const FieldPath& path, const FieldPath& v
   CheckLocalPath(file, volume.Child("path"), errors);
 }
 
+// As upstream's internal type, whose fields are in another order than the API's.
+Value ShownTrustBundle(const Value& bundle) {
+  json::Object shown;
+  for (const auto& [name, field] : {std::pair{"Name", "name"},
+                                    {"SignerName", "signerName"},
+                                    {"LabelSelector", "labelSelector"},
+                                    {"Optional", "optional"},
+                                    {"Path", "path"},
+                                    {"User", "user"}})
+    shown.Append(name, bundle[field]);
+  return shown;
+}
+
 void ValidateTrustBundle(const Value& bundle, const FieldPath& path, const FieldPath& volume, Paths& seen,
                          FieldErrors& errors) {
   const bool named = Has(bundle, "name"), signed_by = Has(bundle, "signerName");
   if (named && signed_by) {
-    errors.Invalid(path, bundle, "only one of name and signerName may be used");
+    errors.Invalid(path, ShownTrustBundle(bundle), "only one of name and signerName may be used");
   } else if (named) {
     if (Text(bundle, "name").empty()) errors.Required(path.Child("name"), "must be a valid object name");
     if (Has(bundle, "labelSelector")) {

@@ -127,13 +127,17 @@ void ValidateResourceRequirements(const Value& resources, const PodContext& cont
   ValidateClaims(resources["claims"], context, path.Child("claims"), errors);
 }
 
-void ValidatePodResources(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+void ValidatePodResources(const Value& spec, const PodContext& context, const FieldPath& path,
+                          FieldErrors& errors) {
   const Value& resources = spec["resources"];
   if (resources.is_null()) return;
+  if (Text(spec["os"], "name") == "windows")
+    return errors.Forbidden(path, "may not be set for a windows pod");
   if (Has(resources, "claims")) {
-    errors.Forbidden(path.Child("claims"), "claims cannot be set for Resources at pod-level");
+    errors.Forbidden(path.Child("claims"), "claims may not be set for Resources at pod-level");
   }
   ValidateQuantities(resources, CheckPodLevelName, path, errors);
+  ValidateClaims(resources["claims"], context, path.Child("claims"), errors);
   for (const auto& [name, total] : TotalRequests(spec)) {
     const Quantity given = QuantityOf(resources["requests"][name]);
     if (total <= given) continue;

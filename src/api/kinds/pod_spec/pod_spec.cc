@@ -117,11 +117,53 @@ void ValidateGates(const Value& spec, const FieldPath& path, FieldErrors& errors
 }
 
 void ValidateHostUsers(const Value& spec, const FieldPath& path, FieldErrors& errors) {
-  constexpr std::string_view kNotShared = "when `pod.Spec.HostUsers` is false";
+  constexpr std::string_view kNotShared = "when `hostUsers` is false";
   if (spec["hostUsers"].bool_or(true)) return;
   if (spec["hostNetwork"].bool_or(false)) errors.Forbidden(path.Child("hostNetwork"), kNotShared);
   if (spec["hostPID"].bool_or(false)) errors.Forbidden(path.Child("HostPID"), kNotShared);
   if (spec["hostIPC"].bool_or(false)) errors.Forbidden(path.Child("HostIPC"), kNotShared);
+}
+
+void ValidateHostnameOverride(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::size_t kLongest = 64;  // Linux takes no longer host names
+  if (!Has(spec, "hostnameOverride")) return;
+  const FieldPath here = path.Child("hostnameOverride");
+  const std::string_view name = Text(spec, "hostnameOverride");
+  if (spec["setHostnameAsFQDN"].bool_or(false))
+    errors.Forbidden(here, "may not be specified when setHostnameAsFQDN is true");
+  if (spec["hostNetwork"].bool_or(false))
+    errors.Forbidden(here, "may not be specified when hostNetwork is true");
+  if (name.size() > kLongest) errors.TooLong(here, kLongest);
+  CheckFormat("dns-subdomain", name, here, errors);
+}
+
+// Variables that are read from a file: the file is in a volume that the pod's own containers fill.
+void ValidateEnvFiles(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+  for (const char* list : {"initContainers", "containers"}) {
+    const json::Array& containers = Items(spec[list]);
+    for (std::size_t i = 0; i < containers.size(); ++i) {
+      const json::Array& env = Items(containers[i]["env"]);
+      for (std::size_t j = 0; j < env.size(); ++j) {
+        const Value& ref = env[j]["valueFrom"]["fileKeyRef"];
+        if (!ref.is_object()) continue;
+        const Value* volume = nullptr;
+        for (const Value& one : Items(spec["volumes"]))
+          if (one["name"] == ref["volumeName"]) volume = &one;
+        const FieldPath here = path.Child(list)
+                                   .Index(i)
+                                   .Child("env")
+                                   .Index(j)
+                                   .Child("valueFrom")
+                                   .Child("fileKeyRef")
+                                   .Child("volumeName");
+        if (volume == nullptr) {
+          errors.NotFound(here, ref["volumeName"]);
+        } else if (!Has(*volume, "emptyDir")) {
+          errors.Invalid(here, ref["volumeName"], "referenced volume must be of type emptyDir");
+        }
+      }
+    }
+  }
 }
 
 void ValidateHostAliases(const Value& aliases, const FieldPath& path, FieldErrors& errors) {
@@ -197,7 +239,7 @@ void ValidatePodSpec(const Value& spec, PodContext context, const FieldPath& pat
                           errors);
   }
   ValidateContainers(spec, context, path, errors);
-  ValidatePodResources(spec, path.Child("resources"), errors);
+  ValidatePodResources(spec, context, path.Child("resources"), errors);
   ValidateHostPorts(spec, context.is_pod, path, errors);
   RequireOneOf(Text(spec, "restartPolicy"), {"Always", "OnFailure", "Never"}, path.Child("restartPolicy"),
                errors);
@@ -211,7 +253,9 @@ void ValidatePodSpec(const Value& spec, PodContext context, const FieldPath& pat
   ValidateTopologySpread(spec["topologySpreadConstraints"], path.Child("topologySpreadConstraints"), errors);
   ValidateHostProcess(spec, path, errors);
   ValidateHostUsers(spec, path, errors);
+  ValidateHostnameOverride(spec, path, errors);
   ValidateRest(spec, context, path, errors);
+  ValidateEnvFiles(spec, path, errors);
 }
 
 void ValidatePodTemplateSpec(const Value& pod_template, const FieldPath& path, FieldErrors& errors) {

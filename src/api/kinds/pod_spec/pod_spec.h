@@ -66,7 +66,8 @@ void ValidateMounts(const json::Value& container, const PodContext& context, con
 // pod_resources.cc
 void ValidateResourceRequirements(const json::Value& resources, const PodContext& context,
                                   const FieldPath& path, FieldErrors& errors);
-void ValidatePodResources(const json::Value& spec, const FieldPath& path, FieldErrors& errors);
+void ValidatePodResources(const json::Value& spec, const PodContext& context, const FieldPath& path,
+                          FieldErrors& errors);
 // pod_security.cc
 void ValidateSecurityContext(const json::Value& security, bool host_users, const FieldPath& path,
                              FieldErrors& errors);

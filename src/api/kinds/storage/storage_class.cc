@@ -90,18 +90,11 @@ void ValidateStorageClass(const Value& object, FieldErrors& errors) {
 }
 
 void ValidateStorageClassUpdate(const Value& object, const Value& old, FieldErrors& errors) {
-  constexpr std::string_view kForbidden = "updates to parameters are forbidden.";
-  const bool same = object["parameters"] == old["parameters"] ||
-                    (IsZero(object["parameters"]) && IsZero(old["parameters"]));
-  if (!same) errors.Forbidden(FieldPath("parameters"), kForbidden);
-  if (object["provisioner"] != old["provisioner"]) {
-    errors.Forbidden(FieldPath("provisioner"), "updates to provisioner are forbidden.");
+  for (const char* field : {"provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"}) {
+    const bool same = object[field] == old[field] || (IsZero(object[field]) && IsZero(old[field]));
+    // Declarative validation does not show the value.
+    if (!same) errors.declarative().Invalid(FieldPath(field), Value(), kImmutableText);
   }
-  if (object["reclaimPolicy"] != old["reclaimPolicy"]) {
-    errors.Forbidden(FieldPath("reclaimPolicy"), "updates to reclaimPolicy are forbidden.");
-  }
-  ValidateUnchanged(object["volumeBindingMode"], old["volumeBindingMode"], FieldPath("volumeBindingMode"),
-                    errors);
 }
 
 }  // namespace

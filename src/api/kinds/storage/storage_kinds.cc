@@ -8,6 +8,7 @@
 #include "api/rules/format.h"
 #include "api/rules/go_dump.h"
 #include "api/rules/object_meta.h"
+#include "base/values/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -20,7 +21,8 @@ constexpr std::string_view kStorageKindsGroup = "storage.k8s.io";
 void CountDriverChanges(Value& object, const Value& old) {
   bool changed = false;
   for (const char* field :
-       {"tokenRequests", "requiresRepublish", "seLinuxMount", "nodeAllocatableUpdatePeriodSeconds"})
+       {"tokenRequests", "requiresRepublish", "seLinuxMount", "nodeAllocatableUpdatePeriodSeconds",
+        "serviceAccountTokenInSecrets", "preventPodSchedulingIfMissing"})
     changed |= Get(Get(object, "spec"), field) != old["spec"][field];
   if (changed) object["metadata"]["generation"] = Number(old["metadata"], "generation") + 1;
 }
@@ -46,7 +48,8 @@ void ValidateDriver(const Value& object, FieldErrors& errors) {
   ValidateCsiDriverName(Text(object["metadata"], "name"), FieldPath("name"), errors);
   const FieldPath path("spec");
   const Value& spec = object["spec"];
-  for (const char* field : {"attachRequired", "podInfoOnMount", "storageCapacity"}) {
+  if (!Has(spec, "attachRequired")) errors.Required(path.Child("attachedRequired"));
+  for (const char* field : {"podInfoOnMount", "storageCapacity"}) {
     if (!Has(spec, field)) errors.Required(path.Child(field));
   }
   if (Has(spec, "fsGroupPolicy")) {
@@ -59,12 +62,22 @@ void ValidateDriver(const Value& object, FieldErrors& errors) {
     CheckOneOf(modes.as_array()[i].string_or({}), {"Ephemeral", "Persistent"},
                path.Child("volumeLifecycleModes"), errors);
   }
+  constexpr std::int64_t kShortestPeriod = 10;
+  const Value& period = spec["nodeAllocatableUpdatePeriodSeconds"];
+  if (!period.is_null() && period.int_or(0) < kShortestPeriod)
+    errors.Invalid(path.Child("nodeAllocatableUpdatePeriodSeconds"), period,
+                   "must be greater than or equal to 10 seconds");
+  if (Has(spec, "serviceAccountTokenInSecrets") && spec["tokenRequests"].size() == 0)
+    errors.Invalid(path.Child("serviceAccountTokenInSecrets"), spec["serviceAccountTokenInSecrets"],
+                   "serviceAccountTokenInSecrets is set but no tokenRequests are specified");
 }
 
 void ValidateDriverUpdate(const Value& object, const Value& old, FieldErrors& errors) {
-  for (const char* field : {"attachRequired", "fsGroupPolicy", "volumeLifecycleModes"}) {
-    ValidateUnchanged(object["spec"][field], old["spec"][field], FieldPath("spec").Child(field), errors);
-  }
+  const FieldPath path("spec");
+  ValidateUnchanged(object["spec"]["attachRequired"], old["spec"]["attachRequired"],
+                    path.Child("attachedRequired"), errors);
+  ValidateUnchanged(object["spec"]["volumeLifecycleModes"], old["spec"]["volumeLifecycleModes"],
+                    path.Child("volumeLifecycleModes"), errors);
 }
 
 constexpr std::size_t kMaxCsiNodeId = 192;
@@ -135,13 +148,17 @@ void ValidateAttachment(const Value& object, FieldErrors& errors) {
 
 void ValidateAttachmentUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   if (object["spec"] != old["spec"]) {
-    errors.Invalid(FieldPath("spec"),
-                   GoInternal("io.k8s.api.storage.v1.VolumeAttachmentSpec", object["spec"]), kImmutableText);
+    errors.declarative().Invalid(FieldPath("spec"), Value(), kImmutableText);
   }
 }
 
 void ValidateStorageKindsAttributesClass(const Value& object, FieldErrors& errors) {
-  ValidateCsiDriverName(Text(object, "driverName"), FieldPath("driverName"), errors);
+  const std::string driver = LowerCase(Text(object, "driverName"));
+  if (driver.empty()) {
+    errors.Required(FieldPath("driverName"));
+  } else {
+    CheckFormat("qualified-name", driver, FieldPath("driverName"), errors);
+  }
   if (object["parameters"].size() == 0)
     errors.Required(FieldPath("parameters"), "must contain at least one key/value pair");
 }

@@ -4,6 +4,7 @@
 #include "api/rules/access.h"
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
+#include "api/schema/feature_gates.h"
 
 namespace flyball::api {
 namespace {
@@ -207,6 +208,8 @@ void ValidateHorizontalPodAutoscalerRules(const Value& rules, const FieldPath& p
       errors.Invalid(here.Child("periodSeconds"), period, "must be less than or equal to 1800");
     }
   }
+  if (Has(rules, "tolerance") && QuantityOf(rules["tolerance"]).Sign() < 0)
+    errors.Invalid(path.Child("tolerance"), rules["tolerance"], kNotNegativeText);
 }
 
 void ValidateHorizontalPodAutoscaler(const Value& object, FieldErrors& errors) {
@@ -214,10 +217,14 @@ void ValidateHorizontalPodAutoscaler(const Value& object, FieldErrors& errors) {
   const Value& spec = object["spec"];
   const Value& min = spec["minReplicas"];
   const std::int64_t max = Number(spec, "maxReplicas");
-  if (!min.is_null() && min.int_or(0) < 1) {
-    errors.Invalid(path.Child("minReplicas"), min, "must be greater than or equal to 1");
+  const std::int64_t fewest = GateEnabled("HPAScaleToZero") ? 0 : 1;
+  if (!min.is_null() && min.int_or(0) < fewest) {
+    errors.declarative().Invalid(path.Child("minReplicas"), min,
+                                 "must be greater than or equal to " + std::to_string(fewest));
   }
-  if (max < 1) errors.Invalid(path.Child("maxReplicas"), max, "must be greater than 0");
+  if (max == 0) errors.declarative().Required(path.Child("maxReplicas"));
+  if (max < 0)
+    errors.declarative().Invalid(path.Child("maxReplicas"), max, "must be greater than or equal to 1");
   if (!min.is_null() && max < min.int_or(0)) {
     errors.Invalid(path.Child("maxReplicas"), max, "must be greater than or equal to `minReplicas`");
   }
@@ -227,22 +234,6 @@ void ValidateHorizontalPodAutoscaler(const Value& object, FieldErrors& errors) {
                                        errors);
   ValidateHorizontalPodAutoscalerRules(spec["behavior"]["scaleDown"],
                                        path.Child("behavior").Child("scaleDown"), errors);
-}
-
-// Tolerances are behind a gate that is off by default (HPAConfigurableTolerance).
-void DropTolerance(Value& object, const Value& old) {
-  const auto in_use = [](const Value& behavior) {
-    return Has(behavior["scaleUp"], "tolerance") || Has(behavior["scaleDown"], "tolerance");
-  };
-  Value* behavior = object.FindPath({"spec", "behavior"});
-  if (behavior == nullptr || in_use(old["spec"]["behavior"])) return;
-  for (const char* rules : {"scaleUp", "scaleDown"}) {
-    if (Value* found = behavior->Find(rules)) Remove(*found, "tolerance");
-  }
-}
-
-void PrepareHorizontalPodAutoscaler(Value& object) {
-  DropTolerance(object, Value());
 }
 
 void ValidateHorizontalPodAutoscalerStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
@@ -255,10 +246,9 @@ const KindHooks kHorizontalPodAutoscalerHooks = {
     .group = "autoscaling",
     .kind = "HorizontalPodAutoscaler",
     .set_defaults = SetHorizontalPodAutoscalerDefaults,
-    .prepare_for_create = PrepareHorizontalPodAutoscaler,
-    .prepare_for_update = DropTolerance,
     .validate = ValidateHorizontalPodAutoscaler,
     .validate_status_update = ValidateHorizontalPodAutoscalerStatusUpdate,
+    .generation = true,
 };
 
 }  // namespace flyball::api

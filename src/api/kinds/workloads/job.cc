@@ -156,6 +156,26 @@ Value WithoutSchedulingDirectives(const Value& pod_template, const Value& old) {
   return out;
 }
 
+// A suspended job without running pods, whose template may change where and with what its pods will run.
+bool IsAtRest(const Value& job) {
+  const Value& status = job["status"];
+  bool suspended = false;
+  for (const Value& condition : Items(status["conditions"]))
+    suspended |= Text(condition, "type") == "Suspended" && Text(condition, "status") == "True";
+  return job["spec"]["suspend"].bool_or(false) && (!Has(status, "startTime") || suspended) &&
+         Number(status, "active") == 0;
+}
+
+void RestoreResources(Value& spec, const Value& old, const char* list) {
+  Value* containers = spec.Find(list);
+  if (containers == nullptr || containers->size() != old[list].size()) return;
+  for (std::size_t i = 0; i < containers->size(); ++i) {
+    Value& container = containers->as_array()[i];
+    const Value& before = old[list].as_array()[i];
+    if (Text(container, "name") == Text(before, "name")) container["resources"] = before["resources"];
+  }
+}
+
 // As upstream's internal types show themselves: a template's metadata is not a member of its own.
 Value InternalTemplate(const Value& pod_template) {
   Value shown = json::Object{};
@@ -176,11 +196,18 @@ void ValidateJobUpdate(const Value& object, const Value& old_object, FieldErrors
   const Value& old = old_object["spec"];
   ValidateCompletionsUpdate(spec, old, path.Child("completions"), errors);
   ValidateUnchanged(spec["selector"], old["selector"], path.Child("selector"), errors);
-  const bool movable = old["suspend"].bool_or(false) && !Has(old_object["status"], "startTime");
-  const Value pod_template =
-      movable ? WithoutSchedulingDirectives(spec["template"], old["template"]) : spec["template"];
-  if (pod_template != old["template"])
+  Value pod_template = spec["template"];
+  if (IsAtRest(old_object)) {
+    pod_template = WithoutSchedulingDirectives(pod_template, old["template"]);
+    for (const char* list : {"containers", "initContainers"})
+      RestoreResources(pod_template["spec"], old["template"]["spec"], list);
+    // Only the spec is compared then.
+    if (Get(pod_template, "spec") != old["template"]["spec"])
+      errors.Invalid(path.Child("template.spec"),
+                     GoInternal("io.k8s.api.core.v1.PodSpec", Get(pod_template, "spec")), kImmutableText);
+  } else if (pod_template != old["template"]) {
     errors.Invalid(path.Child("template"), InternalTemplate(pod_template), kImmutableText);
+  }
   for (const char* field :
        {"completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"}) {
     ValidateUnchanged(InternalJobField(field, spec[field]), InternalJobField(field, old[field]),

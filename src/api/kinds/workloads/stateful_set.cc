@@ -8,6 +8,7 @@
 #include "api/rules/format.h"
 #include "api/rules/go_dump.h"
 #include "api/rules/object_meta.h"
+#include "api/schema/feature_gates.h"
 
 namespace flyball::api {
 namespace {
@@ -33,6 +34,8 @@ void SetStatefulSetDefaults(Value& object) {
   if (strategy == nullptr || Text(*strategy, "type") != "RollingUpdate") return;
   SetIfAbsent(*strategy, "rollingUpdate", json::Object{});
   SetIfAbsent((*strategy)["rollingUpdate"], "partition", 0);
+  if (GateEnabled("MaxUnavailableStatefulSet"))
+    SetIfAbsent((*strategy)["rollingUpdate"], "maxUnavailable", 1);
 }
 
 void ValidateStatefulSetStrategy(const Value& strategy, const FieldPath& path, FieldErrors& errors) {
@@ -100,21 +103,12 @@ void ValidateStatefulSet(const Value& object, FieldErrors& errors) {
 }
 
 void ValidateStatefulSetUpdate(const Value& object, const Value& old, FieldErrors& errors) {
-  Value spec = object["spec"];
-  const Value& before = old["spec"];
-  for (const char* field : {"replicas", "template", "updateStrategy", "minReadySeconds", "ordinals",
-                            "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy"}) {
-    if (Has(before, field)) {
-      spec[field] = before[field];
-    } else {
-      Remove(spec, field);
-    }
+  const FieldPath path("spec");
+  const Value& spec = object["spec"];
+  for (const char* field : {"selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"}) {
+    if (spec[field] == old["spec"][field]) continue;
+    errors.Invalid(path.Child(field), spec[field], kImmutableText);
   }
-  if (spec == before) return;
-  errors.Forbidden(FieldPath("spec"),
-                   "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
-                   "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
-                   "'minReadySeconds' are forbidden");
 }
 
 void ValidateStatefulSetStatusUpdate(const Value& object, const Value& old, FieldErrors& errors) {

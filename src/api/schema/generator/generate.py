@@ -26,6 +26,24 @@ def write_if_changed(path, text):
         new.write(text)
 
 
+def version_header(version):
+    major, minor, _ = version.split('.')
+    return f'''// Generated from src/api/schema/groups/feature.gates. Do not edit.
+#pragma once
+
+#include <string_view>
+
+namespace flyball::api {{
+
+// The Kubernetes version whose API is spoken.
+inline constexpr std::string_view kKubernetesVersion = "v{version}";
+inline constexpr int kKubernetesMajor = {major};
+inline constexpr int kKubernetesMinor = {minor};
+
+}}  // namespace flyball::api
+'''
+
+
 def contents(model):
     """Path below OUT, and text, of everything generated."""
     tables = io.StringIO()
@@ -36,6 +54,7 @@ def contents(model):
         yield f'types/{alias}.h', structs.header(alias)
         yield from structs.sources(alias)
     yield 'types/schema_names.h', structs.schema_names()
+    yield 'kubernetes_version.h', version_header(model.release.version)
 
 
 def main(arguments):

@@ -2,7 +2,7 @@
 
 import os
 
-from notation import Field, NotationError, Reader, Type, TypeRef
+from notation import Field, NotationError, Reader, Release, Type, TypeRef
 
 COMMON_FIELDS = (
     ('kind', 'What the object is.'),
@@ -13,6 +13,7 @@ COMMON_FIELDS = (
 class Model:
     def __init__(self, paths):
         self.packages = [Reader(path, os.path.basename(path)[:-len('.schema')]).read() for path in sorted(paths)]
+        self.release = Release(os.path.dirname(paths[0]))
         self.types = {}
         for package in self.packages:
             for type_ in package.types:

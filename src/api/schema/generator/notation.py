@@ -40,6 +40,7 @@ class Field:
         self.proto, self.rules = (), []
         self.patch, self.patch_key = 'kDefault', ''
         self.default, self.published = '', False
+        self.gate = ''
         self.description = ''
 
 
@@ -60,6 +61,7 @@ class Kind:
         self.plural = self.singular = self.verbs = ''
         self.short_names, self.categories, self.selectable = (), (), ()
         self.namespaced = self.typed = False
+        self.since = 0  # the minor version that first served it by default; 0: any
         self.metadata = 'ObjectMeta'  # 'ListMeta' for Status, '' for none
         self.subresources, self.columns = [], []
 
@@ -178,6 +180,7 @@ class Reader:
         kind.plural, kind.singular = words[0], opts['singular']
         kind.short_names, kind.categories = names(opts.get('short', '')), names(opts.get('categories', ''))
         kind.namespaced = {'namespaced': True, 'cluster': False}[opts['scope']]
+        kind.since = int(opts.get('since', '1.0').partition('.')[2])
 
     def kind_verbs(self, kind, words, _):
         kind.verbs = CRUD if words[0] == 'crud' else words[0]
@@ -241,6 +244,8 @@ class Reader:
             field.ref.list_declared = False
         elif word == 'atomic':
             field.atomic = True
+        elif word.startswith('gate:'):
+            field.gate = word[5:]
         elif word.startswith('smp:'):
             strategy, _, field.patch_key = word[4:].partition(':')
             field.patch = STRATEGIES[strategy]
@@ -265,3 +270,41 @@ class Reader:
         else:
             return False
         return True
+
+
+class Gate:
+    """A feature gate: its state by release, and what it does here."""
+
+    def __init__(self, name, specs):
+        self.name, self.effect = name, ''
+        self.specs = []  # (minor, stage, on, locked)
+        for spec in specs:
+            version, stage, default, *locked = spec.split(':')
+            self.specs.append((int(version.partition('.')[2]), stage, default == 'on', bool(locked)))
+
+
+class Release:
+    """feature.gates and feature.effects: the version that is spoken, and its gates in alphabetical order."""
+
+    def __init__(self, folder):
+        self.version, self.gates = '', {}
+        for words in self.lines(folder + '/feature.gates'):
+            if words[0] == 'kubernetes':
+                self.version = words[1]
+            else:
+                self.gates[words[0]] = Gate(words[0], words[1:])
+        for words in self.lines(folder + '/feature.effects'):
+            if words[0] not in self.gates:
+                raise NotationError(f'feature.effects: there is no gate {words[0]}')
+            self.gates[words[0]].effect = ' '.join(words[1:])
+
+    @staticmethod
+    def lines(path):
+        with open(path, encoding='utf-8') as source:
+            return [line.split() for line in source if line.strip() and not line.startswith('#')]
+
+    def number(self, name):
+        """From 1 on: 0 is no gate."""
+        if name not in self.gates:
+            raise NotationError(f'there is no feature gate {name}')
+        return list(self.gates).index(name) + 1

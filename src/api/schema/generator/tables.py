@@ -1,9 +1,17 @@
 """Writes schema_tables.cc: the constant tables behind api/schema/schema.h. Nothing in them runs at start-up."""
 
+import base64
+import hashlib
+
 from notation import SCALARS
+
+# Kinds that are stored as another group or version than they are served in.
+STORED_AS = {('events.k8s.io', 'v1', 'Event'): ('', 'v1'), ('autoscaling', 'v1', 'HorizontalPodAutoscaler'): ('autoscaling', 'v2')}
 
 HEADER = '''// Generated from src/api/schema/groups/*.schema. Do not edit.
 #include "api/schema/schema.h"
+#include "api/schema/feature_gates.h"
+#include "api/schema/storage_version.h"
 
 namespace flyball::api {
 namespace {
@@ -38,6 +46,7 @@ class Tables:
         self.model = model
         self.strings, self.rules = Pool('kStrings'), Pool('kRules')
         self.subresources, self.columns = Pool('kSubresources'), Pool('kColumns')
+        self.gates, self.gated = Pool('kGateSpecs'), set()  # gates of fields
         self.fields = []
         self.types, self.type_index = [], {}
         for kind in SCALARS.values():
@@ -84,6 +93,7 @@ class Tables:
             parts.append(f'.rules = {self.rule_span(type_.rules)}')
         if type_.union_discriminator:
             parts.append(f'.union_discriminator = {literal(type_.union_discriminator)}')
+        if type_.union_fields:
             parts.append(f'.union_fields = {self.string_span(type_.union_fields)}')
         return ', '.join(parts)
 
@@ -123,6 +133,10 @@ class Tables:
             parts.append(f'.default_json = {literal(field.default)}')
         if field.published:
             parts.append('.default_published = true')
+        if field.gate:
+            number = self.model.release.number(field.gate)
+            self.gated.add(field.gate)
+            parts.append(f'.gate = {number}')
         if field.proto:
             parts.append('.proto = {' + ', '.join(str(n) for n in field.proto) + '}')
         return ', '.join(parts)
@@ -140,7 +154,7 @@ class Tables:
             f'.categories = {self.string_span(kind.categories)}',
             f'.namespaced = {"true" if kind.namespaced else "false"}', f'.verbs = {literal(kind.verbs)}',
             f'.subresources = {subresources}', f'.selectable_fields = {self.string_span(kind.selectable)}',
-            f'.columns = {columns}', f'.type = kTypes + {self.type_index[kind.type.full_name]}',
+            f'.columns = {columns}', f'.since = {kind.since}', f'.type = kTypes + {self.type_index[kind.type.full_name]}',
         ]
         return ', '.join(parts)
 
@@ -157,11 +171,45 @@ class Tables:
         self.array(out, 'KindInfo', 'kKinds', ['{' + kind + '}' for kind in kinds])
         self.array(out, 'TypeInfo*', 'kNamed',
                    [f'kTypes + {self.type_index[type_.full_name]}' for type_ in self.named])
+        self.write_gates(out)
         out.write('\n}  // namespace\n')
+        out.write('\nstd::span<const GateInfo> KnownGates() { return kGates; }\n')
         out.write('\nstd::span<const KindInfo> BuiltinKinds() { return kKinds; }\n')
         out.write('std::span<const TypeInfo* const> BuiltinTypes() { return kNamed; }\n')
+        self.write_storage_hashes(out)
         self.write_body_kinds(out)
         out.write('\n}  // namespace flyball::api\n')
+
+    def gate(self, gate):
+        specs = self.gates.span(f'{{{minor}, GateStage::k{stage.capitalize()}, {str(on).lower()}, {str(locked).lower()}}}'
+                                for minor, stage, on, locked in gate.specs)
+        effect = gate.effect or ('Fields of the API.' if gate.name in self.gated else '')
+        return f'{{{literal(gate.name)}, {specs}, {literal(effect)}}}'
+
+    def write_gates(self, out):
+        gates = [self.gate(gate) for gate in self.model.release.gates.values()]
+        self.array(out, 'GateSpec', 'kGateSpecs', self.gates.items)
+        self.array(out, 'GateInfo', 'kGates', gates)
+
+    def write_storage_hashes(self, out):
+        """A hash of the version each kind is stored in, as upstream makes it (discovery.StorageVersionHash)."""
+        out.write('\nstring_view StorageVersionHash(const KindInfo& kind) {\n')
+        out.write('  struct Row { string_view group, version, plural, hash; };\n')
+        out.write('  static constexpr Row kRows[] = {\n')
+        for kind in self.model.kinds():
+            if 'list' not in kind.verbs.split(',') or kind.type.name == 'ComponentStatus':
+                continue
+            package = kind.type.package
+            group, version = STORED_AS.get((package.group, package.version, kind.type.name),
+                                           (package.group, package.version))
+            digest = hashlib.sha256(f'{group}/{version}/{kind.type.name}'.encode()).digest()
+            text = base64.b64encode(digest[:8]).decode()
+            out.write(f'      {{{literal(package.group)}, {literal(package.version)}, {literal(kind.plural)}, '
+                      f'{literal(text)}}},\n')
+        out.write('  };\n  for (const Row& row : kRows) {\n')
+        out.write('    if (row.plural == kind.plural && row.group == kind.group && row.version == kind.version) '
+                  'return row.hash;\n')
+        out.write('  }\n  return {};\n}\n')
 
     def write_body_kinds(self, out):
         """Group, version and kind of everything that is sent as a whole, for FindKindType()."""
