@@ -193,7 +193,7 @@ def refusals(folder):
             (('--service-cluster-ip-range', '10.0.0.0/33'), 'such as 10.96.0.0/16'),
             (('--enable-admission-plugins', 'Wishes'), 'plugin "Wishes" is unknown'),
             (('--service-account-key-file', folder.file('nowhere')), 'cannot read'),
-            (('--audit-log-path', folder.file('no/such/folder/log')), 'audit'),
+            (('--audit-log-path', '/dev/null/audit/log'), 'audit'),
             (('--secure-prot', '1'), 'unknown flag: --secure-prot')):
         said = folder.refused(*flags)
         assert wanted in said, '%s: %s' % (flags, said)

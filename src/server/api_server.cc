@@ -6,6 +6,7 @@
 #include "json/json.h"
 #include "net/tls/pki.h"
 #include "server/admission/admission_plugins.h"
+#include "server/audit/audit.h"
 #include "server/auth/rbac.h"
 #include "server/auth/service_account_tokens.h"
 #include "server/auth/setup/authentication_setup.h"
@@ -23,7 +24,6 @@
 #include "server/endpoints/nodes/node_location.h"
 #include "server/flow/flow_control.h"
 #include "server/flow/flow_status.h"
-#include "server/handlers/audit.h"
 #include "server/handlers/request_handler.h"
 #include "server/in_process_transport.h"
 #include "server/registry/server_state.h"
@@ -151,10 +151,7 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   AddTokenPages(*tokens, *documents);
   flow = FlowControl::Make(*catalog, options.max_requests_inflight + options.max_mutating_requests_inflight,
                            metrics);
-  audit = Audit::Off();
-  if (!options.audit_log_path.empty()) {
-    FLYBALL_ASSIGN(audit, Audit::Open(options.audit_log_path));
-  }
+  FLYBALL_ASSIGN(audit, Audit::Make(options.audit, executor.clock(), random, metrics));
   handler =
       std::make_unique<RequestHandler>(*state, endpoints, *documents, *flow, *audit, options.request_timeout);
   auto objects = BootstrapObjects();

@@ -17,6 +17,7 @@
 #include "base/values/result.h"
 #include "json/value.h"
 #include "net/http/http.h"
+#include "server/audit/audit_options.h"
 #include "server/auth/authentication_options.h"
 #include "server/auth/config/authorization_config.h"
 #include "server/request/user.h"
@@ -44,7 +45,7 @@ struct ApiServerOptions {
   int max_requests_inflight = 400;
   int max_mutating_requests_inflight = 200;
   Duration request_timeout = std::chrono::minutes(1);  // of requests that are not long-running
-  std::string audit_log_path;                          // empty: none
+  AuditOptions audit;
   // Where requests that take longer than a moment run. Null: on the server's executor. Must outlive the
   // server.
   Executor* workers = nullptr;

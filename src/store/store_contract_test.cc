@@ -12,7 +12,9 @@
 #include "base/run/thread.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
+#include "store/testing/reversing_transformer.h"
 #include "store/testing/store_testing.h"
+#include "store/transform/transforming_store.h"
 
 namespace flyball::store {
 namespace {
@@ -29,11 +31,16 @@ void PrintTo(const Engine& engine, std::ostream* out) {
 
 std::vector<Engine> Engines() {
   return {{"memory", false, [](const TempFolder&, Executor& executor) { return NewMemoryStore(executor); }},
-          {"sqlite", true, [](const TempFolder& folder, Executor& executor) -> std::unique_ptr<Store> {
+          {"sqlite", true,
+           [](const TempFolder& folder, Executor& executor) -> std::unique_ptr<Store> {
              auto store = OpenSqliteStore({.path = folder / "store.db"}, executor);
              if (store) return std::move(*store);
              ADD_FAILURE() << store.error().ToString();
              return nullptr;
+           }},
+          {"transformed", false, [](const TempFolder&, Executor& executor) {
+             static const ReversingTransformer kEverything("");
+             return NewTransformingStore(NewMemoryStore(executor), kEverything);
            }}};
 }
 

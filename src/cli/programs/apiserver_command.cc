@@ -10,6 +10,7 @@
 #include "api/schema/feature_gates.h"
 #include "api/values/duration.h"
 #include "base/values/ascii.h"
+#include "cli/programs/audit_flags.h"
 #include "cli/programs/identity_flags.h"
 #include "cli/programs/server_process.h"
 #include "cli/programs/signals.h"
@@ -24,6 +25,7 @@ struct ApiserverFlags {
   std::string event_ttl = "1h0m0s", request_timeout = "1m0s";
   std::string snapshot_interval = "0s";
   std::string feature_gates, emulated_version;
+  std::function<Status()> read_audit_flags;
 };
 
 void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
@@ -87,8 +89,7 @@ void DefineFlags(CLI::App& command, ApiserverFlags& flags) {
                      "Kubernetes version whose feature gates and kinds are in force, such as 1.36");
   command.add_option("--runtime-config", api.runtime_config,
                      "Comma-separated GROUP/VERSION[/RESOURCE]=true|false, api/all, api/ga");
-  command.add_option("--audit-log-path", api.audit_log_path,
-                     "Append one JSON line a request here; - is standard output");
+  flags.read_audit_flags = AddAuditFlags(command, api.audit);
   auto& store = flags.process.store;
   command.add_option("--encryption-provider-config", store.encryption_provider_config,
                      "EncryptionConfiguration that says which resources are encrypted at rest, with which "
@@ -171,6 +172,7 @@ Status ReadFlags(ApiserverFlags& flags) {
   const auto event_ttl = api::ParseDuration(flags.event_ttl);
   if (!event_ttl) return Unexpected(BadRequest("--event-ttl: " + event_ttl.error().message()));
   api.event_ttl = *event_ttl;
+  FLYBALL_TRY(flags.read_audit_flags());
   const auto snapshot_interval = api::ParseDuration(flags.snapshot_interval);
   if (!snapshot_interval)
     return Unexpected(BadRequest("--snapshot-interval: " + snapshot_interval.error().message()));

@@ -3,9 +3,10 @@
 #include "api/values/ip_address.h"
 #include "base/files/durable_file.h"
 #include "base/run/random.h"
-#include "cli/programs/data_folder.h"
+#include "cli/data/data_folder.h"
 #include "cli/programs/node_join.h"
 #include "server/bootstrap/kubernetes_service.h"
+#include "store/sqlite/space_quota.h"
 
 namespace flyball::cli {
 namespace {
@@ -35,6 +36,10 @@ Error ListenFailure(const server::ServingOptions& serving, const Error& error) {
 }
 
 Error LoadFailure(const Error& error) {
+  if (error.message() == store::NoSpaceError().message())
+    return InternalError(error.message() +
+                         ": start with a larger --quota-backend-bytes, delete what is not needed, and stop; "
+                         "then `flyball store defrag`");
   if (!error.message().starts_with("unable to transform key")) return error;
   return InternalError(error.message() +
                        ": it was encrypted with a key that --encryption-provider-config (or "
@@ -75,7 +80,8 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   certificates_ = std::make_unique<server::CertificateFiles>(options.serving, pki_,
                                                              options.api.authentication, *http_, *api_);
   FLYBALL_TRY(certificates_->Follow(files_));
-  FLYBALL_TRY(api_->Advertise(EndpointAddress(options.serving), http_->port()));
+  if (const Status said = api_->Advertise(EndpointAddress(options.serving), http_->port()); !said)
+    return Unexpected(LoadFailure(said.error()));
   api_->SetExternalAddress(server::ExternalAddress(options.serving, http_->port()));
   url_ = "https://" + UrlHost(options.serving.bind_address) + ":" + std::to_string(http_->port());
   kubeconfig_path_ =

@@ -8,7 +8,7 @@
 #include "base/run/executor.h"
 #include "base/run/file_watcher.h"
 #include "base/values/result.h"
-#include "cli/programs/server_store.h"
+#include "cli/data/server_store.h"
 #include "server/api_server.h"
 #include "server/certificate_files.h"
 #include "server/certificate_renewal.h"

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "base/files/durable_file.h"
-#include "cli/programs/data_folder.h"
-#include "cli/programs/server_store.h"
+#include "cli/data/data_folder.h"
+#include "cli/data/server_store.h"
 #include "server/encryption/encryption_config.h"
 #include "server/encryption/value_encryption.h"
 #include "store/sqlite/sqlite_store.h"

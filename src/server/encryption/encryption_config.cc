@@ -15,7 +15,6 @@ namespace {
 
 using api::FieldErrors;
 using api::FieldPath;
-using Type = EncryptionProvider::Type;
 
 const EncryptedResource kAnything{"*", "*"};
 
@@ -63,7 +62,7 @@ std::string_view ResourceProblem(const std::string& name) {
 }
 
 // Reads one file; collects syntax problems and field errors apart, as upstream finds them apart.
-class Reader {
+class EncryptionReader {
  public:
   EncryptionConfig Read(const json::Value& value) {
     EncryptionConfig config;
@@ -103,10 +102,11 @@ class Reader {
   }
 
   EncryptionProvider ReadProvider(const json::Value& value, const std::string& path) {
-    static const std::map<std::string_view, Type> kTypes = {{"aesgcm", Type::kAesGcm},
-                                                            {"aescbc", Type::kAesCbc},
-                                                            {"secretbox", Type::kSecretbox},
-                                                            {"identity", Type::kIdentity}};
+    static const std::map<std::string_view, EncryptionProvider::Type> kTypes = {
+        {"aesgcm", EncryptionProvider::Type::kAesGcm},
+        {"aescbc", EncryptionProvider::Type::kAesCbc},
+        {"secretbox", EncryptionProvider::Type::kSecretbox},
+        {"identity", EncryptionProvider::Type::kIdentity}};
     EncryptionProvider provider;
     StrictObject object(value, path, problems);
     int found = 0;
@@ -121,7 +121,7 @@ class Reader {
       ++found;
       provider.type = type;
       StrictObject members(*body, object.PathOf(name), problems);
-      if (type != Type::kIdentity) provider.keys = ReadKeys(members, type);
+      if (type != EncryptionProvider::Type::kIdentity) provider.keys = ReadKeys(members, type);
     }
     if (found == 0)
       errors.InvalidOmitted(FieldPath(path),
@@ -134,7 +134,7 @@ class Reader {
     return provider;
   }
 
-  std::vector<EncryptionKey> ReadKeys(StrictObject& provider, Type type) {
+  std::vector<EncryptionKey> ReadKeys(StrictObject& provider, EncryptionProvider::Type type) {
     std::vector<EncryptionKey> keys;
     const auto& list = provider.List("keys");
     if (list.empty()) errors.Required(FieldPath(provider.PathOf("keys")), "at least one keys is required");
@@ -149,7 +149,7 @@ class Reader {
     return keys;
   }
 
-  std::string ReadSecret(const std::string& text, const FieldPath& path, Type type) {
+  std::string ReadSecret(const std::string& text, const FieldPath& path, EncryptionProvider::Type type) {
     if (text.empty()) {
       errors.Required(path, "secret is a mandatory field for a key");
       return {};
@@ -160,11 +160,11 @@ class Reader {
       return {};
     }
     const std::size_t n = secret->size();
-    const bool fits = n == 32 || (type != Type::kSecretbox && (n == 16 || n == 24));
+    const bool fits = n == 32 || (type != EncryptionProvider::Type::kSecretbox && (n == 16 || n == 24));
     if (!fits)
       errors.Invalid(path, "REDACTED",
                      "secret is not of the expected length, got " + std::to_string(n) + ", expected one of " +
-                         (type == Type::kSecretbox ? "[32]" : "[16 24 32]"));
+                         (type == EncryptionProvider::Type::kSecretbox ? "[32]" : "[16 24 32]"));
     return std::move(*secret);
   }
 };
@@ -211,7 +211,7 @@ Result<EncryptionConfig> ParseEncryptionConfig(std::string_view text, const std:
                                  path + "\" is empty"));
   auto value = ParseStrictObject(text, {"apiserver.config.k8s.io/v1"}, "EncryptionConfiguration");
   if (!value) return decoding(value.error());
-  Reader reader;
+  EncryptionReader reader;
   EncryptionConfig config = reader.Read(*value);
   if (!reader.problems.empty()) return decoding(StrictDecodingError(reader.problems));
   if (!reader.errors.empty())

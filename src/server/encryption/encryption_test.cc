@@ -12,7 +12,7 @@
 namespace flyball::server {
 namespace {
 
-constexpr std::string_view kHead =
+constexpr std::string_view kEncryptionHead =
     "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n";
 // base64 of 32 and of 16 bytes
 const std::string kKeyA = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
@@ -20,31 +20,31 @@ const std::string kKeyB = "ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=";
 const std::string kKey16 = "MDEyMzQ1Njc4OWFiY2RlZg==";
 constexpr std::string_view kSecretKey = "/registry/secrets/default/db";
 
-std::string Key(const std::string& name, const std::string& secret) {
+std::string KeyEntry(const std::string& name, const std::string& secret) {
   return "{name: " + name + ", secret: " + secret + "}";
 }
 // One rule for the resources; each provider is "aesgcm: {keys: [..]}".
-std::string Rule(const std::string& resources, const std::vector<std::string>& providers) {
+std::string RuleText(const std::string& resources, const std::vector<std::string>& providers) {
   std::string text = "- resources: [" + resources + "]\n  providers:\n";
   for (const auto& provider : providers) text += "  - " + provider + "\n";
   return text;
 }
-std::string Keys(const std::string& provider, const std::string& keys) {
+std::string ProviderText(const std::string& provider, const std::string& keys) {
   return provider + ": {keys: [" + keys + "]}";
 }
 
-Result<EncryptionConfig> Parse(const std::string& rules) {
-  return ParseEncryptionConfig(std::string(kHead) + rules, "enc.yaml");
+Result<EncryptionConfig> ParseRules(const std::string& rules) {
+  return ParseEncryptionConfig(std::string(kEncryptionHead) + rules, "enc.yaml");
 }
 std::string ParseError(const std::string& rules) {
-  const auto config = Parse(rules);
+  const auto config = ParseRules(rules);
   return config ? "(none)" : config.error().message();
 }
 
 class EncryptionTest : public testing::Test {
  protected:
   void Use(const std::string& rules) {
-    const auto config = Parse(rules);
+    const auto config = ParseRules(rules);
     ASSERT_TRUE(config) << config.error().message();
     encryption_.Use(*config);
   }
@@ -63,7 +63,7 @@ class EncryptionTest : public testing::Test {
 
 TEST_F(EncryptionTest, EachProviderStoresUnderUpstreamsPrefixAndReadsBack) {
   for (const std::string provider : {"aesgcm", "aescbc", "secretbox"}) {
-    Use(Rule("secrets", {Keys(provider, Key("key1", kKeyA))}));
+    Use(RuleText("secrets", {ProviderText(provider, KeyEntry("key1", kKeyA))}));
     const std::string stored = Store(kSecretKey, "{\"a\":1}");
     EXPECT_TRUE(stored.starts_with("k8s:enc:" + provider + ":v1:key1:")) << provider;
     EXPECT_EQ(stored.find("\"a\""), std::string::npos);
@@ -84,7 +84,7 @@ TEST_F(EncryptionTest, OpensWhatKubernetesSealed) {
        "071"
        "6307069999"}};
   for (const auto& [provider, hex] : sealed) {
-    Use(Rule("secrets", {Keys(provider, Key("key1", kKeyA))}));
+    Use(RuleText("secrets", {ProviderText(provider, KeyEntry("key1", kKeyA))}));
     std::string stored = "k8s:enc:" + provider + ":v1:key1:";
     for (std::size_t i = 0; i < hex.size(); i += 2)
       stored += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
@@ -93,17 +93,17 @@ TEST_F(EncryptionTest, OpensWhatKubernetesSealed) {
 }
 
 TEST_F(EncryptionTest, AValueMovedToAnotherKeyDoesNotOpenWithGcm) {
-  Use(Rule("secrets", {Keys("aesgcm", Key("key1", kKeyA))}));
+  Use(RuleText("secrets", {ProviderText("aesgcm", KeyEntry("key1", kKeyA))}));
   const std::string stored = Store("/registry/secrets/a/x", "{}");
   EXPECT_EQ(Load("/registry/secrets/a/x", stored), "{}");
   EXPECT_EQ(Load("/registry/secrets/b/x", stored), "(cipher: message authentication failed)");
 }
 
 TEST_F(EncryptionTest, TheFirstKeyWritesAndAllRead) {
-  Use(Rule("secrets", {Keys("aescbc", Key("key1", kKeyA)), "identity: {}"}));
+  Use(RuleText("secrets", {ProviderText("aescbc", KeyEntry("key1", kKeyA)), "identity: {}"}));
   const std::string old = Store(kSecretKey, "old");
-  Use(Rule("secrets",
-           {Keys("secretbox", Key("new", kKeyB)), Keys("aescbc", Key("key1", kKeyA)), "identity: {}"}));
+  Use(RuleText("secrets", {ProviderText("secretbox", KeyEntry("new", kKeyB)),
+                           ProviderText("aescbc", KeyEntry("key1", kKeyA)), "identity: {}"}));
   EXPECT_EQ(Load(kSecretKey, old), "old");
   EXPECT_EQ(Load(kSecretKey, "plain"), "plain");
   EXPECT_TRUE(Store(kSecretKey, "x").starts_with("k8s:enc:secretbox:v1:new:"));
@@ -113,42 +113,44 @@ TEST_F(EncryptionTest, TheFirstKeyWritesAndAllRead) {
 }
 
 TEST_F(EncryptionTest, KeysOfOneNameAreTriedInTurn) {
-  Use(Rule("secrets", {Keys("aesgcm", Key("key1", kKeyA))}));
+  Use(RuleText("secrets", {ProviderText("aesgcm", KeyEntry("key1", kKeyA))}));
   const std::string old = Store(kSecretKey, "old");
-  Use(Rule("secrets", {Keys("aesgcm", Key("key1", kKeyB)), Keys("aesgcm", Key("key1", kKeyA))}));
+  Use(RuleText("secrets", {ProviderText("aesgcm", KeyEntry("key1", kKeyB)),
+                           ProviderText("aesgcm", KeyEntry("key1", kKeyA))}));
   EXPECT_EQ(Load(kSecretKey, old), "old");
   EXPECT_TRUE(encryption_.IsStale(kSecretKey, old));
   EXPECT_FALSE(encryption_.IsStale(kSecretKey, Store(kSecretKey, "x")));
 }
 
 TEST_F(EncryptionTest, WhatCannotBeReadSaysWhy) {
-  Use(Rule("secrets", {Keys("aesgcm", Key("key1", kKeyA))}));
+  Use(RuleText("secrets", {ProviderText("aesgcm", KeyEntry("key1", kKeyA))}));
   const std::string stored = Store(kSecretKey, "x");
   EXPECT_EQ(Load(kSecretKey, "plain"), "(no matching prefix found)");
   EXPECT_EQ(Load("/registry/configmaps/default/x", stored),
             "(identity transformer tried to read encrypted data)");
-  Use(Rule("secrets", {Keys("aesgcm", Key("other", kKeyA)), "identity: {}"}));
+  Use(RuleText("secrets", {ProviderText("aesgcm", KeyEntry("other", kKeyA)), "identity: {}"}));
   EXPECT_EQ(Load(kSecretKey, stored), "(no matching key was found for the provided AES transformer)");
-  Use(Rule("secrets", {"identity: {}"}));
+  Use(RuleText("secrets", {"identity: {}"}));
   EXPECT_EQ(Load(kSecretKey, stored), "(no matching prefix found)");
   EXPECT_TRUE(encryption_.IsStale(kSecretKey, stored));
 }
 
 TEST_F(EncryptionTest, WildcardsCoverGroupsAndEverything) {
   const auto encrypted = [&](std::string_view key) { return Store(key, "x").starts_with("k8s:enc:"); };
-  Use(Rule("'*.apps'", {Keys("secretbox", Key("k", kKeyA))}));
+  Use(RuleText("'*.apps'", {ProviderText("secretbox", KeyEntry("k", kKeyA))}));
   EXPECT_TRUE(encrypted("/registry/deployments/default/d"));
   EXPECT_FALSE(encrypted(kSecretKey));
-  Use(Rule("'*.'", {Keys("secretbox", Key("k", kKeyA))}));
+  Use(RuleText("'*.'", {ProviderText("secretbox", KeyEntry("k", kKeyA))}));
   EXPECT_TRUE(encrypted(kSecretKey));
   EXPECT_TRUE(encrypted("/registry/services/specs/default/s"));
   EXPECT_TRUE(encrypted("/registry/minions/n1"));
   EXPECT_TRUE(encrypted("/registry/events/default/e"));
   EXPECT_FALSE(encrypted("/registry/deployments/default/d"));
-  Use(Rule("widgets.example.com", {Keys("secretbox", Key("k", kKeyA))}));
+  Use(RuleText("widgets.example.com", {ProviderText("secretbox", KeyEntry("k", kKeyA))}));
   EXPECT_TRUE(encrypted("/registry/example.com/widgets/default/w"));
   EXPECT_FALSE(encrypted("/registry/example.com/gadgets/default/w"));
-  Use(Rule("secrets", {"identity: {}"}) + Rule("'*.*'", {Keys("secretbox", Key("k", kKeyA))}));
+  Use(RuleText("secrets", {"identity: {}"}) +
+      RuleText("'*.*'", {ProviderText("secretbox", KeyEntry("k", kKeyA))}));
   EXPECT_FALSE(encrypted(kSecretKey)) << "the more exact rule wins";
   EXPECT_TRUE(encrypted("/registry/example.com/gadgets/default/w"));
   EXPECT_TRUE(encrypted("/registry/apiextensions.k8s.io/customresourcedefinitions/x"));
@@ -165,45 +167,49 @@ TEST_F(EncryptionTest, KeysOfTheStoreNameTheirResource) {
 }
 
 TEST(EncryptionConfigTest, RefusesWhatKubernetesRefuses) {
-  const std::string good = Keys("aesgcm", Key("key1", kKeyA));
-  EXPECT_EQ(ParseError(Rule("secrets", {good})), "(none)");
-  EXPECT_EQ(ParseError(Rule("secrets", {Keys("aesgcm", Key("key1", kKey16))})), "(none)");
+  const std::string good = ProviderText("aesgcm", KeyEntry("key1", kKeyA));
+  EXPECT_EQ(ParseError(RuleText("secrets", {good})), "(none)");
+  EXPECT_EQ(ParseError(RuleText("secrets", {ProviderText("aesgcm", KeyEntry("key1", kKey16))})), "(none)");
   const std::string head = "error while parsing file: ";
   EXPECT_EQ(
-      ParseError(Rule("secrets", {Keys("secretbox", Key("key1", kKey16))})),
+      ParseError(RuleText("secrets", {ProviderText("secretbox", KeyEntry("key1", kKey16))})),
       head +
           "resources[0].providers[0].secretbox.keys[0].secret: Invalid value: \"REDACTED\": secret is not of "
           "the expected length, got 16, expected one of [32]");
   EXPECT_EQ(
-      ParseError(Rule("secrets", {Keys("aesgcm", Key("key1", "'%%%'"))})),
+      ParseError(RuleText("secrets", {ProviderText("aesgcm", KeyEntry("key1", "'%%%'"))})),
       head +
           "resources[0].providers[0].aesgcm.keys[0].secret: Invalid value: \"REDACTED\": secrets must be "
           "base64 encoded");
-  EXPECT_EQ(ParseError(Rule("secrets", {"aesgcm: {}"})),
+  EXPECT_EQ(ParseError(RuleText("secrets", {"aesgcm: {}"})),
             head + "resources[0].providers[0].aesgcm.keys: Required value: at least one keys is required");
-  EXPECT_EQ(ParseError(Rule("'*'", {good})),
+  EXPECT_EQ(ParseError(RuleText("'*'", {good})),
             head +
                 "resources[0].resources[0]: Invalid value: \"*\": use '*.' to encrypt all the resources from "
                 "core API group or *.* to encrypt all resources");
-  EXPECT_EQ(ParseError(Rule("Secrets", {good})),
+  EXPECT_EQ(ParseError(RuleText("Secrets", {good})),
             head +
                 "resources[0].resources[0]: Invalid value: \"Secrets\": resource name should not contain "
                 "capital letters");
-  EXPECT_NE(ParseError(Rule("secrets, '*.'", {good})).find("overlapping resources"), std::string::npos);
-  EXPECT_NE(ParseError(Rule("secrets, secrets", {good})).find("specified multiple times"), std::string::npos);
-  EXPECT_NE(ParseError(Rule("events.events.k8s.io", {good})).find("Use 'events' instead"), std::string::npos);
-  EXPECT_EQ(ParseError(Rule("'*.*'", {good}) + Rule("secrets", {good})),
-            "error while building transformers: resource \"secrets\" is masked by earlier rule \"*.*\"");
-  EXPECT_NE(ParseError(Rule("secrets", {"{aesgcm: {keys: [" + Key("a", kKeyA) + "]}, identity: {}}"}))
-                .find("more than one provider"),
+  EXPECT_NE(ParseError(RuleText("secrets, '*.'", {good})).find("overlapping resources"), std::string::npos);
+  EXPECT_NE(ParseError(RuleText("secrets, secrets", {good})).find("specified multiple times"),
             std::string::npos);
-  EXPECT_NE(ParseError(Rule("secrets", {"kms: {name: x, endpoint: 'unix:///x'}"}))
+  EXPECT_NE(ParseError(RuleText("events.events.k8s.io", {good})).find("Use 'events' instead"),
+            std::string::npos);
+  EXPECT_EQ(ParseError(RuleText("'*.*'", {good}) + RuleText("secrets", {good})),
+            "error while building transformers: resource \"secrets\" is masked by earlier rule \"*.*\"");
+  EXPECT_NE(
+      ParseError(RuleText("secrets", {"{aesgcm: {keys: [" + KeyEntry("a", kKeyA) + "]}, identity: {}}"}))
+          .find("more than one provider"),
+      std::string::npos);
+  EXPECT_NE(ParseError(RuleText("secrets", {"kms: {name: x, endpoint: 'unix:///x'}"}))
                 .find("does not implement KMS providers"),
             std::string::npos);
-  EXPECT_EQ(ParseError(Rule("secrets", {"aesgcm: {keys: [{name: a, secret: " + kKeyA + ", colour: red}]}"})),
-            head +
-                "error decoding encryption provider configuration file \"enc.yaml\": strict decoding error: "
-                "unknown field \"resources[0].providers[0].aesgcm.keys[0].colour\"");
+  EXPECT_EQ(
+      ParseError(RuleText("secrets", {"aesgcm: {keys: [{name: a, secret: " + kKeyA + ", colour: red}]}"})),
+      head +
+          "error decoding encryption provider configuration file \"enc.yaml\": strict decoding error: "
+          "unknown field \"resources[0].providers[0].aesgcm.keys[0].colour\"");
   EXPECT_NE(ParseEncryptionConfig("", "enc.yaml").error().message().find("\"enc.yaml\" is empty"),
             std::string::npos);
   EXPECT_NE(ParseEncryptionConfig("apiVersion: v1\nkind: Secret\n", "enc.yaml")
@@ -228,7 +234,8 @@ TEST(EncryptionReloadTest, AChangedFileIsTakenUpAndABrokenOneIsNot) {
   Metrics metrics;
   ValueEncryption encryption(metrics);
   const auto config = [&](const std::string& key) {
-    return std::string(kHead) + Rule("secrets", {Keys("secretbox", Key(key, kKeyA))});
+    return std::string(kEncryptionHead) +
+           RuleText("secrets", {ProviderText("secretbox", KeyEntry(key, kKeyA))});
   };
   const std::string path = folder / "enc.yaml", first = config("first");
   ASSERT_TRUE(WriteFileDurably(path, first));

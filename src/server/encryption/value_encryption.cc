@@ -9,21 +9,19 @@
 namespace flyball::server {
 namespace {
 
-using Type = EncryptionProvider::Type;
-
 // Reserved by upstream: JSON begins with '{', protobuf with "k8s\0".
 constexpr std::string_view kEncrypted = "k8s:enc:";
 constexpr std::string_view kRoot = "/registry/";
 
-std::string ProviderPrefix(Type type) {
+std::string ProviderPrefix(EncryptionProvider::Type type) {
   switch (type) {
-    case Type::kAesGcm:
+    case EncryptionProvider::Type::kAesGcm:
       return "k8s:enc:aesgcm:v1:";
-    case Type::kAesCbc:
+    case EncryptionProvider::Type::kAesCbc:
       return "k8s:enc:aescbc:v1:";
-    case Type::kSecretbox:
+    case EncryptionProvider::Type::kSecretbox:
       return "k8s:enc:secretbox:v1:";
-    case Type::kIdentity:
+    case EncryptionProvider::Type::kIdentity:
       return {};
   }
   return {};
@@ -56,9 +54,9 @@ bool IsEncrypted(std::string_view stored) {
   return stored.starts_with(kEncrypted);
 }
 
-std::string NoMatchingKey(Type type) {
+std::string NoMatchingKey(EncryptionProvider::Type type) {
   return std::string("no matching key was found for the provided ") +
-         (type == Type::kSecretbox ? "Secretbox" : "AES") + " transformer";
+         (type == EncryptionProvider::Type::kSecretbox ? "Secretbox" : "AES") + " transformer";
 }
 
 }  // namespace
@@ -83,7 +81,8 @@ void ValueEncryption::Use(const EncryptionConfig& config) {
     Sealers sealers;
     for (const EncryptionProvider& provider : rule.providers) {
       const std::string prefix = ProviderPrefix(provider.type);
-      if (provider.type == Type::kIdentity) sealers.push_back({provider.type, prefix, prefix, {}});
+      if (provider.type == EncryptionProvider::Type::kIdentity)
+        sealers.push_back({provider.type, prefix, prefix, {}});
       for (const EncryptionKey& key : provider.keys)
         sealers.push_back({provider.type, prefix, prefix + key.name + ":", key.secret});
     }
@@ -113,13 +112,13 @@ const ValueEncryption::Sealers* ValueEncryption::Find(const Table& table, const 
 Result<std::string> ValueEncryption::Seal(const Sealer& sealer, std::string_view key,
                                           std::string_view plain) {
   switch (sealer.type) {
-    case Type::kAesGcm:
+    case EncryptionProvider::Type::kAesGcm:
       return crypto::SealAesGcm(sealer.secret, plain, key);
-    case Type::kAesCbc:
+    case EncryptionProvider::Type::kAesCbc:
       return crypto::SealAesCbc(sealer.secret, plain);
-    case Type::kSecretbox:
+    case EncryptionProvider::Type::kSecretbox:
       return crypto::SealSecretbox(sealer.secret, plain);
-    case Type::kIdentity:
+    case EncryptionProvider::Type::kIdentity:
       break;
   }
   return std::string(plain);
@@ -129,13 +128,13 @@ Result<std::string> ValueEncryption::Open(const Sealer& sealer, std::string_view
                                           std::string_view stored) {
   const std::string_view sealed = stored.substr(sealer.prefix.size());
   switch (sealer.type) {
-    case Type::kAesGcm:
+    case EncryptionProvider::Type::kAesGcm:
       return crypto::OpenAesGcm(sealer.secret, sealed, key);
-    case Type::kAesCbc:
+    case EncryptionProvider::Type::kAesCbc:
       return crypto::OpenAesCbc(sealer.secret, sealed);
-    case Type::kSecretbox:
+    case EncryptionProvider::Type::kSecretbox:
       return crypto::OpenSecretbox(sealer.secret, sealed);
-    case Type::kIdentity:
+    case EncryptionProvider::Type::kIdentity:
       break;
   }
   return std::string(sealed);
@@ -146,7 +145,7 @@ Result<Bytes> ValueEncryption::ToStorage(std::string_view key, const Bytes& valu
   if (current->empty()) return value;
   const EncryptedResource resource = ResourceOfKey(key);
   const Sealers* sealers = Find(*current, resource);
-  if (!sealers || sealers->front().type == Type::kIdentity) return value;
+  if (!sealers || sealers->front().type == EncryptionProvider::Type::kIdentity) return value;
   const Sealer& writer = sealers->front();
   auto sealed = Seal(writer, key, *value);
   Count(resource, "to_storage", writer.provider_prefix, sealed.has_value());
@@ -161,7 +160,7 @@ Result<Bytes> ValueEncryption::ToStorage(std::string_view key, const Bytes& valu
 Result<Bytes> ValueEncryption::Read(const Sealers& sealers, std::string_view key, const Bytes& stored) {
   std::string problem = "no matching prefix found";
   for (const Sealer& sealer : sealers) {
-    if (sealer.type == Type::kIdentity) {
+    if (sealer.type == EncryptionProvider::Type::kIdentity) {
       if (!IsEncrypted(*stored)) return stored;
     } else if (stored->starts_with(sealer.prefix)) {
       auto plain = Open(sealer, key, *stored);
@@ -185,7 +184,7 @@ Result<Bytes> ValueEncryption::FromStorage(std::string_view key, const Bytes& st
   }
   auto plain = Read(*sealers, key, stored);
   const auto used = std::find_if(sealers->begin(), sealers->end(), [&](const Sealer& sealer) {
-    return sealer.type != Type::kIdentity && stored->starts_with(sealer.provider_prefix);
+    return sealer.type != EncryptionProvider::Type::kIdentity && stored->starts_with(sealer.provider_prefix);
   });
   const bool identity = !IsEncrypted(*stored);
   Count(resource, "from_storage",
@@ -203,7 +202,7 @@ bool ValueEncryption::IsStale(std::string_view key, std::string_view stored) con
   const Sealers* sealers = Find(*current, ResourceOfKey(key));
   if (!sealers) return false;
   const Sealer& writer = sealers->front();
-  if (writer.type == Type::kIdentity) return IsEncrypted(stored);
+  if (writer.type == EncryptionProvider::Type::kIdentity) return IsEncrypted(stored);
   if (!stored.starts_with(writer.prefix)) return true;
   const auto same_name = [&](const Sealer& sealer) { return sealer.prefix == writer.prefix; };
   return std::count_if(sealers->begin(), sealers->end(), same_name) > 1 && !Open(writer, key, stored);

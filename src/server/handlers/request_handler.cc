@@ -5,10 +5,12 @@
 #include "api/wire/protobuf.h"
 #include "base/observe/log.h"
 #include "json/json.h"
+#include "json/yaml/yaml.h"
 #include "server/auth/impersonation.h"
 #include "server/auth/request_authorization.h"
 #include "server/handlers/read_handlers.h"
 #include "server/handlers/write_handlers.h"
+#include "server/registry/object_codec.h"
 #include "server/request/api_errors.h"
 #include "server/request/negotiation.h"
 
@@ -96,18 +98,36 @@ bool IsLargeDocument(const RequestInfo& info) {
   return info.path.starts_with("/openapi/") || info.path == "/metrics";
 }
 
+// What the request brought, for the audit log: an object as it was understood, with its defaults; a patch and
+// options as they were sent. Null if it made no sense.
+json::Value RequestObject(const RequestScope& scope, const net::Request& request) {
+  if (request.body.empty()) return {};
+  const auto& info = scope.info;
+  const bool object = (info.verb == "create" || info.verb == "update") && scope.resource &&
+                      (info.subresource.empty() || info.subresource == "status");
+  if (object) {
+    RequestScope own = scope;  // decoding notes warnings, which the request has already
+    auto decoded = DecodeObject(own, *scope.resource, request.headers.Get("content-type"), request.body);
+    return decoded ? std::move(*decoded) : json::Value();
+  }
+  auto parsed = json::ParseYaml(request.body);
+  return parsed ? std::move(*parsed) : json::Value();
+}
+
 Error Panicked(std::string_view what) {
   return InternalError("panic: " + std::string(what));
 }
 
 }  // namespace
 
-Task<Status> RequestHandler::Identify(const net::Request& request, RequestScope& scope) const {
+Task<Status> RequestHandler::Identify(const net::Request& request, RequestScope& scope,
+                                      AuditTrail& trail) const {
   const SteadyTime began = state_.clock().Steady();
   auto user = co_await state_.authenticator.Authenticate(request, scope.executor);
   identity_metrics_.Authenticated(user ? &*user : nullptr, state_.clock().Steady() - began);
   if (!user) co_return Unexpected(user.error());
   scope.user = std::move(*user);
+  if (audit_.enabled()) FLYBALL_CO_TRY(co_await trail.Received());
   FLYBALL_CO_ASSIGN(User target, co_await Impersonate(request, scope.user, state_.authorizer,
                                                       AttributesOf(scope), scope.executor));
   if (target == scope.user) co_return Status();
@@ -140,6 +160,7 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
   RequestScope scope(std::move(*info), {}, stream->executor(), state_.clock().Now());
   scope.user_agent = request->headers.Get("user-agent");
   scope.audit_id = AuditId(*request, state_.random);
+  AuditTrail trail(audit_, scope, *request, state_.clock());
   std::optional<Answer> answer;
   std::optional<Error> error;
   std::string panic;
@@ -154,7 +175,7 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
     if (!long_running && !timeout) {
       error = timeout.error();
     } else {
-      auto routed = co_await Route(scope, *request, stream);
+      auto routed = co_await Route(scope, *request, trail, stream);
       if (!routed) {
         error = routed.error();
       } else {
@@ -170,10 +191,16 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
   }
   if (error) answer = ErrorAnswer(*error);
   int code = 200;
+  if (answer) trail.NoteResponse(*answer);
   if (answer) code = co_await SendFinal(scope, *request, *stream, *answer);
   const TimePoint finished = state_.clock().Now();
   request_metrics_.Record(scope, code, finished - scope.now);
-  audit_.Record(scope, *request, code, error ? &*error : nullptr, finished);
+  if (!audit_.enabled()) co_return;
+  // No temporaries of classes inside the co_await: g++ 12 destroys them twice.
+  json::Value object;
+  if (trail.WantsRequest()) object = RequestObject(scope, *request);
+  const Error* const failure = error ? &*error : nullptr;
+  co_await trail.Finished(code, failure, panic, std::move(object));
 }
 
 Task<int> RequestHandler::SendFinal(RequestScope& scope, const net::Request& request,
@@ -198,9 +225,10 @@ Task<Status> RequestHandler::MoveToWorker(RequestScope& scope) const {
   co_return scope.CheckAlive();
 }
 
-Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request& request,
+Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request& request, AuditTrail& trail,
                                         std::shared_ptr<net::ResponseStream> stream) {
-  FLYBALL_CO_TRY(co_await Identify(request, scope));
+  FLYBALL_CO_TRY(co_await Identify(request, scope, trail));
+  stream = trail.WatchStart(std::move(stream));
   if (scope.info.is_resource)
     scope.resource = state_.catalog.Find(scope.info.group, scope.info.version, scope.info.resource);
   if (scope.resource && scope.resource->disabled) scope.resource = nullptr;

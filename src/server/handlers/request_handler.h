@@ -7,9 +7,9 @@
 
 #include "base/run/task.h"
 #include "net/http/http.h"
+#include "server/audit/audit_trail.h"
 #include "server/documents/documents.h"
 #include "server/flow/flow_control.h"
-#include "server/handlers/audit.h"
 #include "server/handlers/endpoint.h"
 #include "server/handlers/identity_metrics.h"
 #include "server/handlers/request_metrics.h"
@@ -41,7 +41,7 @@ class RequestHandler {
 
  private:
   Task<Result<std::optional<Answer>>> Route(RequestScope& scope, const net::Request& request,
-                                            std::shared_ptr<net::ResponseStream> stream);
+                                            AuditTrail& trail, std::shared_ptr<net::ResponseStream> stream);
   Task<Result<std::optional<Answer>>> RouteResource(RequestScope& scope, const net::Request& request,
                                                     std::shared_ptr<net::ResponseStream> stream);
   // Everything about the request from here on happens on a worker thread: I/O threads are for short work.
@@ -51,7 +51,7 @@ class RequestHandler {
   Task<int> SendFinal(RequestScope& scope, const net::Request& request, net::ResponseStream& stream,
                       Answer& answer);
   Task<Status> Authorize(RequestScope& scope) const;
-  Task<Status> Identify(const net::Request& request, RequestScope& scope) const;
+  Task<Status> Identify(const net::Request& request, RequestScope& scope, AuditTrail& trail) const;
 
   ServerState& state_;
   const EndpointTable& endpoints_;

@@ -6,29 +6,11 @@
 
 #include "base/run/executor.h"
 #include "store/memory/memory_store.h"
+#include "store/testing/reversing_transformer.h"
 #include "store/testing/store_testing.h"
 
 namespace flyball::store {
 namespace {
-
-// Stores values backwards after "enc:", under keys that begin with "s".
-class Reversing final : public ValueTransformer {
- public:
-  Result<Bytes> ToStorage(std::string_view key, const Bytes& value) const override {
-    if (!key.starts_with("s")) return value;
-    if (*value == "refused") return Unexpected(InternalError("not this one"));
-    return MakeBytes("enc:" + std::string(value->rbegin(), value->rend()));
-  }
-  Result<Bytes> FromStorage(std::string_view, const Bytes& stored) const override {
-    if (!IsTransformed(*stored)) return stored;
-    if (*stored == "enc:broken") return Unexpected(InternalError("cannot be read"));
-    return MakeBytes(std::string(stored->rbegin(), stored->rend() - 4));
-  }
-  bool IsTransformed(std::string_view stored) const override { return stored.starts_with("enc:"); }
-  bool IsStale(std::string_view key, std::string_view stored) const override {
-    return key.starts_with("s") != IsTransformed(stored);
-  }
-};
 
 class TransformingStoreTest : public testing::Test {
  protected:
@@ -41,7 +23,7 @@ class TransformingStoreTest : public testing::Test {
   std::string Stored(const std::string& key) { return *(*inner_->Get(key))->value; }
 
   ThreadPool executor_{"test", 1};
-  Reversing transformer_;
+  ReversingTransformer transformer_{"s"};
   Store* inner_ = nullptr;
   std::unique_ptr<Store> store_;
 };

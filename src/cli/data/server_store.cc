@@ -1,11 +1,11 @@
-#include "cli/programs/server_store.h"
+#include "cli/data/server_store.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/files/durable_file.h"
 #include "base/observe/log.h"
-#include "cli/programs/data_folder.h"
+#include "cli/data/data_folder.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/transform/transforming_store.h"
 
@@ -21,13 +21,15 @@ std::int64_t QuotaOf(const ServerStoreOptions& options) {
 }
 
 // Made once, durably, before anything is encrypted with it.
-Status MakeEncryptionConfig(const std::string& path) {
+Status MakeEncryptionConfig(const std::string& path, const std::string& database) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) return {};
   FLYBALL_TRY(MakePrivateFolder(std::filesystem::path(path).parent_path().string()));
   FLYBALL_ASSIGN(const std::string text, server::NewEncryptionConfigText());
   FLYBALL_TRY(WriteFileDurably(path, text));
   log::Info("made a key to encrypt Secrets at rest; keep a copy of it", {{"path", path}});
+  if (std::filesystem::exists(database, ignored))
+    log::Warning("Secrets from before are not encrypted; stop the server and run `flyball store encrypt`");
   return {};
 }
 
@@ -58,7 +60,7 @@ Status ServerStore::LoadEncryption(const std::string& data_dir, const ServerStor
   std::string path = options.encryption_provider_config;
   if (path.empty()) {
     path = DefaultEncryptionConfig(data_dir);
-    if (options.encrypt_by_default) FLYBALL_TRY(MakeEncryptionConfig(path));
+    if (options.encrypt_by_default) FLYBALL_TRY(MakeEncryptionConfig(path, DatabasePath(data_dir)));
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) {
       if (!options.encryption_automatic_reload) return {};

@@ -9,7 +9,7 @@
 #include "base/observe/metrics.h"
 #include "base/run/executor.h"
 #include "base/values/result.h"
-#include "cli/programs/snapshot_schedule.h"
+#include "cli/data/snapshot_schedule.h"
 #include "server/encryption/encryption_reload.h"
 #include "server/encryption/value_encryption.h"
 #include "store/store.h"

@@ -1,4 +1,4 @@
-#include "server/handlers/audit.h"
+#include "server/audit/audit.h"
 
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ class AuditTest : public ServerFixture {
   }
   static ApiServerOptions Options(const std::string& path) {
     ApiServerOptions options;
-    options.audit_log_path = path;
+    options.audit.log.path = path;
     return options;
   }
   std::string Log() const {

@@ -1,4 +1,4 @@
-#include "cli/programs/snapshot_schedule.h"
+#include "cli/data/snapshot_schedule.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include "api/values/time.h"
 #include "base/files/durable_file.h"
 #include "base/observe/log.h"
-#include "cli/programs/data_folder.h"
+#include "cli/data/data_folder.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace flyball::cli {

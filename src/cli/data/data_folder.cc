@@ -1,4 +1,4 @@
-#include "cli/programs/data_folder.h"
+#include "cli/data/data_folder.h"
 
 #include <sys/stat.h>
 
@@ -45,7 +45,8 @@ Status RequireDatabase(const std::string& dir) {
 // "pki/ca.key": below pki/, and nothing like ".." in it. A snapshot may come from anywhere.
 bool IsKeyFileName(const std::string& name) {
   const std::filesystem::path path(name);
-  if (path.is_absolute() || path.lexically_normal() != path || !name.starts_with("pki/")) return false;
+  if (path.is_absolute() || path.lexically_normal().string() != name || !name.starts_with("pki/"))
+    return false;
   return std::none_of(path.begin(), path.end(),
                       [](const auto& part) { return part == ".." || part.empty(); });
 }
