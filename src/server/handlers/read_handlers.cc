@@ -154,10 +154,7 @@ Task<Result<Answer>> HandleGet(ServerState& state, RequestScope& scope, const ne
   const auto object = scope.resource->cache->Get(
       ServedResource::CacheKey(scope.resource->kind->namespaced ? info.namespace_name : "", info.name));
   if (!object) co_return Unexpected(NotFound(*scope.resource->kind, info.name));
-  if (WorkSize{1, object->bytes()->size()}.IsLarge()) {
-    scope.executor = state.worker();
-    co_await ResumeOn(scope.executor);
-  }
+  if (WorkSize{1, object->bytes()->size()}.IsLarge()) co_await state.ContinueOnWorker(scope);
   co_return Answer{200, std::string(presenter.content_type()), presenter.Object(*object)};
 }
 

@@ -220,8 +220,7 @@ Task<int> RequestHandler::SendFinal(RequestScope& scope, const net::Request& req
 }
 
 Task<Status> RequestHandler::MoveToWorker(RequestScope& scope) const {
-  scope.executor = state_.worker();
-  co_await ResumeOn(scope.executor);
+  co_await state_.ContinueOnWorker(scope);
   co_return scope.CheckAlive();
 }
 

@@ -111,10 +111,7 @@ Task<Status> HandleWatch(ServerState& state, RequestScope& scope, const net::Req
 
   // What there is at the start may be much: finding and encoding it is a worker's business.
   const bool large = EstimateWork(scope.info, request, scope.resource.get()).IsLarge();
-  if (large) {
-    scope.executor = state.worker();
-    co_await ResumeOn(scope.executor);
-  }
+  if (large) co_await state.ContinueOnWorker(scope);
   auto subscription = Subscribe(*scope.resource, scope.info, options);
   if (!subscription) {
     stream->Begin(200, std::move(headers));

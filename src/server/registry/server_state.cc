@@ -27,4 +27,10 @@ void SpawnOwn(Task<void> task, const char* what) {
   });
 }
 
+Task<void> ServerState::ContinueOnWorker(RequestScope& scope) const {
+  if (workers == nullptr) co_return;
+  scope.executor = *workers;
+  co_await ResumeOn(scope.executor);
+}
+
 }  // namespace flyball::server

@@ -29,9 +29,11 @@ struct ServerState {
   Executor& executor;
   Random& random;
   Metrics& metrics;
-  Executor* workers = nullptr;  // for work that holds a thread; null: the executor
+  Executor* workers = nullptr;  // for work that holds a thread; null: it is done where the request runs
 
-  Executor& worker() const { return workers ? *workers : executor; }
+  // Goes on with the request on a worker, from where it does not come back. Without workers it goes on at
+  // once: callers in the same process that may not block rely on that.
+  Task<void> ContinueOnWorker(RequestScope& scope) const;
   const Clock& clock() const { return executor.clock(); }
 };
 
