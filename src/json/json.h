@@ -1,4 +1,4 @@
-// Reading and writing JSON text.
+// Parses and writes JSON text.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@ namespace flyball::json {
 struct ParseOptions {
   std::size_t max_depth = 10000;  // Go's limit; deeper input is an error, never a crash
   std::size_t max_bytes = 128ull << 20;
-  // Filled with the paths of keys that occur twice in one object ("spec.replicas"); the last value wins.
+  // Receives the paths of keys that occur twice in one object ("spec.replicas"); the last value wins.
   std::vector<std::string>* duplicates = nullptr;
 };
 
-// Parses exactly one value, surrounded by white space only. Integers that fit 64 signed bits are kInt, every
-// other number kDouble. BadRequest with Go's wording where Go's is known ("unexpected end of JSON input",
-// "invalid character 'x' looking for beginning of value").
+// Parses exactly one value, surrounded by white space only. Integers that fit into a signed 64-bit integer
+// are kInt, all other numbers kDouble. Returns BadRequest with Go's message where it is known ("unexpected
+// end of JSON input", "invalid character 'x' looking for beginning of value").
 Result<Value> Parse(std::string_view text, const ParseOptions& options = {});
 
-// Compact, members in their order. Doubles as Go's encoding/json writes them (1e+21, 0.1, 100).
+// Compact, members in their order. Doubles are written as Go's encoding/json writes them (1e+21, 0.1, 100).
 std::string Write(const Value& value);
 void WriteTo(const Value& value, std::string& out);
-// `indent` spaces a level, as kubectl -o json does with 4.
+// `indent` spaces per level; kubectl -o json uses 4.
 std::string WritePretty(const Value& value, int indent = 4);
 // The same for equal values, and only for them, whatever the order of their members: for finding a value
 // among many. Not for people to read.

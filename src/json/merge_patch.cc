@@ -5,7 +5,8 @@
 namespace flyball::json {
 namespace {
 
-// The walks below keep lists of what is left to do instead of recursing: input may be nested 10,000 deep.
+// The walks below keep lists of pending work instead of recursing, because input may be nested 10,000 levels
+// deep.
 
 void EraseNullMembers(Object& object) {
   object.EraseIf([](std::string_view, const Value& value) { return value.is_null(); });
@@ -33,7 +34,7 @@ struct Merge {
   const Value* patch;  // an object
 };
 
-// Merges one level; what merges deeper is added to `left`.
+// Merges one level and adds deeper merges to `left`.
 void MergeMembers(Object& into, const Object& patch, std::vector<Merge>& left) {
   const auto deletes = [](const Object::Member& change) { return change.second.is_null(); };
   if (std::any_of(patch.begin(), patch.end(), deletes))
@@ -60,12 +61,12 @@ void MergeMembers(Object& into, const Object& patch, std::vector<Merge>& left) {
 struct Difference {
   const Object* from;
   const Object* to;
-  std::string key;  // of this object in the one around it
+  std::string key;  // of this object in its parent
   Object patch;
   std::size_t next = 0;  // member of `to`
 };
 
-// Notes how the next member differs, or returns the pair of objects to descend into.
+// Records how the next member differs, or returns the pair of objects to descend into.
 std::pair<const Value*, const Value*> CompareMember(Difference& difference) {
   const auto& [key, value] = difference.to->begin()[difference.next++];
   const Value* before = difference.from->Find(key);

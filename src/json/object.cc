@@ -9,10 +9,10 @@
 namespace flyball::json {
 namespace {
 
-// Up to here comparing lengths and first bytes in a row beats hashing.
+// Up to this size, comparing lengths and first bytes in sequence is faster than hashing.
 constexpr std::size_t kIndexThreshold = 24;
 
-// Keys come from the network: a seed that differs from run to run keeps them from being chosen to collide.
+// Keys come from the network. A random seed prevents clients from choosing colliding keys.
 std::size_t Hash(std::string_view key) {
   static const std::uint64_t seed = Random::System().Next();
   std::uint64_t h = seed ^ key.size();
@@ -45,7 +45,7 @@ class Object::Index {
     Place((object.end() - 1)->first, static_cast<std::uint32_t>(object.size() - 1));
   }
 
-  // The member at `position` was just erased and those behind it moved up.
+  // The member at `position` was just erased, and those behind it moved up.
   void Erased(std::size_t position) {
     for (std::uint32_t& slot : slots_) {
       if (slot >= kErased) continue;
@@ -76,7 +76,7 @@ class Object::Index {
 
   std::vector<std::uint32_t> slots_;
   std::size_t mask_ = 0;
-  std::size_t used_ = 0;  // erased ones too
+  std::size_t used_ = 0;  // including erased ones
 };
 
 Object::Object(std::initializer_list<Member> members) {
@@ -163,7 +163,7 @@ Value& Object::Append(std::string_view key, Value value) {
 Value& Object::AppendNull(std::string_view key) {
   assert(!contains(key));
   if (!block_ || block_->size == block_->capacity) {
-    // Made before the members move: the key may be one of theirs.
+    // Created before the members move, because the key may be one of theirs.
     std::string own(key);
     Reallocate(size() < 2 ? 4 : size() * 2);
     new (end()) Member(std::piecewise_construct, std::forward_as_tuple(std::move(own)), std::tuple<>());

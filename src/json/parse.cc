@@ -12,23 +12,23 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// A parser keeps about 14 bytes a byte of the largest text it has read, so that only small ones are kept.
+// A parser keeps about 14 bytes per byte of the largest text it has parsed, so only small parsers are kept.
 constexpr std::size_t kKeptParserBytes = 64 << 10;
-// Nesting the kept parser is ready for; what is deeper gets a parser of its own.
+// Nesting depth of the kept parser; deeper texts get their own parser.
 constexpr std::size_t kUsualDepth = 1024;
-// As many as Kubernetes reports of one object.
+// As many as Kubernetes reports per object.
 constexpr std::size_t kMaxDuplicates = 100;
 
 using Paths = std::span<const std::string_view>;
 
-// Turns simdjson's tape into a tree, without recursion.
+// Converts simdjson's tape to a tree, without recursion.
 class Builder {
  public:
   Builder(const ParseOptions& options, Paths unwanted) : options_(options), unwanted_(unwanted) {
     open_.reserve(16);
   }
 
-  // False if nested deeper than allowed.
+  // Returns false if nested deeper than allowed.
   bool Build(dom::element root, Value& out) {
     if (!Begin(root, out)) return false;
     while (!open_.empty()) {
@@ -90,8 +90,8 @@ class Builder {
     return std::uint64_t{1} << ((key.size() * 7 + first * 5u + last * 3u) % 64);
   }
 
-  // Writes a scalar to `out`, or opens a container there. Requires null; makes the new value in its place,
-  // because one that is made elsewhere and moved at once costs a failed store-to-load forwarding.
+  // Writes a scalar to `out`, or opens a container there. Requires null. Constructs the new value in place,
+  // because constructing it elsewhere and moving it at once causes a failed store-to-load forwarding.
   bool Begin(dom::element element, Value& out) {
     switch (element.type()) {
       case dom::element_type::NULL_VALUE:
@@ -182,7 +182,7 @@ Outcome ParseSmall(std::string_view text, const ParseOptions& options, Paths unw
   return ParseWith(parser, text, options, unwanted, out);
 }
 
-// With a parser of its own, that takes `depth` levels.
+// Uses a separate parser that supports `depth` levels.
 Outcome ParseOnce(std::string_view text, std::size_t depth, const ParseOptions& options, Paths unwanted,
                   Value& out) {
   dom::parser parser;

@@ -1,4 +1,4 @@
-// Reading JSON text without the parts nobody wants.
+// Parses JSON text but skips members that nobody needs.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace flyball::json {
 
-// As Parse, but the members at these paths ("metadata.managedFields") are left out. Their syntax is checked
-// all the same; what is not built costs little.
+// Like Parse, but omits the members at these paths ("metadata.managedFields"). Their syntax is still checked;
+// members that are not built cost little.
 Result<Value> ParseWithout(std::span<const std::string_view> paths, std::string_view text);
 
 }  // namespace flyball::json

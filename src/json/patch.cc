@@ -8,7 +8,7 @@
 namespace flyball::json {
 namespace {
 
-// Kubernetes' limits: operations of one patch, and bytes that its "copy" operations may add.
+// Kubernetes' limits: operations per patch, and bytes that its "copy" operations may add.
 constexpr std::size_t kMaxOperations = 10000;
 constexpr std::size_t kMaxCopiedBytes = 3 << 20;
 // Adding and removing moves the elements and members behind the place. So many in all take some tenths of a
@@ -41,7 +41,7 @@ std::string UnescapeToken(std::string_view token) {
   return out;
 }
 
-// An array index as Go's strconv.Atoi reads one: sign and leading zeros are fine.
+// Parses an array index as Go's strconv.Atoi does: a sign and leading zeros are accepted.
 Result<std::int64_t> ParseIndex(std::string_view key) {
   const std::string_view digits = key.substr(key.starts_with('+') ? 1 : 0);
   const char* end = digits.data() + digits.size();
@@ -54,7 +54,7 @@ Result<std::int64_t> ParseIndex(std::string_view key) {
                                  (too_large ? "value out of range" : "invalid syntax")));
 }
 
-// The position that `key` names among `size` elements; negative ones count from the end.
+// The position that `key` names among `size` elements; negative numbers count from the end.
 Result<std::size_t> ResolveIndex(std::string_view key, std::size_t size) {
   FLYBALL_ASSIGN(const std::int64_t index, ParseIndex(key));
   const auto count = static_cast<std::int64_t>(size);
@@ -81,12 +81,12 @@ bool NestedDeeperThan(const Value& root, std::size_t limit) {
   return false;
 }
 
-// The last step of a pointer: a container that exists and the key in it, which may not.
+// The last step of a pointer: an existing container, and a key in it that may not exist.
 struct Place {
-  Value* container = nullptr;  // null: some container on the way does not exist
+  Value* container = nullptr;  // null: a container on the path does not exist
   std::string key;
 
-  // The value there; null pointer for an absent member of an object, an error for an absent element of an
+  // The value there; a null pointer for an absent member of an object, an error for an absent element of an
   // array.
   Result<Value*> Get() const {
     if (container->is_object()) return container->as_object().Find(key);
@@ -134,7 +134,7 @@ struct Place {
 };
 
 Place FindPlace(Value& document, std::string_view path) {
-  // What comes before the first slash is ignored, as upstream does.
+  // Text before the first slash is ignored, as upstream does.
   const std::size_t first = path.find('/');
   if (first == std::string_view::npos) return {};
   Value* at = &document;
@@ -325,7 +325,7 @@ Error CannotDecode(const Value& value, std::string_view into) {
                     " into Go " + std::string(into));
 }
 
-// Whether the patch is what its Go types say.
+// Checks that the patch has the shape of its Go types.
 Status CheckShape(const Value& patch) {
   if (patch.is_null()) return {};
   if (!patch.is_array()) return Unexpected(CannotDecode(patch, "value of type []handlers.jsonPatchOp"));

@@ -26,8 +26,7 @@ int HexDigit(int c) {
   return -1;
 }
 
-// A byte the way Go's messages show one: as the code point of that number, quoted like a Go character
-// literal.
+// Formats a byte as Go's messages do: as the code point of that number, quoted like a Go character literal.
 std::string QuoteByte(unsigned char c) {
   constexpr char kHex[] = "0123456789abcdef";
   constexpr std::string_view kControls = "\a\b\f\n\r\t\v", kLetters = "abfnrtv";
@@ -42,8 +41,8 @@ std::string QuoteByte(unsigned char c) {
   return std::string("'") + static_cast<char>(0xc0 | (c >> 6)) + static_cast<char>(0x80 | (c & 0x3f)) + "'";
 }
 
-// One pass over the text. Every Read... begins at the first byte of what it reads and returns false after
-// setting error_. What is read is also copied to output_, with Go's leniencies made plain.
+// One pass over the text. Every Read... starts at the first byte of its input, and sets error_ and returns
+// false on failure. The input is also copied to output_, with the texts that only Go accepts rewritten.
 class Scanner {
  public:
   Scanner(std::string_view text, std::size_t max_depth) : text_(text), max_depth_(max_depth) {}
@@ -198,17 +197,18 @@ class Scanner {
     return true;
   }
 
-  // Too small is fine (it becomes 0), too large is not. from_chars says "out of range" to both.
+  // Too small is fine (it becomes 0), too large is not. from_chars reports "out of range" for both.
   static bool FitsDouble(std::string_view number) {
     double d = 0;
     if (std::from_chars(number.data(), number.data() + number.size(), d).ec == std::errc()) return true;
     return DecimalExponent(number) < 0;
   }
 
-  // Of the first significant digit; only its sign is asked for, of numbers known to be far from 1.
+  // The exponent of the first significant digit. Only its sign matters, and the number is known to be far
+  // from 1.
   static std::int64_t DecimalExponent(std::string_view number) {
     const std::size_t e = number.find_first_of("eE");
-    std::int32_t exponent = 0;  // beyond 32 bits no mantissa makes up for it
+    std::int32_t exponent = 0;  // beyond 32 bits no mantissa can compensate
     if (e != std::string_view::npos) {
       const std::size_t digits = number[e + 1] == '+' ? e + 2 : e + 1;
       const auto parsed = std::from_chars(number.data() + digits, number.data() + number.size(), exponent);
@@ -258,7 +258,7 @@ class Scanner {
     if (!ReadHex4(code)) return false;
     if (code >= 0xdc00 && code <= 0xdfff) return EmitEscape("fffd");
     if (code < 0xd800 || code > 0xdbff) return EmitEscape(text_.substr(begin, 4));
-    // The first half of a pair: if the second does not follow, what follows is read on its own.
+    // The first half of a pair. If the second half does not follow, the next escape is read on its own.
     const std::size_t after = at_;
     if (text_.substr(at_, 2) == "\\u") {
       at_ += 2;
@@ -291,7 +291,7 @@ class Scanner {
   const std::size_t max_depth_;
   std::size_t at_ = 0;
   Next next_ = Next::kValue;
-  std::vector<char> open_;  // the brackets not yet closed
+  std::vector<char> open_;  // brackets that are still open
   std::string output_;
   std::string error_;
 };

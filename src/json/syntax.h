@@ -1,5 +1,5 @@
-// What is wrong with a JSON text, in the words of Go's encoding/json, which Kubernetes' clients know.
-// The slow path of Parse, for texts the fast parser refused. Private to the module.
+// Reports JSON syntax errors with the messages of Go's encoding/json, which Kubernetes users know. This is
+// the slow path of Parse, for texts that the fast parser rejected. Private to the module.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace flyball::json {
 
-// Reads the whole text. An error if Go would refuse it too. Otherwise the same text with what only Go accepts
-// written so that every JSON parser does: integers beyond 64 bits get a fraction, unpaired surrogate escapes
-// become \ufffd.
+// Reads the whole text. Returns an error if Go would reject it too. Otherwise returns the same text,
+// rewritten so that every JSON parser accepts it: integers beyond 64 bits get a fraction, unpaired surrogate
+// escapes become \ufffd.
 Result<std::string> CheckSyntax(std::string_view text, std::size_t max_depth);
 
 }  // namespace flyball::json

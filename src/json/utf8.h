@@ -1,4 +1,4 @@
-// UTF-8, as far as checking it goes. Private to the module.
+// UTF-8 validation. Private to the module.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,8 @@
 
 namespace flyball::json {
 
-// Length in bytes of the character that begins at s[i]; 0 if no well-formed one does. Requires i < s.size().
+// Returns the length in bytes of the character that starts at s[i]; 0 if it is not well-formed. Requires i <
+// s.size().
 inline std::size_t Utf8Length(std::string_view s, std::size_t i) {
   const auto byte = [&](std::size_t k) -> unsigned {
     return k < s.size() ? static_cast<unsigned char>(s[k]) : 0;
@@ -26,7 +27,7 @@ inline std::size_t Utf8Length(std::string_view s, std::size_t i) {
   return first >= 0xf1 && first <= 0xf3 ? 4 : 0;
 }
 
-// The code point of the well-formed character that begins at s[i].
+// Returns the code point of the well-formed character that starts at s[i].
 inline unsigned DecodeUtf8(std::string_view s, std::size_t i) {
   const auto first = static_cast<unsigned char>(s[i]);
   if (first < 0x80) return first;

@@ -6,8 +6,9 @@
 
 namespace flyball::json {
 
-// Visiting whole trees. Nesting may be 10,000 deep (Go's limit), more than a thread's stack is good for, so
-// each walk recurses a little (cheap) and puts what lies deeper on a list that is worked off afterwards.
+// Walks over whole trees. Nesting may be 10,000 levels deep (Go's limit), which is too much for a thread's
+// stack. Each walk therefore recurses a few levels (which is cheap) and puts deeper parts on a list for
+// later.
 struct Value::Walk {
   static constexpr int kMaxRecursion = 64;
 
@@ -48,7 +49,7 @@ struct Value::Walk {
     }
   }
 
-  // Leaves `value` without memory of its own; containers too deep are moved to `later`.
+  // Leaves `value` without memory of its own; containers that are too deep move to `later`.
   static void Release(Value& value, int depth, std::vector<Value>& later) {
     if (value.is_string()) {
       delete[] value.wide_.text;
@@ -118,7 +119,7 @@ struct Value::Walk {
   }
 
   static bool EqualObjects(const Value& a, const Value& b, int depth, Pairs& later) {
-    auto same_place = b.as_object().begin();  // usually the order is the same too
+    auto same_place = b.as_object().begin();  // usually the order is the same, too
     for (const auto& [key, value] : a.as_object()) {
       const Value* other = same_place->first == key ? &same_place->second : b.Find(key);
       if (!other || !EqualOne(value, *other, depth + 1, later)) return false;

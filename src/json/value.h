@@ -1,8 +1,8 @@
-// json::Value: the one JSON value of the project. A tree that can be read and changed in place; members of an
-// object keep the order they were given in; integers are 64-bit and exact; strings are valid UTF-8.
+// json::Value: the project's only JSON value. A tree that can be read and changed in place. Members of an
+// object keep their order. Integers are 64-bit and exact. Strings are valid UTF-8.
 //
-// Copying copies the tree. Copying, comparing, writing and destroying use bounded stack however deep the tree
-// is. Thread-compatible. Shared trees are passed as std::shared_ptr<const Value>.
+// Copying copies the whole tree. Copying, comparing, writing and destroying use bounded stack, however deep
+// the tree is. Thread-compatible. Shared trees are passed as std::shared_ptr<const Value>.
 #pragma once
 
 #include <cassert>
@@ -20,8 +20,8 @@ namespace flyball::json {
 class Value;
 using Array = std::vector<Value>;
 
-// Members in the order they were added. Lookup is linear for small objects and indexed for large ones.
-// Pointers to members, and iterators, are good until a member is added, erased or sorted.
+// Members in the order they were added. Lookup is linear in small objects and indexed in large ones. Pointers
+// to members, and iterators, stay valid until a member is added, erased or sorted.
 class Object {
  public:
   using Member = std::pair<std::string, Value>;
@@ -49,11 +49,11 @@ class Object {
   const Value* Find(std::string_view key) const;
   Value* Find(std::string_view key);
   bool contains(std::string_view key) const { return Find(key) != nullptr; }
-  // Found or added as null at the end.
+  // Finds the member, or adds it as null at the end.
   Value& operator[](std::string_view key);
   // Adds at the end or replaces in place.
   void Set(std::string_view key, Value value);
-  // Adds at the end. Requires that key is absent (checked in debug builds only): for decoders.
+  // Adds at the end. Requires that the key is absent (checked only in debug builds). For decoders.
   Value& Append(std::string_view key, Value value);
   Value& AppendNull(std::string_view key);
   // True if it was there. Keeps the order of the rest. Linear: to erase many, use EraseIf.
@@ -63,7 +63,7 @@ class Object {
   void EraseIf(Fn fn);
   void Reserve(std::size_t n);
   void Clear();
-  // Sorts members by key, bytewise: Go's order of maps.
+  // Sorts members by key, bytewise, as Go sorts maps.
   void SortKeys();
 
   bool operator==(const Object& other) const;
@@ -78,7 +78,7 @@ class Object {
   void Truncate(std::size_t size);
   void Free() noexcept;
 
-  Block* block_ = nullptr;  // header and members in one piece; none if there never was a member
+  Block* block_ = nullptr;  // header and members in one block; null until the first member is added
 };
 
 class Value {
@@ -93,7 +93,7 @@ class Value {
   Value(long long n) noexcept : wide_(Kind::kInt, n) {}
   Value(unsigned n) noexcept : wide_(Kind::kInt, n) {}
   Value(double d) noexcept : wide_(Kind::kDouble) { wide_.real = d; }
-  // Requires UTF-8 of less than 4 GiB; throws std::length_error beyond.
+  // Requires UTF-8 of less than 4 GiB; throws std::length_error otherwise.
   Value(const char* s) : Value(std::string_view(s)) {}
   Value(std::string_view s) : wide_(Kind::kNull) { SetString(s); }
   Value(const std::string& s) : Value(std::string_view(s)) {}
@@ -104,7 +104,7 @@ class Value {
   Value& operator=(const Value& other);
   Value& operator=(Value&& other) noexcept {
     if (this == &other) return *this;
-    // Taken first: `other` may be a part of the tree that is about to be destroyed.
+    // Taken first, because `other` may be part of the tree that is about to be destroyed.
     Value taken(std::move(other));
     if (OwnsMemory()) Destroy();
     Take(taken);
@@ -124,7 +124,7 @@ class Value {
   bool is_array() const { return kind() == Kind::kArray; }
   bool is_object() const { return kind() == Kind::kObject; }
 
-  // Each requires the kind it names (as_double also takes an int).
+  // Each requires the kind it names (as_double also accepts an int).
   bool as_bool() const { return assert(is_bool()), wide_.boolean; }
   std::int64_t as_int() const { return assert(is_int()), wide_.integer; }
   double as_double() const;
@@ -143,29 +143,31 @@ class Value {
   std::int64_t int_or(std::int64_t fallback) const;
   std::string_view string_or(std::string_view fallback) const;
 
-  // Member of an object; null pointer if absent or if this is not an object.
+  // Returns a member of an object; a null pointer if it is absent or this is not an object.
   const Value* Find(std::string_view key) const;
   Value* Find(std::string_view key);
-  // Walks members by name; null pointer as soon as one is absent.
+  // Walks members by name; returns a null pointer as soon as one is absent.
   const Value* FindPath(std::initializer_list<std::string_view> path) const;
   Value* FindPath(std::initializer_list<std::string_view> path);
-  // Member of an object; a null Value if absent or if this is not an object. Never inserts.
+  // Returns a member of an object; a null Value if it is absent or this is not an object. Never inserts.
   const Value& operator[](std::string_view key) const;
   const Value& operator[](const char* key) const { return (*this)[std::string_view(key)]; }
-  // Member of an object, added as null if absent. A null becomes an object first. Requires null or object.
+  // Returns a member of an object, added as null if absent. A null value becomes an object first. Requires
+  // null or object.
   Value& operator[](std::string_view key);
   Value& operator[](const char* key) { return (*this)[std::string_view(key)]; }
 
-  // Number of elements or members; 0 for everything else.
+  // Number of elements or members; 0 for all other kinds.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
 
-  // Deep equality. Objects compare without regard to order; 1 and 1.0 are different kinds and so unequal.
+  // Deep equality. Objects compare without regard to order; 1 and 1.0 are different kinds and therefore
+  // unequal.
   bool operator==(const Value& other) const;
 
  private:
-  // A string of up to kInlineLength bytes lives in the value itself; a longer one in one heap block. The two
-  // layouts share their first two members, which may therefore be read through either.
+  // A string of up to kInlineLength bytes is stored in the value itself, a longer one in a heap block. The
+  // two layouts share their first two members, which may therefore be read through either.
   static constexpr std::size_t kInlineLength = 14;
   static constexpr std::uint8_t kOnHeap = 0xff;
   struct Short {
@@ -199,8 +201,8 @@ class Value {
 
   struct Walk;
   friend struct Walk;
-  // Moves other's bits here (every layout may be moved as such) and leaves null there. Requires that nothing
-  // is owned.
+  // Moves other's bits here (every layout is trivially relocatable) and leaves null there. Requires that
+  // nothing is owned.
   void Take(Value& other) noexcept {
     std::memcpy(static_cast<void*>(this), static_cast<void*>(&other), sizeof *this);
     other.Forget();
@@ -220,7 +222,7 @@ static_assert(sizeof(void*) != 8 || sizeof(Value) == 16, "trees are made of thes
 struct Object::Block {
   std::uint32_t size;
   std::uint32_t capacity;
-  Index* index;  // from kIndexThreshold members on, else null
+  Index* index;  // with kIndexThreshold members or more, else null
 
   Member* members() { return reinterpret_cast<Member*>(this + 1); }
   const Member* members() const { return reinterpret_cast<const Member*>(this + 1); }
@@ -253,8 +255,7 @@ inline Object::const_iterator Object::end() const {
   return begin() + size();
 }
 
-// What Go's decoder calls the kind of a value in its errors: "bool", "number", "string", "array", "object",
-// "null".
+// What Go's decoder calls the kind in its errors: "bool", "number", "string", "array", "object", "null".
 std::string_view GoKindName(const Value& value);
 
 }  // namespace flyball::json

@@ -16,11 +16,11 @@ namespace flyball::json {
 namespace {
 
 constexpr std::size_t kKeptBufferBytes = 64 << 10;
-// Room for any integer; or for the longest escape, quotes and colon.
+// Enough for any integer, or for the longest escape, quotes and colon.
 constexpr std::size_t kMaxToken = 24;
 
-// Bytes that a string cannot simply contain. 0xe2 may begin U+2028 or U+2029, which Go escapes for
-// JavaScript's sake.
+// Bytes that a string cannot contain unescaped. 0xe2 may start U+2028 or U+2029, which Go escapes for the
+// sake of JavaScript.
 constexpr std::array<bool, 256> kSpecial = [] {
   std::array<bool, 256> special{};
   for (std::size_t c = 0; c < 0x20; ++c) special[c] = true;
@@ -29,7 +29,7 @@ constexpr std::array<bool, 256> kSpecial = [] {
 }();
 
 #if defined(__SSE2__)
-// One bit for each of 16 bytes: whether it is special.
+// One bit per byte of 16 bytes: whether it is special.
 unsigned SpecialBits(__m128i bytes) {
   const auto equals = [&](char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
   const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
@@ -45,7 +45,7 @@ Word Load(const char* at) {
   return word;
 }
 
-// 4 to 15 bytes, as two overlapping halves.
+// Handles 4 to 15 bytes as two overlapping halves.
 template <typename Half>
 std::size_t FindSpecialInHalves(const char* at, std::size_t size) {
   constexpr std::size_t kHalf = sizeof(Half);
@@ -60,7 +60,7 @@ std::size_t FindSpecialInHalves(const char* at, std::size_t size) {
   return size;
 }
 
-// 16 bytes or more; the last block overlaps the one before.
+// Handles 16 bytes or more; the last block overlaps the previous one.
 std::size_t FindSpecialInBlocks(const char* at, std::size_t size) {
   for (std::size_t i = 0;; i = std::min(i + 16, size - 16)) {
     const unsigned bits = SpecialBits(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at + i)));
@@ -70,7 +70,7 @@ std::size_t FindSpecialInBlocks(const char* at, std::size_t size) {
 }
 #endif
 
-// The first special byte of s; s.size() if there is none.
+// Returns the position of the first special byte of s; s.size() if there is none.
 std::size_t FindSpecial(std::string_view s) {
 #if defined(__SSE2__)
   if (s.size() >= 16) return FindSpecialInBlocks(s.data(), s.size());
@@ -102,14 +102,15 @@ char ShortEscape(char c) {
   }
 }
 
-// Text that grows at its end. Unlike a std::string it is asked for room once a token, not once a character.
+// Text that grows at its end. Unlike a std::string, it checks its capacity once per token, not once per
+// character.
 class Buffer {
  public:
   std::string_view text() const { return {memory_.get(), size_}; }
   std::size_t capacity() const { return capacity_; }
   void Clear() { size_ = 0; }
 
-  // Makes room for n bytes, and returns where they go; Advance says how many were written.
+  // Makes room for n bytes and returns where they go; Advance then says how many were written.
   char* Need(std::size_t n) {
     if (capacity_ - size_ < n) Grow(n);
     return memory_.get() + size_;
@@ -138,7 +139,7 @@ class Buffer {
   std::size_t size_ = 0, capacity_ = 0;
 };
 
-// Writes the special byte at s[i] to `to`; returns how many bytes of s that was and moves `to` on.
+// Writes the special byte at s[i] to `to` and advances `to`. Returns how many bytes of s it consumed.
 std::size_t Escape(std::string_view s, std::size_t i, char*& to) {
   constexpr char kHex[] = "0123456789abcdef";
   const auto c = static_cast<unsigned char>(s[i]);
@@ -162,8 +163,8 @@ std::size_t Escape(std::string_view s, std::size_t i, char*& to) {
   return 1;
 }
 
-// Writes s with quotes to `to`, which has room for s.size() + kMaxToken bytes, and returns where it ends.
-// There is room for a few more bytes behind it.
+// Writes s with quotes to `to`, which has room for s.size() + kMaxToken bytes, and returns the end. A few
+// more bytes fit behind it.
 char* Quote(std::string_view s, char* to, Buffer& out) {
   *to++ = '"';
   for (;;) {
@@ -178,7 +179,7 @@ char* Quote(std::string_view s, char* to, Buffer& out) {
   return to;
 }
 
-// Writes a tree without recursion: nesting costs heap, not stack.
+// Writes a tree without recursion: nesting uses heap, not stack.
 class Writer {
  public:
   // indent < 0: compact.
@@ -281,7 +282,7 @@ class Writer {
   std::vector<Open> open_;
 };
 
-// Calls use(text) with what is written, in a buffer that is kept for the next time.
+// Calls use(text) with the output, in a buffer that is reused by later calls.
 template <typename Use>
 void WithWritten(const Value& value, int indent, Use use) {
   thread_local Buffer buffer;

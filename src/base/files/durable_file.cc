@@ -45,7 +45,7 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-// Where the content is to go: the target of a symbolic link, else the path itself.
+// The path to write to: the target of a symbolic link, else the path itself.
 std::string TargetOf(const std::string& path) {
   std::error_code ec;
   if (!std::filesystem::is_symlink(path, ec)) return path;
@@ -54,10 +54,10 @@ std::string TargetOf(const std::string& path) {
 }
 
 Status WriteAndSync(const std::string& path, std::string_view content, mode_t mode) {
-  ::unlink(path.c_str());  // of an attempt that was cut off; its mode may be another
+  ::unlink(path.c_str());  // left by an interrupted attempt; its mode may differ
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (file.get() < 0) return Unexpected(FileError("write", path));
-  // The mode given to open is reduced by the umask; a stricter one than asked for is fine, a wider is not.
+  // The umask reduces the mode given to open. A stricter mode than requested is fine, a wider one is not.
   if (!WriteAll(file.get(), content) || ::fsync(file.get()) != 0 || !file.Close()) {
     const Error error = FileError("write", path);
     ::unlink(path.c_str());

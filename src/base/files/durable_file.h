@@ -1,5 +1,5 @@
-// Files that must survive a power cut: keys, certificates, tokens, kubeconfigs. Thread-safe; two writers of
-// one path must take turns.
+// Files that must survive a power cut: keys, certificates, tokens, kubeconfigs. Thread-safe, but callers must
+// not write to one path concurrently.
 #pragma once
 
 #include <sys/types.h>
@@ -13,20 +13,20 @@ namespace flyball {
 
 inline constexpr mode_t kPrivateFileMode = 0600;
 
-// The whole file. The error names the path and the reason.
+// Returns the whole file. The error names the path and the reason.
 Result<std::string> ReadFile(const std::string& path);
 
-// Replaces the file atomically and durably: after a crash or power loss there is the old content or the new,
-// never a part of it. The content goes to `path`.tmp, is synced, renamed, and the folder is synced. A
-// symbolic link stays, the file it points to is replaced.
+// Replaces the file atomically and durably: after a crash or power loss it holds the old content or the new,
+// never a part of it. Writes to `path`.tmp, syncs and renames it, then syncs the folder. A symbolic link
+// stays; the file it points to is replaced.
 Status WriteFileDurably(const std::string& path, std::string_view content, mode_t mode = kPrivateFileMode);
 
-// Makes the folder (and its parents) for its owner alone. A folder that is there already keeps its mode.
+// Creates the folder and its parents, accessible only to the owner. An existing folder keeps its mode.
 Status MakePrivateFolder(const std::string& path);
 
 // Makes new, renamed and removed entries of a folder durable.
 Status SyncFolder(const std::string& folder);
-// The same for the folder that holds `path`.
+// Does the same for the folder that holds `path`.
 Status SyncFolderOf(const std::string& path);
 
 }  // namespace flyball

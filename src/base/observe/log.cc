@@ -68,7 +68,7 @@ void Write(Level level, std::string_view message, std::initializer_list<Pair> pa
     AppendQuoted(line, pair.value);
   }
   line += '\n';
-  // One write a line: lines of several threads do not mix. A closed standard error is nobody's problem here.
+  // One write per line, so that lines of several threads do not mix. A closed standard error is ignored.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -1,5 +1,5 @@
-// Log: one line an event on standard error: time, level, message, key=value pairs. Never a secret: callers
-// log names.
+// Log: writes one line per event to standard error: time, level, message, key=value pairs. Callers log names,
+// never secrets.
 //
 //   log::Info("listening", {{"address", address}});
 #pragma once
@@ -17,7 +17,7 @@ struct Pair {
   std::string value;
 };
 
-// Messages below the level are dropped. Thread-safe. Default kInfo.
+// Messages below the level are dropped. Thread-safe. The default is kInfo.
 void SetLevel(Level level);
 bool Enabled(Level level);
 

@@ -1,5 +1,6 @@
-// Metrics: counters, gauges and histograms in the Prometheus text format. Names and labels are Kubernetes'
-// where it has the same metric. The exposition is prometheus-cpp's; its headers stay in metrics.cc.
+// Metrics: counters, gauges and histograms in the Prometheus text format. Where Kubernetes has the same
+// metric, its name and labels are used. prometheus-cpp writes the exposition; only metrics.cc includes its
+// headers.
 #pragma once
 
 #include <functional>
@@ -13,8 +14,8 @@ namespace flyball {
 
 using MetricLabels = std::map<std::string, std::string>;
 
-// Handles stay valid as long as the Metrics they came from. All methods are thread-safe and wait-free after
-// creation.
+// Handles stay valid as long as the Metrics object they came from. All methods are thread-safe, and wait-free
+// after creation.
 class Counter {
  public:
   virtual ~Counter() = default;
@@ -34,7 +35,7 @@ class Histogram {
   virtual void Observe(double v) = 0;
 };
 
-// A registry. Asking twice for the same name and labels gives the same handle. Thread-safe.
+// A registry. Requests for the same name and labels return the same handle. Thread-safe.
 class Metrics {
  public:
   Metrics();
@@ -45,11 +46,11 @@ class Metrics {
   Histogram& GetHistogram(const std::string& name, const std::string& help,
                           const std::vector<double>& buckets, const MetricLabels& labels = {});
 
-  // Calls fn before every reading, for values that are only known by looking, as long as the handle given
-  // back lives. fn must not use this registry's Get functions.
+  // Calls fn before every scrape, as long as the returned handle lives. Use it for values that must be looked
+  // up. fn must not use this registry's Get functions.
   [[nodiscard]] std::shared_ptr<void> BeforeReading(std::function<void()> fn);
 
-  // The text exposition of everything, format version 0.0.4.
+  // Returns the text exposition of all metrics, format version 0.0.4.
   std::string Serialize() const;
 
  private:

@@ -1,4 +1,4 @@
-// Alarm: a timer that its owner can stop for certain.
+// Alarm: a timer that its owner can stop reliably.
 #pragma once
 
 #include <memory>
@@ -7,16 +7,16 @@
 
 namespace flyball {
 
-// One timer that is set, rings, and is set again; its callback never runs after Close has returned, which
-// Executor::Cancel alone cannot promise (the callback may be running just then).
-// Thread-safe. Close must not be called from within the callback.
+// A timer that can be set again and again. Its callback never runs after Close has returned. Executor::Cancel
+// alone cannot guarantee that, because the callback may be running at that moment. Thread-safe. Do not call
+// Close from within the callback.
 class Alarm {
  public:
   // `ring` runs on `executor`, which must outlive this.
   Alarm(Executor& executor, Closure ring);
   ~Alarm() { Close(); }
 
-  // Rings once at or after `when`. If it is already set for an earlier time, that stays.
+  // Rings once at or after `when`. If it is already set for an earlier time, that time stays.
   void Set(SteadyTime when);
   void Close();
 

@@ -1,5 +1,5 @@
-// Clock: the only place time comes from. Real code gets RealClock(); simulations get a SimExecutor's virtual
-// clock.
+// Clock: the only source of time. Real programs use RealClock(); simulations use the virtual clock of a
+// SimExecutor.
 #pragma once
 
 #include <chrono>
@@ -7,9 +7,9 @@
 namespace flyball {
 
 using Duration = std::chrono::nanoseconds;
-// Wall-clock time, UTC: what goes into creationTimestamp.
+// Wall-clock time, UTC, as used in creationTimestamp.
 using TimePoint = std::chrono::time_point<std::chrono::system_clock, Duration>;
-// Monotonic time: what timers and back-offs are measured in.
+// Monotonic time, as used for timers and back-off.
 using SteadyTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
 // Thread-safe.
@@ -20,7 +20,7 @@ class Clock {
   virtual SteadyTime Steady() const = 0;
 };
 
-// The machine's clock. Lives for ever.
+// The machine's clock. Never destroyed.
 const Clock& RealClock();
 
 }  // namespace flyball

@@ -1,4 +1,4 @@
-// ForEachAtATime: many small tasks beside each other, but not all at once.
+// ForEachAtATime: runs many small tasks concurrently, but not all at once.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace flyball {
 
 namespace concurrently_internal {
 
-// What the workers of one call share. Thread-safe.
+// State that the workers of one call share. Thread-safe.
 class Progress {
  public:
   Progress(std::size_t count, std::size_t workers) : count_(count), running_(workers) {}
 
-  // False: nothing is left to begin.
+  // Returns false if no task is left to start.
   bool Next(std::size_t& i) {
     if (failed_.load(std::memory_order_relaxed)) return false;
     i = next_.fetch_add(1, std::memory_order_relaxed);
@@ -30,7 +30,7 @@ class Progress {
     if (status_) status_ = Unexpected(std::move(error));
     failed_ = true;
   }
-  // True for the last worker.
+  // Returns true for the last worker.
   bool Leave(std::exception_ptr exception) {
     if (exception) {
       MutexLock lock(mu_);
@@ -54,7 +54,7 @@ class Progress {
   std::exception_ptr exception_ FLYBALL_GUARDED_BY(mu_);
 };
 
-// Tasks that never suspend would pile up on the stack in unoptimised builds (task.h).
+// Tasks that never suspend would grow the stack in unoptimised builds (task.h).
 inline constexpr std::size_t kTasksBetweenYields = 8;
 
 template <typename Fn>
@@ -68,10 +68,10 @@ Task<void> RunWorker(Executor& executor, Progress& progress, Fn& fn) {
 
 }  // namespace concurrently_internal
 
-// Awaits fn(0) to fn(count - 1), each a Task<Status>, at most `at_a_time` (> 0) of them at a time, in order
-// of their beginning. They go on where they resume themselves, so on a pool of threads several may run at
-// once. After an error no more are begun; it is returned when those under way have ended. An exception
-// likewise.
+// Awaits fn(0) to fn(count - 1), each a Task<Status>. Starts them in order and runs at most `at_a_time` (> 0)
+// of them at once. Each continues wherever it resumes, so on a thread pool several may run in parallel. After
+// an error no more tasks are started; the error is returned when the running ones have ended. Exceptions are
+// treated the same way.
 template <typename Fn>
 Task<Status> ForEachAtATime(Executor& executor, std::size_t count, std::size_t at_a_time, Fn& fn) {
   if (count == 0) co_return Status();

@@ -73,7 +73,7 @@ void ThreadPool::RunWorker(Worker* self) {
       if (surplus_ > 0) {
         --surplus_;
         self->ended = true;
-        // Whoever woke us for work must not be lost.
+        // A wake-up meant for work must not be lost.
         work_ready_.NotifyOne();
         return;
       }
@@ -84,15 +84,15 @@ void ThreadPool::RunWorker(Worker* self) {
   }
 }
 
-// Pending closures, shared with the underlying executor so that a Strand may go before they have run. They
-// often own whoever owns the Strand: if the executor drops the turn that would have run them, they are
-// dropped too.
+// Pending closures, shared with the underlying executor so that a Strand may be destroyed before they have
+// run. They often own the owner of the Strand: if the executor drops the turn that would have run them, they
+// are dropped too.
 struct Strand::State {
   Mutex mu;
   std::deque<Closure> queue FLYBALL_GUARDED_BY(mu);
   bool running FLYBALL_GUARDED_BY(mu) = false;
 
-  // True if the caller must schedule a drain.
+  // Returns true if the caller must schedule a drain.
   bool Push(Closure fn) {
     MutexLock lock(mu);
     queue.push_back(std::move(fn));
@@ -106,7 +106,7 @@ struct Strand::State {
     running = false;
   }
 
-  // What the underlying executor is given.
+  // The closure that the underlying executor runs.
   class Turn {
    public:
     Turn(Executor& executor, std::shared_ptr<State> state) : executor_(executor), state_(std::move(state)) {}
@@ -137,7 +137,7 @@ struct Strand::State {
         return;
       }
     }
-    // One closure a turn: a busy strand does not keep a thread from the others.
+    // One closure per turn, so that a busy strand does not keep a thread from the others.
     executor.Post(Turn(executor, std::move(state)));
   }
 

@@ -1,4 +1,4 @@
-// Executor: where work runs and how it waits. All timers and all threads of the program come from here or
+// Executor: where work runs and how it waits. All timers and threads of the program come from here or from
 // thread.h, so that a whole control plane can run in one thread on virtual time (sim_executor.h).
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace flyball {
 
-using TimerId = std::uint64_t;  // 0 is never a timer
+using TimerId = std::uint64_t;  // 0 is never a valid id
 inline constexpr TimerId kNoTimer = 0;
 
 // Thread-safe. A closure must not throw.
@@ -26,24 +26,25 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  // Runs fn soon, not before Post returns to the caller's caller (never inline).
+  // Runs fn soon, never inline: not before Post has returned.
   virtual void Post(Closure fn) = 0;
   // Runs fn once at or after `when`.
   virtual TimerId PostAt(SteadyTime when, Closure fn) = 0;
   TimerId PostAfter(Duration delay, Closure fn) { return PostAt(clock().Steady() + delay, std::move(fn)); }
-  // True if the timer was found and will never run; false if it ran, is running or was cancelled before.
+  // Returns true if the timer was found and will never run; false if it already ran, is running, or was
+  // cancelled before.
   virtual bool Cancel(TimerId id) = 0;
 
   virtual const Clock& clock() const = 0;
 
-  // One of its threads is stuck in a closure: until RemoveSpare another one works in its place. Executors
-  // without threads of their own ignore it.
+  // Call AddSpare when one of the executor's threads is stuck in a closure: until RemoveSpare, another thread
+  // works in its place. Executors without their own threads ignore it.
   virtual void AddSpare() {}
   virtual void RemoveSpare() {}
 };
 
-// A fixed number of threads (and spares) sharing one queue and one timer heap.
-// Destruction stops: closures not begun are dropped, running ones are waited for.
+// A fixed number of threads (plus spares) that share one queue and one timer heap. Destruction stops the
+// pool: closures that have not started are dropped, running ones are waited for.
 class ThreadPool final : public Executor {
  public:
   // kBackground: its threads give way to others where processors are short.
@@ -59,7 +60,8 @@ class ThreadPool final : public Executor {
   void AddSpare() override;
   void RemoveSpare() override;
 
-  // Drops what is queued, waits for what runs. Idempotent. Not to be called from one of its own closures.
+  // Drops queued closures and waits for running ones. Idempotent. Must not be called from one of its own
+  // closures.
   void Stop();
 
  private:
@@ -78,14 +80,15 @@ class ThreadPool final : public Executor {
   std::deque<Closure> queue_ FLYBALL_GUARDED_BY(mu_);
   bool stopping_ FLYBALL_GUARDED_BY(mu_) = false;
   int started_ FLYBALL_GUARDED_BY(mu_) = 0;
-  int surplus_ FLYBALL_GUARDED_BY(mu_) = 0;  // as many workers are to end
+  int surplus_ FLYBALL_GUARDED_BY(mu_) = 0;  // this many workers are to exit
   std::list<Worker> workers_ FLYBALL_GUARDED_BY(mu_);
 
   TimerThread timers_;
 };
 
-// Runs closures one at a time, in order, on an underlying executor: a lock that never blocks a thread.
-// The Strand may go while closures or timers are pending: they still run, unless the executor drops them.
+// Runs closures one at a time and in order on an underlying executor: a lock that never blocks a thread. The
+// Strand may be destroyed while closures or timers are pending; they still run, unless the executor drops
+// them.
 class Strand final : public Executor {
  public:
   explicit Strand(Executor& executor);

@@ -7,8 +7,9 @@
 namespace flyball {
 namespace {
 
-// Between two looks at the lock. Looking rarely lets the others go on with what is in their caches; handing
-// the lock to and fro costs more than the work under it. One who does not run by then needs our processor.
+// Pause between two attempts. Trying rarely lets the other threads keep working from their caches; handing
+// the lock back and forth costs more than the work under it. A holder that still does not run needs our
+// processor.
 constexpr int kLongestPause = 64;
 
 void Relax() {

@@ -1,6 +1,6 @@
-// LightMutex: a lock for critical sections of tens of nanoseconds, in which nothing blocks, allocates much or
-// calls out. Half the price of a Mutex when nobody else wants it; those who wait spin a little, then give
-// their turn away. No CondVar goes with it.
+// LightMutex: a lock for critical sections of tens of nanoseconds that do not block, allocate much or call
+// other code. Uncontended, it costs half as much as a Mutex. Waiting threads spin briefly, then yield. It
+// does not work with CondVar.
 #pragma once
 
 #include <atomic>

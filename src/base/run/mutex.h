@@ -1,4 +1,4 @@
-// Mutex, MutexLock, CondVar: std's, annotated for clang's thread-safety analysis (`./dev lint`).
+// Mutex, MutexLock, CondVar: the standard ones, annotated for clang's thread-safety analysis (`./dev lint`).
 #pragma once
 
 #include <condition_variable>
@@ -42,10 +42,10 @@ class FLYBALL_SCOPED_CAPABILITY MutexLock {
   Mutex& mu_;
 };
 
-// Waits without a time limit only: waiting for a moment goes through Executor, which simulation controls.
+// Supports only waits without a time limit. Timed waits go through Executor, which simulations control.
 class CondVar {
  public:
-  // Requires mu to be held; releases it while waiting. Wakes spuriously: call in a loop.
+  // Requires mu to be held; releases it while waiting. Wakes up spuriously, so call it in a loop.
   void Wait(Mutex& mu) FLYBALL_REQUIRES(mu) FLYBALL_NO_THREAD_SAFETY_ANALYSIS {
     std::unique_lock<std::mutex> lock(mu.mu_, std::adopt_lock);
     cv_.wait(lock);

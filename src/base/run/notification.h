@@ -1,4 +1,4 @@
-// Notification<T>: a value that one side waits for (blocking) and another delivers once. The bridge from
+// Notification<T>: a value that one side waits for (blocking) and the other delivers once. It connects
 // callbacks to the plain, blocking code that users write.
 #pragma once
 
@@ -13,14 +13,14 @@ namespace flyball {
 template <typename T>
 class Notification {
  public:
-  // The first value wins; later ones are dropped.
+  // The first value wins; later values are dropped.
   void Set(T value) {
     MutexLock lock(mu_);
     if (value_) return;
     value_.emplace(std::move(value));
     cv_.NotifyAll();
   }
-  // Blocks until Set. To be called by one waiter, once.
+  // Blocks until Set. Only one waiter may call it, once.
   T Wait() {
     MutexLock lock(mu_);
     while (!value_) cv_.Wait(mu_);

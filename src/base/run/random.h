@@ -1,4 +1,4 @@
-// Random: the only place chance comes from. A seeded one replays exactly.
+// Random: the only source of random numbers. A seeded one replays exactly.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace flyball {
 
-// xoshiro256**: fast, good enough for names, jitter and simulation; not for keys (those come from OpenSSL in
-// `net`). Thread-safe.
+// xoshiro256**: fast, and good enough for names, jitter and simulation. Not for keys; those come from OpenSSL
+// in `net`. Thread-safe.
 class Random {
  public:
   explicit Random(std::uint64_t seed);
-  // Seeded from the operating system. Lives for ever.
+  // Seeded from the operating system. Never destroyed.
   static Random& System();
 
   std::uint64_t Next();
@@ -26,7 +26,8 @@ class Random {
 
   // A version 4 UUID, as in metadata.uid.
   std::string Uuid();
-  // n characters of the alphabet Kubernetes uses for generated names (no vowels, no look-alikes).
+  // Returns n characters of the alphabet that Kubernetes uses for generated names (no vowels, no
+  // look-alikes).
   std::string NameSuffix(int n = 5);
 
  private:

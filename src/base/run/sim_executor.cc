@@ -6,7 +6,7 @@ SimExecutor::SimExecutor(std::uint64_t seed, Order order) : random_(seed), order
 
 SimExecutor::~SimExecutor() {
   ended_ = true;
-  // They may own anything, and post when they go.
+  // Closures may own anything, and may post when they are destroyed.
   const auto ready = std::exchange(ready_, {});
   const auto timers = std::exchange(timers_, {});
   when_.clear();

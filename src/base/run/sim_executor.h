@@ -1,6 +1,6 @@
-// SimExecutor: one thread, virtual time. Nothing runs until the test says so; time jumps to the next timer
-// when there is nothing else to do, so hours pass in milliseconds; the order of ready closures is drawn from
-// a seed, so a failure replays from its seed.
+// SimExecutor: one thread and virtual time. Nothing runs until the test says so. When nothing else is ready,
+// time jumps to the next timer, so hours pass in milliseconds. A seed determines the order of ready closures,
+// so a failure replays from its seed.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ class SimExecutor final : public Executor {
  public:
   enum class Order { kFifo, kShuffled };
   explicit SimExecutor(std::uint64_t seed, Order order = Order::kShuffled);
-  ~SimExecutor() override;  // drops what has not run
+  ~SimExecutor() override;  // drops closures that have not run
 
   void Post(Closure fn) override;
   TimerId PostAt(SteadyTime when, Closure fn) override;
@@ -26,14 +26,14 @@ class SimExecutor final : public Executor {
   const Clock& clock() const override { return clock_; }
   Random& random() { return random_; }
 
-  // Runs one ready closure, or jumps to the next timer and runs that. False if there is neither.
+  // Runs one ready closure, or jumps to the next timer and runs it. Returns false if there is neither.
   bool Step();
-  // Runs what is ready now; no time passes.
+  // Runs everything that is ready now; no time passes.
   void RunReady();
-  // Runs everything due in the next `d` of virtual time; the clock ends exactly `d` later.
+  // Runs everything due in the next `d` of virtual time. The clock ends exactly `d` later.
   void RunFor(Duration d);
-  // Steps until done() holds. False if nothing is left to run, or `limit` of virtual time has passed, before
-  // that.
+  // Steps until done() holds. Returns false if before that nothing is left to run or `limit` of virtual time
+  // has passed.
   bool RunUntil(const std::function<bool()>& done, Duration limit = std::chrono::hours(1));
 
  private:
@@ -42,7 +42,7 @@ class SimExecutor final : public Executor {
     TimePoint Now() const override { return TimePoint(now.time_since_epoch()) + epoch; }
     SteadyTime Steady() const override { return now; }
     SteadyTime now{};
-    // Virtual time begins in 2024: far from 0, so that a zero time is never mistaken for now.
+    // Virtual time starts in 2024, far from 0, so that a zero time is never mistaken for now.
     Duration epoch = std::chrono::seconds(1704067200);
   };
 

@@ -1,10 +1,10 @@
-// Task<T>: a coroutine that yields one T. Lazy: it runs when awaited or spawned. Server request handling is
-// written with it; code that users write is plain and blocking.
+// Task<T>: a coroutine that returns one T. It is lazy: it runs when awaited or spawned. The server handles
+// requests with it; code that users write is plain and blocking.
 //
-// A Task owns its coroutine frame. Awaiting moves control to the task and back by symmetric transfer: no
-// stack growth in optimised builds (at -O0 g++ makes real calls of it: long chains must suspend in between).
-// An exception leaves the task at the co_await (or reaches Spawn's `done`). Confined to whoever
-// awaits it; the frame may move between threads only at an await that resumes on an Executor.
+// A Task owns its coroutine frame. Awaiting transfers control to the task and back by symmetric transfer, so
+// the stack does not grow in optimised builds. (At -O0 g++ makes real calls; there, long chains must suspend
+// in between.) An exception leaves the task at the co_await (or reaches Spawn's `done`). Confined to whoever
+// awaits it; the frame may change threads only at an await that resumes on an Executor.
 #pragma once
 
 #include <atomic>
@@ -108,7 +108,7 @@ inline Task<void> Promise<void>::get_return_object() {
   return Task<void>(std::coroutine_handle<Promise<void>>::from_promise(*this));
 }
 
-// A coroutine nobody awaits; frees itself at its end.
+// A coroutine that nobody awaits; it frees itself when it ends.
 struct Detached {
   struct promise_type {
     Detached get_return_object() { return {}; }
@@ -123,11 +123,11 @@ Detached RunDetached(Task<void> task, UniqueFunction<void(std::exception_ptr)> d
 
 }  // namespace task_internal
 
-// Starts the task now, on this thread, up to its first suspension. `done` is called once at its end, with the
-// exception that left it or null.
+// Starts the task now, on this thread, and runs it to its first suspension. `done` is called once when the
+// task ends, with the exception that left it, or null.
 void Spawn(Task<void> task, UniqueFunction<void(std::exception_ptr)> done);
 
-// co_await ResumeOn(executor): goes on in one of its closures.
+// co_await ResumeOn(executor): continues in one of the executor's closures.
 inline auto ResumeOn(Executor& executor) {
   struct Awaiter {
     Executor& executor;
@@ -140,10 +140,10 @@ inline auto ResumeOn(Executor& executor) {
   return Awaiter{executor};
 }
 
-// co_await Callback<T>(executor, start): calls start(done); goes on when done(T) has been called, from any
-// thread, once. If done is called before start returns the coroutine goes on at once on this thread, else on
-// the executor. Requires: done is called, or destroyed together with everything that could resume the
-// coroutine.
+// co_await Callback<T>(executor, start): calls start(done) and continues when done(T) has been called, once,
+// from any thread. If done is called before start returns, the coroutine continues at once on this thread,
+// else on the executor. Requires that done is called, or destroyed together with everything that could resume
+// the coroutine.
 template <typename T, typename Start>
 auto Callback(Executor& executor, Start start) {
   struct Shared {
@@ -157,7 +157,7 @@ auto Callback(Executor& executor, Start start) {
 
     bool await_ready() { return false; }
     bool await_suspend(std::coroutine_handle<> h) {
-      auto state = shared;  // this awaiter may be gone once the other side has resumed us
+      auto state = shared;  // this awaiter may be destroyed once the other side has resumed us
       auto& ex = executor;
       start(UniqueFunction<void(T)>([state, h, &ex](T value) {
         state->value.emplace(std::move(value));

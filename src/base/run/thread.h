@@ -14,7 +14,7 @@
 
 namespace flyball {
 
-// A named thread that is joined when destroyed: none is ever detached. Thread-compatible, movable.
+// A named thread that is joined on destruction; threads are never detached. Thread-compatible, movable.
 class Thread {
  public:
   Thread() = default;
@@ -29,8 +29,9 @@ class Thread {
   std::thread thread_;
 };
 
-// Calls closures at given times, on its own thread, which starts with the first timer: an idle one costs
-// nothing. Thread-safe. Closures should only hand work on (they delay every later timer).
+// Calls closures at given times on its own thread. The thread starts with the first timer, so an idle
+// TimerThread costs nothing. Thread-safe. Closures should only pass work on, because they delay every later
+// timer.
 class TimerThread {
  public:
   explicit TimerThread(std::string name) : name_(std::move(name)) {}

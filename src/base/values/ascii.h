@@ -1,4 +1,4 @@
-// Text as names and protocols are made of: ASCII, whatever the locale says.
+// ASCII text functions for names and protocols, independent of the locale.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr bool IsAlphanumeric(char c) {
   return IsDigit(c) || IsLowerLetter(c) || IsUpperLetter(c);
 }
 
-// Bytes that are no letters stay.
+// Bytes that are not letters stay unchanged.
 inline std::string LowerCase(std::string_view text) {
   std::string out(text);
   for (char& c : out)
@@ -37,14 +37,14 @@ inline std::string UpperCase(std::string_view text) {
 
 inline constexpr std::string_view kWhiteSpace = " \t\n\v\f\r";
 
-// Without these bytes at its ends.
+// Removes these bytes from both ends.
 constexpr std::string_view Trimmed(std::string_view text, std::string_view ends = kWhiteSpace) {
   const std::size_t begin = text.find_first_not_of(ends);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(ends) - begin + 1);
 }
 
-// What stands between the separators, empty parts among it: "a,,b" has three parts, "" has one.
+// Returns the parts between the separators, including empty ones: "a,,b" has three parts, "" has one.
 inline std::vector<std::string> SplitText(std::string_view text, char separator) {
   std::vector<std::string> parts;
   for (std::size_t at; (at = text.find(separator)) != std::string_view::npos; text.remove_prefix(at + 1))
@@ -52,7 +52,7 @@ inline std::vector<std::string> SplitText(std::string_view text, char separator)
   parts.emplace_back(text);
   return parts;
 }
-// The parts that are not empty, between any of the separators.
+// Returns the non-empty parts between any of the separators.
 inline std::vector<std::string> SplitWords(std::string_view text, std::string_view separators = kWhiteSpace) {
   std::vector<std::string> words;
   for (std::size_t at = 0; at < text.size();) {

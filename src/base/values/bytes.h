@@ -1,5 +1,5 @@
-// Bytes: an immutable, shared run of bytes. One encoded object or event is held once and shared by the store,
-// the watch cache and every connection that is sending it.
+// Bytes: an immutable, shared sequence of bytes. Each encoded object or event exists once and is shared by
+// the store, the watch cache and every connection that sends it.
 #pragma once
 
 #include <memory>

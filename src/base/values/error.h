@@ -1,7 +1,7 @@
-// Error: what went wrong, as the API's Status says it. The server sends it, the client parses it back, a
-// reconciler asks `e.Is(Reason::kConflict)`. There is no second error type in the project.
+// Error: what went wrong, in the form of the API's Status. The server sends it, the client parses it back,
+// and a reconciler asks `e.Is(Reason::kConflict)`. The project has no other error type.
 //
-// An Error is an immutable shared value: copying costs a reference count, and Result<T> stays small.
+// An Error is an immutable shared value: a copy costs a reference count, and Result<T> stays small.
 // Thread-safe.
 #pragma once
 
@@ -34,7 +34,7 @@ enum class Reason : std::uint8_t {
   kInternalError,
   kExpired,
   kServiceUnavailable,
-  // Never on the wire: the peer could not be reached or the connection broke before an answer came.
+  // Never on the wire: the peer could not be reached, or the connection broke before a response arrived.
   kConnection,
   // Never on the wire: the caller cancelled.
   kCancelled,
@@ -43,10 +43,10 @@ enum class Reason : std::uint8_t {
 // "NotFound" for kNotFound; "" for kUnknown.
 std::string_view ReasonName(Reason reason);
 Reason ReasonFromName(std::string_view name);
-// The HTTP status code that goes with a reason; 500 for kUnknown and the local ones.
+// The HTTP status code for a reason; 500 for kUnknown and the local reasons.
 int CodeOf(Reason reason);
 
-// One of several things that are wrong (upstream: metav1.StatusCause).
+// One of several problems (upstream: metav1.StatusCause).
 struct Cause {
   std::string reason;   // e.g. "FieldValueRequired"
   std::string message;  // e.g. "Required value"
@@ -59,7 +59,7 @@ struct ErrorDetails {
   std::string name, group, kind, uid;
   std::vector<Cause> causes;
   int retry_after_seconds = 0;
-  bool present = false;  // sent even when everything above is empty ("details": {}), as some errors do
+  bool present = false;  // sent even when everything above is empty ("details": {}), as for some errors
   bool operator==(const ErrorDetails&) const = default;
   bool empty() const { return *this == ErrorDetails{}; }
 };
@@ -76,11 +76,11 @@ class Error {
 
   bool Is(Reason reason) const { return state_->reason == reason; }
   bool HasCause(std::string_view cause_reason) const;
-  // Worth another try later with the same input: conflicts, time-outs, overload and broken connections.
+  // True if a retry with the same input may succeed: conflicts, timeouts, overload and broken connections.
   bool IsRetryable() const;
 
   Error WithDetails(ErrorDetails details) const;
-  // The same error with "prefix: " before its message.
+  // Returns the same error with "prefix: " before its message.
   Error Annotate(std::string_view prefix) const;
   // "NotFound (404): pods "x" not found".
   std::string ToString() const;
@@ -95,7 +95,7 @@ class Error {
   std::shared_ptr<const State> state_;
 };
 
-// Short ways to say the common ones.
+// Shorthands for common errors.
 Error InternalError(std::string message);
 Error BadRequest(std::string message);
 // The process has no memory left for this: the server's fault, never the request's.

@@ -1,5 +1,6 @@
-// HashText: a quick hash of short texts (keys, names) for tables in memory. Eight bytes at a time, inlined;
-// not for anything an attacker may choose freely and in bulk, nor to be stored.
+// HashText: a fast hash of short texts (keys, names) for in-memory tables. Works on eight bytes at a time,
+// inlined. Do not use it for input that an attacker can choose freely and in bulk, and do not store the
+// result.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ inline std::uint64_t Read4(const char* p) {
   std::memcpy(&v, p, sizeof v);
   return v;
 }
-// Both halves of the product: every bit of the input reaches every bit of the result.
+// Combines both halves of the product, so that every bit of the input affects every bit of the result.
 inline std::uint64_t Fold(std::uint64_t a, std::uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);

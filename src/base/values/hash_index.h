@@ -1,5 +1,6 @@
-// HashIndex: finds numbered things by hash: open addressing, eight bytes a slot. Growing and missing never
-// touch the things themselves, which is what makes it quick when they are many and cold.
+// HashIndex: finds numbered items by hash, with open addressing and eight bytes per slot. Growing and failed
+// lookups never touch the items themselves, which keeps it fast when there are many items that are not in the
+// CPU cache.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@ class HashIndex {
  public:
   static constexpr std::uint32_t kNone = ~0u;
 
-  // The number for which is(number) holds among those with this hash; kNone if there is none.
+  // Returns the number for which is(number) holds among those with this hash; kNone if there is none.
   template <typename Is>
   std::uint32_t Find(std::uint32_t hash, Is&& is) const {
     for (std::size_t i = hash & mask_;; i = (i + 1) & mask_) {
@@ -22,20 +23,20 @@ class HashIndex {
       if (slot.hash == hash && is(slot.number)) return slot.number;
     }
   }
-  // Before a Find or Erase to come: many things are cold.
+  // Call before a Find or Erase that will follow: many items are not in the CPU cache.
   void Prefetch(std::uint32_t hash) const { __builtin_prefetch(&slots_[hash & mask_], 1); }
-  // Requires that the number is not there yet.
+  // Requires that the number is not in the index.
   void Insert(std::uint32_t hash, std::uint32_t number) {
     if ((size_ + 1) * 3 > slots_.size() * 2) Grow();
     ++size_;
     Place({hash, number});
   }
-  // Requires that the number is there with this hash.
+  // Requires that the number is in the index with this hash.
   void Erase(std::uint32_t hash, std::uint32_t number) {
     std::size_t hole = hash & mask_;
     while (slots_[hole].number != number) hole = (hole + 1) & mask_;
     --size_;
-    // What follows moves up, so that no probe ends too early.
+    // Later entries move up, so that no probe ends too early.
     for (std::size_t i = (hole + 1) & mask_; slots_[i].number != kNone; i = (i + 1) & mask_) {
       const std::size_t home = slots_[i].hash & mask_;
       if (((i - home) & mask_) < ((i - hole) & mask_)) continue;

@@ -1,15 +1,15 @@
-// LeafMap: entries in the order of their keys, of which consistent snapshots are cheap.
+// LeafMap: a sorted map with cheap, consistent snapshots.
 //
-// Sorted leaves of up to kLeafEntries entries under one sorted array of leaves. A range reader takes
-// references to the leaves it needs and reads them without any lock; a leaf that was handed out is never
-// changed again (the next write to it copies it first), so readers and the writer do not wait for each other.
+// Entries are in sorted leaves of up to kLeafEntries, below one sorted array of leaves. A range reader takes
+// references to the leaves it needs and reads them without a lock. A leaf that was handed out never changes
+// again (the next write copies it first), so readers and the writer do not wait for each other.
 //
-// `Order` says what an entry's key is and how keys compare:
+// `Order` defines the key of an entry and how keys compare:
 //   using Key = ...;                                  // cheap to copy, e.g. a std::string_view
-//   Key KeyOf(const Entry&) const;                    // refers to the entry at most
+//   Key KeyOf(const Entry&) const;                    // may refer to the entry
 //   bool Less(const Key&, const Key&) const;
 //
-// Thread-compatible: the owner guards it with a lock. A Slice may be used without the lock, on any thread.
+// Thread-compatible: the owner guards it with a lock. A Slice may be used on any thread without the lock.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class LeafMap {
  public:
   using Key = typename Order::Key;
 
-  // Few enough that the copy of a leaf and the shift at an insert cost well under a microsecond.
+  // Small enough that copying a leaf, or shifting it for an insert, takes well under a microsecond.
   static constexpr std::size_t kLeafEntries = 64;
 
   struct Leaf {
@@ -35,14 +35,14 @@ class LeafMap {
     mutable bool handed_out = false;  // guarded by the owner's lock
   };
 
-  // A run of consecutive entries as they were when it was taken.
+  // A run of consecutive entries at the time it was taken.
   class Slice {
    public:
     std::size_t size() const { return size_; }
-    // How many more there were after the limit.
+    // How many more entries there were beyond the limit.
     std::size_t remaining() const { return remaining_; }
 
-    // Calls visit(entry) in order, until it returns false if it returns anything.
+    // Calls visit(entry) in order. If visit returns a bool, false stops the iteration.
     template <typename Visit>
     void ForEach(Visit&& visit) const {
       std::size_t left = size_, at = first_;
@@ -86,7 +86,7 @@ class LeafMap {
     ++size_;
   }
 
-  // False if there is no such key.
+  // Returns false if there is no such key.
   bool Erase(const Key& key) {
     const Position at = LowerBound(key);
     if (!Matches(at, key)) return false;
@@ -102,7 +102,7 @@ class LeafMap {
   std::size_t Count(const Key& from, const std::optional<Key>& to) const {
     return Distance(Begin(from), End(to));
   }
-  // The same as a slice, of at most `limit` (0: all).
+  // Returns the same range as a slice of at most `limit` entries (0: all).
   Slice Read(const Key& from, const std::optional<Key>& to, std::size_t limit) const {
     Slice slice;
     const Position begin = Begin(from);
@@ -130,10 +130,10 @@ class LeafMap {
     return leaf;
   }
 
-  // Where `key` is, or would be inserted; `leaf` may be leaves_.size() only if there are no leaves.
+  // Where `key` is, or would be inserted. `leaf` may be leaves_.size() only if there are no leaves.
   Position LowerBound(const Key& key) const {
     if (leaves_.empty()) return {};
-    // The last leaf that begins at or before the key, or the first.
+    // The last leaf that starts at or before the key, or the first leaf.
     const auto after =
         std::upper_bound(leaves_.begin(), leaves_.end(), key, [this](const Key& k, const auto& leaf) {
           return order_.Less(k, order_.KeyOf(leaf->entries.front()));
@@ -147,7 +147,7 @@ class LeafMap {
             static_cast<std::size_t>(entry - entries.begin())};
   }
 
-  // The same as a position in order: past the end of a leaf becomes the beginning of the next.
+  // The same as a position in iteration order: past the end of a leaf becomes the start of the next.
   Position Begin(const Key& key) const {
     Position at = LowerBound(key);
     if (at.leaf < leaves_.size() && at.entry == leaves_[at.leaf]->entries.size()) at = {at.leaf + 1, 0};
@@ -179,7 +179,7 @@ class LeafMap {
     return *slot;
   }
 
-  // Makes room in a full leaf. Keys that come in ascending order leave full leaves behind them.
+  // Makes room in a full leaf. Keys inserted in ascending order leave full leaves behind.
   Position Split(Position at) {
     Leaf& left = Writable(at.leaf);
     const std::size_t middle = at.entry == left.entries.size() ? at.entry : left.entries.size() / 2;

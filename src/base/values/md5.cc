@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::size_t kBlock = 64;
 constexpr std::size_t kLengthBytes = 8;
-// How far each of the four rounds rotates, step by step.
+// The rotation of each step in the four rounds.
 constexpr std::array<std::array<int, 4>, 4> kRotations = {
     {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}}};
 
-// The integer parts of 2^32 |sin(i + 1)|, as the standard has them.
+// The integer parts of 2^32 |sin(i + 1)|, as in the standard.
 const std::array<std::uint32_t, 64>& Sines() {
   static const std::array<std::uint32_t, 64> sines = [] {
     std::array<std::uint32_t, 64> out{};
@@ -33,7 +33,7 @@ std::uint32_t LittleEndian(const char* at) {
 
 struct Step {
   std::uint32_t mixed;
-  std::uint32_t word;  // which of the block
+  std::uint32_t word;  // index of the word in the block
 };
 
 Step StepOf(std::uint32_t i, std::uint32_t b, std::uint32_t c, std::uint32_t d) {

@@ -1,4 +1,4 @@
-// MD5 (RFC 1321), for orders and names that others derive with it. Not for anything secret.
+// MD5 (RFC 1321), for orders and names that other programs derive with it. Not for anything secret.
 #pragma once
 
 #include <array>

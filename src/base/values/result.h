@@ -1,5 +1,5 @@
-// Result<T>: a T, or the Error that says why there is none. The shape is std::expected<T, Error>'s (C++23),
-// so that the day the compiler has it this header becomes an alias.
+// Result<T>: a T, or the Error that explains why there is none. It has the interface of std::expected<T,
+// Error> (C++23), so that this header can become an alias once the compiler supports it.
 //
 //   Result<int> Parse(std::string_view s) {
 //     if (s.empty()) return Unexpected(BadRequest("empty"));
@@ -16,7 +16,7 @@
 
 namespace flyball {
 
-// Marks an Error as the unhappy side of whatever Result the function returns.
+// Marks an Error as the error side of whatever Result the function returns.
 class Unexpected {
  public:
   explicit Unexpected(Error error) : error_(std::move(error)) {}
@@ -85,8 +85,8 @@ class [[nodiscard]] Result<void> {
 
 using Status = Result<void>;
 
-// FLYBALL_TRY(expr): returns expr's error from the enclosing function (or coroutine, with the CO_ form), else
-// goes on. FLYBALL_ASSIGN(auto x, expr): the same, binding the value.
+// FLYBALL_TRY(expr): if expr is an error, returns it from the enclosing function (or coroutine, with the CO_
+// form). FLYBALL_ASSIGN(auto x, expr): the same, and binds the value.
 #define FLYBALL_CONCAT_INNER(a, b) a##b
 #define FLYBALL_CONCAT(a, b) FLYBALL_CONCAT_INNER(a, b)
 #define FLYBALL_TRY(expr)                                                              \

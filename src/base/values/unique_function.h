@@ -1,8 +1,8 @@
 // UniqueFunction: a callable wrapper that may own move-only state.
 //
-// std::function demands copyable targets; closures here own promises, buffers and coroutine handles, which
-// are not. Small targets are held in place, without an allocation. Thread-compatible. Calling an empty one is
-// undefined (asserted in debug builds).
+// std::function requires copyable targets. Closures here own promises, buffers and coroutine handles, which
+// cannot be copied. Small targets are stored inline, without an allocation. Thread-compatible. Calling an
+// empty one is undefined (asserted in debug builds).
 #pragma once
 
 #include <cassert>
@@ -39,7 +39,7 @@ class UniqueFunction<R(Args...)> {
   UniqueFunction(UniqueFunction&& other) noexcept { MoveFrom(other); }
   UniqueFunction& operator=(UniqueFunction&& other) noexcept {
     if (this == &other) return *this;
-    // What is replaced goes last: its destructor may look at this function.
+    // The old target is destroyed last, because its destructor may look at this function.
     UniqueFunction old(std::move(*this));
     MoveFrom(other);
     return *this;
@@ -58,7 +58,7 @@ class UniqueFunction<R(Args...)> {
   }
 
  private:
-  // A handle, two shared pointers: what most closures own.
+  // A handle and two shared pointers, which is what most closures own.
   static constexpr std::size_t kInPlaceBytes = 40;
   template <typename F>
   static constexpr bool kFits = sizeof(F) <= kInPlaceBytes &&
@@ -98,7 +98,7 @@ class UniqueFunction<R(Args...)> {
       [](void* to, void* from) noexcept { new (to) F*(*static_cast<F**>(from)); },
       [](void* target) noexcept { delete *static_cast<F**>(target); }};
 
-  // Requires: this one is empty.
+  // Requires that this one is empty.
   void MoveFrom(UniqueFunction& other) noexcept {
     operations_ = std::exchange(other.operations_, nullptr);
     if (operations_) operations_->move(storage_, other.storage_);
@@ -108,7 +108,7 @@ class UniqueFunction<R(Args...)> {
   const Operations* operations_ = nullptr;
 };
 
-// What executors run.
+// The type that executors run.
 using Closure = UniqueFunction<void()>;
 
 }  // namespace flyball

@@ -1,5 +1,5 @@
-// YAML in and out, typed as Kubernetes' YAML library (sigs.k8s.io/yaml: YAML 1.1 scalars, converted to JSON)
-// types it.
+// Parses and writes YAML, with the types of Kubernetes' YAML library (sigs.k8s.io/yaml: YAML 1.1 scalars,
+// converted to JSON).
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace flyball::json {
 
-// One document. `on`/`yes` are booleans, 0777 is octal, dates stay strings, keys become strings, anchors and
-// merge keys are expanded (bounded: a "billion laughs" document is an error). Duplicate keys are reported as
-// in ParseOptions.
+// Parses one document. `on`/`yes` are booleans, 0777 is octal, dates stay strings, keys become strings,
+// anchors and merge keys are expanded (with a limit: a "billion laughs" document is an error). Duplicate keys
+// are reported as in ParseOptions.
 Result<Value> ParseYaml(std::string_view text, std::vector<std::string>* duplicates = nullptr);
-// Every document of a stream, empty ones left out.
+// Parses every document of a stream and omits empty ones.
 Result<std::vector<Value>> ParseYamlStream(std::string_view text);
-// Block style, keys sorted as kubectl -o yaml prints them, strings quoted only where needed, ends with a
-// newline.
+// Writes block style, with keys sorted as kubectl -o yaml prints them and strings quoted only where needed.
+// Ends with a newline.
 std::string WriteYaml(const Value& value);
 
 }  // namespace flyball::json

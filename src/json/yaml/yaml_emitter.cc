@@ -22,8 +22,9 @@ bool IsBreak(std::string_view s, std::size_t i) {
   return i < s.size() && (s[i] == '\n' || s[i] == '\r');
 }
 
-// go-yaml v2: neither tabs nor characters beyond U+FFFF. Unlike there, nor the separators U+2028 and U+2029,
-// which are line breaks to YAML 1.1 and letters to YAML 1.2: escaped, they mean the same to both.
+// go-yaml v2: neither tabs nor characters beyond U+FFFF. Unlike go-yaml, we also exclude the separators
+// U+2028 and U+2029. They are line breaks in YAML 1.1 and letters in YAML 1.2; escaped, they mean the same in
+// both.
 bool IsPrintable(unsigned c) {
   if (c == 0x2028 || c == 0x2029) return false;
   return c == '\n' || (c >= 0x20 && c <= 0x7e) || (c >= 0xa0 && c <= 0xd7ff) ||
@@ -39,7 +40,7 @@ bool IsIn(char c, std::string_view set) {
   return set.find(c) != std::string_view::npos;
 }
 
-// Whether the character at s[i] would make a plain scalar something else.
+// Whether the character at s[i] would change the meaning of a plain scalar.
 bool IsIndicator(std::string_view s, std::size_t i, bool after_blank) {
   const bool before_blank = i + 1 >= s.size() || IsBlank(s, i + 1);
   if (i == 0) return IsIn(s[i], "#,[]{}&*!|>'\"%@`") || (IsIn(s[i], "?:-") && before_blank);
@@ -150,7 +151,7 @@ void YamlEmitter::BeginMapping() {
 }
 
 void YamlEmitter::BeginSequence() {
-  // The value of a member: its dashes stand right below the key.
+  // The value of a member: its dashes are in the same column as the key.
   const bool in_mapping = context_ == Context::kValue || context_ == Context::kKey;
   IncreaseIndent(false, in_mapping && !indention_);
 }
@@ -274,7 +275,7 @@ void YamlEmitter::WriteDoubleQuoted(std::string_view text, bool allow_breaks) {
 void YamlEmitter::WriteLiteral(std::string_view text) {
   WriteIndicator("|", true, false);
   if (IsSpace(text, 0) || IsBreak(text, 0)) WriteIndicator("2", false, false);
-  // Without a hint the text ends with exactly one line break; "-" none, "+" more.
+  // Without an indicator the text ends with exactly one line break; "-" means none, "+" more.
   if (!text.ends_with('\n'))
     WriteIndicator("-", false, false);
   else if (text == "\n" || text.ends_with("\n\n"))

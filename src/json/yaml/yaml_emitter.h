@@ -1,5 +1,5 @@
-// YamlEmitter: lays out YAML as libyaml's emitter does, which kubectl's output comes from. Private to the
-// module.
+// YamlEmitter: lays out YAML as libyaml's emitter does, because kubectl's output has that layout. Private to
+// the module.
 #pragma once
 
 #include <string>
@@ -8,22 +8,23 @@
 
 namespace flyball::json {
 
-// Block style, two spaces a level, lines folded after column 80. Calls describe a document in order: a scalar
-// or a collection for the root; within a collection, items or keys and values. Confined to one thread.
+// Block style, two spaces per level, lines folded after column 80. The calls describe a document in order: a
+// scalar or a collection for the root; within a collection, items, or keys and values. Confined to one
+// thread.
 class YamlEmitter {
  public:
   enum class Style { kPlain, kDoubleQuoted, kLiteral };
 
   explicit YamlEmitter(std::string& out) : out_(out) {}
 
-  // Before every item of a sequence, and before the key and the value of every member of a mapping.
+  // Call before every item of a sequence, and before the key and the value of every member of a mapping.
   void BeginItem();
   void BeginKey(std::string_view key);
   void BeginValue();
 
-  // `style` is a wish: text it cannot carry is quoted.
+  // `style` is a preference: text that it cannot represent is quoted.
   void Scalar(std::string_view text, Style style);
-  // An empty collection.
+  // Writes an empty collection.
   void Flow(std::string_view brackets);
 
   // For collections that are not empty.
@@ -35,12 +36,12 @@ class YamlEmitter {
   void Finish();
 
  private:
-  // What a text allows.
+  // Which styles a text allows.
   struct Analysis {
     bool multiline = false;
     bool plain = true, single_quoted = true, block = true;
   };
-  // Where the next node stands.
+  // The position of the next node.
   enum class Context { kRoot, kItem, kKey, kSimpleKey, kValue };
 
   static Analysis Analyze(std::string_view text);
@@ -65,8 +66,8 @@ class YamlEmitter {
   int column_ = 0;
   int indent_ = -1;
   std::vector<int> outer_indents_;
-  bool whitespace_ = true;  // the last thing written separates
-  bool indention_ = true;   // nothing but indentation and indicators on this line so far
+  bool whitespace_ = true;  // the last thing written was a separator
+  bool indention_ = true;   // only indentation and indicators on this line so far
   bool simple_key_ = true;  // the last key was written without "? "
 };
 

@@ -17,14 +17,14 @@
 namespace flyball::json {
 namespace {
 
-// "line 3: " for the line of index 2; nothing for the first, as go-yaml does. `shift` is -1 where that counts
-// from 0.
+// Returns "line 3: " for the line of index 2, and nothing for the first line, as go-yaml does. `shift` is -1
+// where go-yaml counts from 0.
 std::string LineOf(const YAML::Mark& mark, int shift = 0) {
   return mark.line > 0 ? "line " + std::to_string(mark.line + 1 + shift) + ": " : "";
 }
 
-// yaml-cpp turns the escapes \N and \_ into the single bytes 85 and A0, where their UTF-8 should be. The
-// input is known to be UTF-8, so there are no other bytes out of place.
+// yaml-cpp turns the escapes \N and \_ into the single bytes 85 and A0 instead of their UTF-8 encoding. The
+// input is known to be UTF-8, so no other invalid bytes occur.
 std::string WithRepairedEscapes(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
@@ -37,8 +37,8 @@ std::string WithRepairedEscapes(const std::string& text) {
   return out;
 }
 
-// Refuses documents that are mostly repetition of themselves, with go-yaml's numbers: 99 % of a document up
-// to 400,000 nodes may come from aliases, 10 % from 4,000,000 nodes on, in between in proportion.
+// Rejects documents that consist mostly of repetition, with go-yaml's numbers: 99 % of a document of up to
+// 400,000 nodes may come from aliases, 10 % from 4,000,000 nodes on, and in between a proportional share.
 class AliasBudget {
  public:
   void Count(bool from_alias) {
@@ -56,10 +56,11 @@ class AliasBudget {
   double nodes_ = 0, aliased_ = 0;
 };
 
-// Receives one document from yaml-cpp. What an anchor names is kept as events, and fed again for every alias.
+// Receives one document from yaml-cpp. The content of an anchor is kept as events and replayed for every
+// alias.
 class DocumentHandler : public YAML::EventHandler {
  public:
-  // `text` is the whole stream. The first document of it may begin without "---".
+  // `text` is the whole stream. Its first document may start without "---".
   DocumentHandler(std::string_view text, bool is_first, std::vector<std::string>* duplicates)
       : text_(text), is_first_(is_first), builder_(duplicates) {}
 
@@ -153,11 +154,11 @@ class DocumentHandler : public YAML::EventHandler {
   YamlTreeBuilder builder_;
   std::string anchor_name_;
   std::unordered_map<YAML::anchor_t, Range> anchored_;
-  std::vector<YAML::anchor_t> open_anchors_;  // one for each open container; NullAnchor for most
-  std::vector<YamlEvent> events_;             // everything since the first anchor, aliases replaced
+  std::vector<YAML::anchor_t> open_anchors_;  // one per open container; NullAnchor for most
+  std::vector<YamlEvent> events_;             // all events since the first anchor, with aliases replaced
 };
 
-// Looks whether a next document begins as it should, and reads no further.
+// Checks that the next document starts correctly, and reads no further.
 class NextDocumentProbe : public DocumentHandler {
  public:
   struct Stop {};
@@ -170,10 +171,10 @@ class NextDocumentProbe : public DocumentHandler {
 
 constexpr std::string_view kEndMarker = "...\n";
 
-// yaml-cpp's ways to say it, and those of libyaml, which people know from Kubernetes.
+// Translates yaml-cpp's messages to those of libyaml, which people know from Kubernetes.
 struct Wording {
   std::string_view theirs, known;
-  bool from_parser;  // libyaml counts lines from 0 in these
+  bool from_parser;  // libyaml counts lines from 0 in these messages
 };
 constexpr Wording kWordings[] = {
     {"illegal map value", "mapping values are not allowed in this context", false},
@@ -200,7 +201,7 @@ std::string AnchorAt(std::string_view text, const YAML::Mark& mark) {
 std::string Describe(const YAML::Exception& e, std::string_view text) {
   if (e.msg.starts_with("the referenced anchor is not defined"))
     return "yaml: unknown anchor '" + AnchorAt(text, e.mark) + "' referenced";
-  // Only the end we added is met inside a quoted scalar that has none.
+  // The end marker we added is only reached inside a quoted scalar that is not closed.
   if (e.msg.starts_with("illegal document indicator in scalar") &&
       static_cast<std::size_t>(e.mark.pos) + kEndMarker.size() >= text.size())
     return "yaml: " + LineOf(e.mark) + "found unexpected end of stream";
@@ -211,7 +212,7 @@ std::string Describe(const YAML::Exception& e, std::string_view text) {
   return "yaml: " + LineOf(e.mark) + e.msg;
 }
 
-// What libyaml's reader refuses before parsing.
+// Checks what libyaml's reader rejects before parsing.
 Status CheckCharacters(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto c = static_cast<unsigned char>(text[i]);
@@ -226,15 +227,15 @@ Status CheckCharacters(std::string_view text) {
   return {};
 }
 
-// The text with an explicit end: yaml-cpp takes the end of the input for the end of a quoted scalar if a line
-// break comes before it.
+// Returns the text with an explicit end marker. Without it, yaml-cpp takes the end of the input as the end of
+// a quoted scalar if a line break precedes it.
 std::string WithEnd(std::string_view text) {
   const std::size_t end = text.find_last_not_of(" \t");
   if (end == std::string_view::npos || text[end] != '\n') return std::string(text);
   return std::string(text.substr(0, end + 1)).append(kEndMarker);
 }
 
-// Hands every document to `each`, until it returns false.
+// Passes every document to `each`, until it returns false.
 template <typename Each>
 Status ForEachDocument(std::string_view text, std::vector<std::string>* duplicates, Each each) {
   if (text.starts_with("\xef\xbb\xbf"))
@@ -267,7 +268,7 @@ Status ForEachDocument(std::string_view text, std::vector<std::string>* duplicat
   return Unexpected(BadRequest("error converting YAML to JSON: " + problem));
 }
 
-// Most of what is sent as YAML is JSON, which is read a hundred times faster as such.
+// Most input sent as YAML is JSON, which the JSON parser reads a hundred times faster.
 std::optional<Value> ParseAsJson(std::string_view text, std::vector<std::string>* duplicates) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] != '{') return std::nullopt;

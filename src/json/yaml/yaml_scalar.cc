@@ -56,7 +56,7 @@ std::optional<Value> ResolveInt(std::string_view text) {
   constexpr std::uint64_t kLimit = std::uint64_t{1} << 63;
   if (magnitude < kLimit || (negative && magnitude == kLimit))
     return Value(static_cast<std::int64_t>(negative ? 0 - magnitude : magnitude));
-  // What has a sign must fit 64 signed bits; without one, 64 unsigned bits will do.
+  // A number with a sign must fit signed 64 bits; without one, unsigned 64 bits suffice.
   if (sign) return std::nullopt;
   return Value(static_cast<double>(magnitude));
 }
@@ -90,8 +90,8 @@ std::optional<Value> ResolveFloat(std::string_view text) {
   double d = 0;
   const auto error = std::from_chars(text.data(), text.data() + text.size(), d).ec;
   if (error == std::errc()) return Value(d);
-  // Out of range: an exponent below zero means that it is too small, which is 0; else it is too large, a
-  // string.
+  // Out of range. A negative exponent means the number is too small and becomes 0; otherwise it is too large
+  // and stays a string.
   const std::size_t e = text.find_first_of("eE");
   const bool tiny =
       e == std::string_view::npos ? text.find_first_of("123456789") > text.find('.') : text[e + 1] == '-';
@@ -113,7 +113,7 @@ bool UnderscoresSeparateDigits(std::string_view text) {
   return true;
 }
 
-// Reads one number of at least one and at most two digits, at most `max`.
+// Reads a number of one or two digits, at most `max`.
 bool TakeNumber(std::string_view& text, int min, int max) {
   const std::size_t digits = std::min<std::size_t>(CountDigits(text), 2);
   if (digits == 0) return false;

@@ -1,4 +1,4 @@
-// What an unquoted YAML scalar means: the rules of go-yaml v2, which Kubernetes uses. Private to the module.
+// Interprets unquoted YAML scalars by the rules of go-yaml v2, which Kubernetes uses. Private to the module.
 #pragma once
 
 #include <string_view>
@@ -14,11 +14,11 @@ struct ResolvedScalar {
   Value value;  // the text itself for strings and timestamps
 };
 
-// YAML 1.1: y, yes and on are true; 0777, 0o777, 0x1ff and 0b1 are integers, as is 1_000; ~ and null are
-// null. Integers beyond 64 signed bits and floats (.inf too) are doubles.
+// YAML 1.1: y, yes and on are true; 0777, 0o777, 0x1ff, 0b1 and 1_000 are integers; ~ and null are null.
+// Integers beyond signed 64 bits and floats (including .inf) are doubles.
 ResolvedScalar ResolveScalar(std::string_view text);
 
-// 12:30:45, which other YAML 1.1 parsers take for a number in base 60.
+// 12:30:45, which other YAML 1.1 parsers read as a base-60 number.
 bool IsBase60(std::string_view text);
 
 }  // namespace flyball::json

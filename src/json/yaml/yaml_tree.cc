@@ -10,9 +10,9 @@ namespace flyball::json {
 namespace {
 
 constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
-// As many as Kubernetes reports of one object.
+// As many as Kubernetes reports per object.
 constexpr std::size_t kMaxYamlDuplicates = 100;
-// Go's limit of nesting.
+// Go's nesting limit.
 constexpr std::size_t kMaxDepth = 10000;
 
 std::string_view TypeTag(ScalarType type) {
@@ -33,7 +33,7 @@ std::string_view TypeTag(ScalarType type) {
   return "";
 }
 
-// Bytes that are not UTF-8 become U+FFFD, as they do in Go on the way to JSON.
+// Bytes that are not UTF-8 become U+FFFD, as in Go on the way to JSON.
 std::string ToUtf8(std::string_view bytes) {
   std::string out;
   for (std::size_t i = 0; i < bytes.size();) {
@@ -74,7 +74,7 @@ Value DecodeBinary(std::string text) {
   return Value(ToUtf8(bytes));
 }
 
-// The value of a scalar with the type that `tag` (such as "int") demands.
+// Returns the value of a scalar with the type that `tag` (such as "int") requires.
 Value ResolveAs(std::string_view tag, const std::string& text) {
   ResolvedScalar resolved = ResolveScalar(text);
   if (TypeTag(resolved.type) == tag) return std::move(resolved.value);
@@ -99,7 +99,7 @@ void MergeKey(Object& into, Value value) {
   const auto is_object = [](const Value& element) { return element.is_object(); };
   if (!value.is_array() || !std::all_of(value.as_array().begin(), value.as_array().end(), is_object))
     throw YamlError("yaml: map merge requires map or sequence of maps as the value");
-  // Backwards: the first of the list wins.
+  // In reverse, because the first of the list wins.
   for (std::size_t i = value.size(); i-- > 0;) MergeKey(into, std::move(value.as_array()[i]));
 }
 
@@ -118,7 +118,7 @@ Value ResolveTagged(std::string_view tag, const std::string& text) {
 }
 
 void YamlTreeBuilder::Feed(YamlEvent event) {
-  // yaml-cpp has a limit of its own, but aliases within aliases get past it.
+  // yaml-cpp has its own limit, but nested aliases bypass it.
   if (open_.size() > kMaxDepth) throw YamlError("yaml: exceeded max depth of " + std::to_string(kMaxDepth));
   switch (event.type) {
     case YamlEvent::Type::kScalar:

@@ -1,4 +1,4 @@
-// From YAML's events to a tree, typed as go-yaml v2 and sigs.k8s.io/yaml type it. Private to the module.
+// Builds a tree from YAML events, with the types of go-yaml v2 and sigs.k8s.io/yaml. Private to the module.
 #pragma once
 
 #include <exception>
@@ -10,18 +10,18 @@
 
 namespace flyball::json {
 
-// Thrown through yaml-cpp's parser, which knows no other way to stop; caught where that is called.
+// Thrown through yaml-cpp's parser, which offers no other way to stop; caught by the caller of the parser.
 struct YamlError : std::exception {
   explicit YamlError(std::string m) : message(std::move(m)) {}
   const char* what() const noexcept override { return message.c_str(); }
   std::string message;
 };
 
-// The value of a scalar. `tag` as yaml-cpp gives it: "?" unquoted, "!" quoted, else the tag written out.
-// Throws YamlError if the text is not what its tag says.
+// Returns the value of a scalar. `tag` as yaml-cpp reports it: "?" for unquoted, "!" for quoted, else the
+// explicit tag. Throws YamlError if the text does not match its tag.
 Value ResolveTagged(std::string_view tag, const std::string& text);
 
-// What a document consists of, tags resolved and aliases replaced.
+// The parts of a document, with tags resolved and aliases replaced.
 struct YamlEvent {
   enum class Type { kScalar, kBeginArray, kEndArray, kBeginObject, kEndObject };
   Type type;
@@ -29,13 +29,13 @@ struct YamlEvent {
   Value scalar;
 };
 
-// Makes a tree of one document's events. Confined to one thread.
+// Builds a tree from the events of one document. Confined to one thread.
 class YamlTreeBuilder {
  public:
-  // Notes paths of keys that come twice in `duplicates`, if there is one; the last value wins.
+  // Adds the paths of duplicate keys to `duplicates`, if given; the last value wins.
   explicit YamlTreeBuilder(std::vector<std::string>* duplicates) : duplicates_(duplicates) {}
 
-  // Throws YamlError for keys that cannot be strings and merges of what is no mapping.
+  // Throws YamlError for keys that cannot be strings and for merges of something that is not a mapping.
   void Feed(YamlEvent event);
   Value Take() { return std::move(root_); }
 

@@ -13,13 +13,13 @@
 namespace flyball::json {
 namespace {
 
-// Roughly Unicode's: beyond ASCII everything but punctuation, symbols and emoji.
+// Approximates Unicode: beyond ASCII, everything except punctuation, symbols and emoji.
 bool IsLetter(unsigned c) {
   if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return c >= 0xc0 && (c < 0x2000 || c >= 0x2c00) && c < 0x1f000;
 }
 
-// The number that begins at i, and where it ends. Overflow wraps, as upstream.
+// Returns the number that starts at i, and where it ends. Overflow wraps, as upstream.
 std::pair<std::uint64_t, std::size_t> NumberAt(std::string_view s, std::size_t i, std::uint64_t start) {
   for (; i < s.size() && IsDigit(s[i]); ++i) start = start * 10 + static_cast<std::uint64_t>(s[i] - '0');
   return {start, i};
@@ -33,7 +33,7 @@ bool NaturalLess(std::string_view a, std::string_view b) {
           .first -
       a.begin());
   if (i == a.size() || i == b.size()) return a.size() < b.size();
-  while (i > 0 && (a[i] & 0xc0) == 0x80) --i;  // to the beginning of the character
+  while (i > 0 && (a[i] & 0xc0) == 0x80) --i;  // to the start of the character
   const unsigned ca = DecodeUtf8(a, i), cb = DecodeUtf8(b, i);
   const bool letter_a = IsLetter(ca), letter_b = IsLetter(cb);
   if (letter_a && letter_b) return ca < cb;
@@ -55,15 +55,15 @@ std::vector<const Object::Member*> SortedMembers(const Object& object) {
   std::vector<const Object::Member*> members;
   members.reserve(object.size());
   for (const auto& member : object) members.push_back(&member);
-  // That order goes round in circles for some keys (10k, 1k, 2k), where std::sort would run wild. Bytewise
-  // first, so that the outcome does not depend on the order given.
+  // That order is cyclic for some keys (10k, 1k, 2k), which std::sort does not tolerate. The keys are sorted
+  // bytewise first, so that the result does not depend on the input order.
   std::sort(members.begin(), members.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
   std::stable_sort(members.begin(), members.end(),
                    [](const auto* a, const auto* b) { return NaturalLess(a->first, b->first); });
   return members;
 }
 
-// As kubectl does, whose YAML is made from the JSON: a double without fraction is an integer there.
+// As kubectl, which converts JSON to YAML: a double without a fraction becomes an integer.
 std::string DoubleText(double d) {
   std::string text;
   AppendDouble(d, text);
