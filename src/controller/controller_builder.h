@@ -1,9 +1,9 @@
-// ControllerBuilder<T>: says what a controller reconciles and what makes it run.
+// ControllerBuilder<T>: declares what a controller reconciles and which changes trigger it.
 //
 //   manager.For<Network>()            // reconcile Networks; run when one changes
 //       .Owns<ConfigMap>()            // ... or when a ConfigMap controlled by one changes
-//       .Watches<Node>(map_fn)        // ... or for the keys map_fn(const Node&) names
-//       .Uses<Secret>()               // caches Secrets for ctx.lister<Secret>(), runs nothing
+//       .Watches<Node>(map_fn)        // ... or for the keys that map_fn(const Node&) returns
+//       .Uses<Secret>()               // caches Secrets for ctx.lister<Secret>(), triggers nothing
 //       .Workers(2)
 //       .Reconcile(fn);               // fn(const T&, Context&) or fn(const ObjectKey&, Context&)
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace flyball {
 
-// Which changes matter. Unset: all. Resyncs pass the update predicate too.
+// Which changes trigger a reconcile. Unset: all. Resyncs pass through the update predicate too.
 template <typename T>
 struct Predicates {
   std::function<bool(const T& object)> create{};
@@ -28,7 +28,8 @@ struct Predicates {
   std::function<bool(const T& object)> remove{};
 };
 
-// Only updates that change metadata.generation, i.e. the spec: not those of status, labels or annotations.
+// Only updates that change metadata.generation, that is the spec; not changes of status, labels or
+// annotations.
 template <ApiObject T>
 Predicates<T> GenerationChanged() {
   return {.create = nullptr,
@@ -36,7 +37,7 @@ Predicates<T> GenerationChanged() {
           .remove = nullptr};
 }
 
-// Thread-compatible: used by the one thread that sets a program up.
+// Thread-compatible: used by the thread that sets up the program.
 template <ApiObject T>
 class ControllerBuilder {
  public:
@@ -45,7 +46,7 @@ class ControllerBuilder {
   }
 
   ControllerBuilder& Named(std::string name) { return options_.name = std::move(name), *this; }
-  // Who its events say they are from, if that is not its name.
+  // The source that its events name, if it is not the controller's name.
   ControllerBuilder& EventSource(std::string name) { return options_.event_source = std::move(name), *this; }
   ControllerBuilder& Workers(int n) { return options_.workers = n, *this; }
   ControllerBuilder& MaxRetries(int n) { return options_.max_retries = n, *this; }
@@ -55,18 +56,19 @@ class ControllerBuilder {
   ControllerBuilder& BehindAfter(Duration d) { return options_.behind_after = d, *this; }
   ControllerBuilder& Limits(const RateLimits& limits) { return options_.limits = limits, *this; }
   ControllerBuilder& Resync(Duration d) { return resync_ = d, *this; }
-  // Runs on every copy of the program, leader or not.
+  // Runs on every replica of the program, leader or not.
   ControllerBuilder& WithoutLeader() { return options_.needs_leader = false, *this; }
   ControllerBuilder& When(Predicates<T> predicates) { return predicates_ = std::move(predicates), *this; }
-  // Called instead of the reconciler when the object is gone from the cache. With a reconciler that takes the
-  // key it is not needed: that is called either way.
+  // Called instead of the reconciler when the object is gone from the cache. Not needed for a reconciler that
+  // takes the key, which is called in both cases.
   ControllerBuilder& OnGone(Reconciler fn) { return gone_ = std::move(fn), *this; }
 
   template <ApiObject U>
   ControllerBuilder& Owns(Predicates<U> predicates = {}) {
     return Watches<U>(&OwnerKeys<U>, std::move(predicates));
   }
-  // map(const U&) names the Ts to reconcile. On an update it is asked for the old and for the new object.
+  // map(const U&) returns the keys of the Ts to reconcile. On an update it is called for the old and the new
+  // object.
   template <ApiObject U>
   ControllerBuilder& Watches(std::function<std::vector<ObjectKey>(const U&)> map,
                              Predicates<U> predicates = {}) {
@@ -92,12 +94,12 @@ class ControllerBuilder {
     return *this;
   }
 
-  // Makes the controller. An error if the description was not consistent.
+  // Creates the controller. Returns an error if the description is not consistent.
   template <typename Fn>
   Status Reconcile(Fn fn) {
     return Build(std::move(fn), nullptr);
   }
-  // The same, and hands the controller out: for those who enqueue by themselves.
+  // The same, and returns the controller, for callers that enqueue keys themselves.
   template <typename Fn>
   Status Reconcile(Fn fn, std::shared_ptr<Controller>* out) {
     return Build(std::move(fn), out);

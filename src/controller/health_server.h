@@ -1,5 +1,6 @@
-// HealthServer: /healthz (also /livez), /readyz and /metrics of a manager, over plain HTTP. As Kubernetes'
-// components do: 200 "ok", or 500 and the list of checks; "?verbose" shows the list either way.
+// HealthServer: serves /healthz (also /livez), /readyz and /metrics of a manager over plain HTTP. As in
+// Kubernetes' components, the response is 200 "ok", or 500 with the list of checks; "?verbose" always shows
+// the list.
 #pragma once
 
 #include <memory>

@@ -24,10 +24,10 @@ struct Flags {
   int threads = 8;
 };
 
-// Only the machinery's own threads: two keep streams flowing while one decodes.
+// Threads for the SDK's own work only: two keep streams flowing while one decodes.
 constexpr int kMachineryThreads = 2;
 
-// Of a program that only describes itself.
+// For a program that only prints its CRDs.
 class Nowhere final : public net::Transport {
  public:
   std::shared_ptr<net::Call> Start(net::Request, std::shared_ptr<net::ResponseSink> sink) override {
@@ -75,7 +75,7 @@ Status InstallCrds(const Manager& manager) {
   return {};
 }
 
-// A flag that is a duration in Go's notation: "15s".
+// A flag with a duration in Go's notation: "15s".
 void AddDuration(CLI::App& app, const std::string& name, Duration* out, const std::string& help) {
   app.add_option_function<std::string>(
          name,

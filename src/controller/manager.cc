@@ -17,7 +17,7 @@ struct Manager::Supervised {
   Runnable fn;
   bool needs_leader;
   bool launched = false;
-  bool failed = false;  // waits to be started again
+  bool failed = false;  // waiting to be restarted
   Duration backoff = kFirstBackoff;
 };
 
@@ -199,7 +199,7 @@ void Manager::StartRunnables(bool leader_ones) {
   });
 }
 
-// Runs it, and again after a while if it failed.
+// Runs it, and restarts it after a delay if it failed.
 void Manager::Launch(const std::shared_ptr<Supervised>& runnable) {
   runtime().worker_executor().Post([this, alive = std::weak_ptr<bool>(alive_), runnable] {
     const auto keep = alive.lock();
@@ -242,7 +242,7 @@ void Manager::Stop(Closure done) {
     all = controllers_;
   }
   stop_source_.request_stop();
-  // Whichever comes first: every controller has stopped, or the time is up.
+  // Whichever comes first: every controller has stopped, or the timeout.
   struct Progress {
     std::atomic<std::size_t> left;
     std::atomic<bool> finished = false;

@@ -1,5 +1,5 @@
-// Manager: everything a program of controllers needs around them: shared caches, leader election, events,
-// health, and a start and stop in the right order.
+// Manager: provides what a controller program needs: shared caches, leader election, events, health checks,
+// and an orderly start and stop.
 //
 //   Manager manager(client, {.name = "network-controller"});
 //   manager.For<Network>().Owns<ConfigMap>().Workers(2).Reconcile(&Reconcile);
@@ -29,59 +29,62 @@ struct ManagerOptions {
   std::string name = "flyball-manager";  // of the lease and the user agent
   std::string ns{};                      // watch only this namespace; empty: all
   bool leader_election = false;
-  LeaderElectorOptions election{};  // name, ns and identity are filled in when empty
+  LeaderElectorOptions election{};  // name, ns and identity are filled in if empty
   bool streaming_lists = false;
-  // Cached objects come without metadata.managedFields: faster and smaller. They may be written back as they
-  // are: the server keeps its own.
+  // Cached objects omit metadata.managedFields, which makes them faster and smaller. They may be written back
+  // as they are: the server keeps its own managedFields.
   bool drop_managed_fields = false;
-  // Of controllers that have none of their own: see ControllerOptions::timeout.
+  // For controllers that do not set their own: see ControllerOptions::timeout.
   Duration reconcile_timeout{};
-  // Stop waits this long for reconciles under way, then returns anyway and their client calls fail.
+  // Stop waits this long for running reconciles, then returns anyway, and their client calls fail.
   Duration stop_timeout = std::chrono::seconds(30);
 };
 
-// Thread-safe. The runtime of the client must outlive it. Stop it before destroying it.
+// Thread-safe. The client's runtime must outlive it. Stop it before destroying it.
 class Manager {
  public:
   explicit Manager(Client client, ManagerOptions options = {});
   ~Manager();
 
-  // Begins the description of a controller of T; it exists once .Reconcile has been called.
+  // Starts the declaration of a controller of T; the controller exists once .Reconcile has been called.
   template <ApiObject T>
   ControllerBuilder<T> For();
-  // A controller without a kind of its own: whoever makes it fills its queue (Enqueue).
+  // A controller without its own kind. The caller fills its queue (Enqueue).
   std::shared_ptr<Controller> AddController(ControllerOptions options, Reconciler reconciler);
 
-  // Something else that runs as long as the manager: called on the worker executor once caches have synced
-  // (and this copy leads, if needs_leader). May block until the token is stopped. If it returns an error or
-  // throws it is started again with back-off (1 s, doubled, at most a minute).
+  // Another function that runs as long as the manager. It is called on the worker executor once the caches
+  // have synced (and this replica leads, if needs_leader). It may block until the token is stopped. If it
+  // returns an error or throws, it is restarted with back-off (1 s, doubled, at most a minute).
   using Runnable = std::function<Status(std::stop_token)>;
   void AddRunnable(std::string name, Runnable runnable, bool needs_leader = true);
 
-  // The CustomResourceDefinitions of the custom kinds this program is For: added by the builders, made when
-  // somebody wants them, each once.
+  // The CustomResourceDefinitions of the custom kinds that this program is For. The builders add them; each
+  // is created once, on first use.
   using MakeCrd = json::Value (*)();
   void AddCrd(MakeCrd make);
   std::vector<json::Value> Crds() const;
 
-  // Not ready, or not healthy, while any check fails.
+  // The manager is not ready, or not healthy, while any check fails.
   using Check = std::function<Status()>;
   void AddHealthCheck(std::string name, Check check);
   void AddReadyCheck(std::string name, Check check);
-  // Every check by name, with those of the SDK itself: of health one a controller (its workers neither throw
-  // nor are stuck nor fall behind) and one a runnable (it runs); of readiness "caches" (they have synced).
+  // Returns every check by name, including the SDK's own. Health has one check per controller (its workers do
+  // not throw, are not stuck and do not fall behind) and one per runnable (it runs). Readiness has "caches"
+  // (they have synced).
   using CheckResults = std::vector<std::pair<std::string, Status>>;
   CheckResults HealthChecks() const;
   CheckResults ReadyChecks();
-  // The first failure.
+  // Returns the first failure.
   Status Healthy() const;
   Status Ready();
 
-  // Starts caches, then the election, then controllers as they may. Returns at once.
+  // Starts the caches, then the election, then the controllers when they may run. Returns at once.
   Status Start();
-  // Graceful: controllers finish what they are at, then the lease is released, then caches stop; then done.
+  // Stops gracefully: controllers finish their running reconciles, the lease is released, the caches stop;
+  // then calls done.
   void Stop(Closure done = nullptr);
-  // Start, block until the token is stopped or leadership is lost, Stop. An error if leadership was lost.
+  // Starts, blocks until the token is stopped or leadership is lost, and stops. Returns an error if
+  // leadership was lost.
   Status Run(std::stop_token stop);
 
   const Client& client() const { return client_; }
@@ -90,7 +93,7 @@ class Manager {
   const ManagerOptions& options() const { return options_; }
   bool is_leader() const;
   std::vector<std::shared_ptr<Controller>> controllers() const;
-  // Called when leadership was lost: the program should end. Set before Start.
+  // Called when leadership was lost; the program should exit. Set before Start.
   void OnLeadershipLost(Closure fn);
 
  private:

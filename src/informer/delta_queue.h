@@ -1,9 +1,9 @@
-// DeltaQueue: changes on their way from the reflector to the store, in one global order (upstream:
-// client-go's in-order queue, RealFIFO).
+// DeltaQueue: passes changes from the reflector to the store in one global order (upstream: client-go's
+// in-order queue, RealFIFO).
 //
-// Guarantees: changes come out in the order they went in; a Replace comes out as one step; nothing is lost or
-// merged, except that a Delete of a key neither stored nor queued is dropped. Synced once everything up to
-// and including the first Replace has been taken and reported processed.
+// Guarantees: changes leave in the order in which they entered. A Replace leaves as one step. Nothing is lost
+// or merged, except that a Delete of a key that is neither stored nor queued is dropped. The queue is synced
+// once everything up to and including the first Replace has been taken and reported as processed.
 #pragma once
 
 #include <deque>
@@ -23,7 +23,7 @@ struct Delta {
   DeltaType type = DeltaType::kAdded;
   std::string key;
   ObjectPtr object;  // the last known state for kDeleted
-  // kReplaced: the whole content. Then key and object are empty.
+  // kReplaced: the whole content. Key and object are then empty.
   std::vector<ObjectStore::Item> items;
   std::string resource_version;  // kReplaced and kBookmark
 };
@@ -31,13 +31,13 @@ struct Delta {
 // Thread-safe.
 class DeltaQueue {
  public:
-  // Above this many queued changes the producer should stop reading until the queue has drained: the bound
-  // of the buffer between network and store.
+  // Above this many queued changes, the producer should stop reading until the queue has drained. This bounds
+  // the buffer between network and store.
   static constexpr std::size_t kHighWater = 10000;
-  // Changes taken at once.
+  // The most changes taken at once.
   static constexpr std::size_t kBatch = 1000;
 
-  // `ready` is called, outside any lock, when the queue becomes not empty.
+  // `ready` is called, outside any lock, when the queue becomes non-empty.
   explicit DeltaQueue(Closure ready) : ready_(std::move(ready)) {}
 
   void Add(std::string key, ObjectPtr object);
@@ -45,12 +45,12 @@ class DeltaQueue {
   void Delete(std::string key, ObjectPtr object);
   void Replace(std::vector<ObjectStore::Item> items, std::string resource_version);
   void Bookmark(std::string resource_version);
-  // A Sync for each, except for keys that have changes queued already.
+  // Adds a Sync for each item, except for keys that already have queued changes.
   void Resync(std::vector<ObjectStore::Item> items);
 
-  // Up to kBatch changes; a Replace always comes alone. Empty if there is nothing.
+  // Returns up to kBatch changes; a Replace always comes alone. Empty if the queue is empty.
   std::vector<Delta> TakeBatch();
-  // What was taken has reached the store.
+  // Call when the taken changes have reached the store.
   void Processed();
 
   bool synced() const;

@@ -12,7 +12,7 @@ bool CarriesObject(const Note& note) {
   return note.type != Note::Type::kSynced && note.type != Note::Type::kNothing;
 }
 
-// `waiting` becomes what both together mean; see the table in the header.
+// `waiting` becomes what both mean together; see the table in the header.
 void MergeInto(Note& waiting, const Note& note) {
   using Type = Note::Type;
   switch (waiting.type) {

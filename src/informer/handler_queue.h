@@ -1,9 +1,9 @@
-// HandlerQueue: the notifications waiting for one handler of an informer, and their delivery, one at a time,
-// on a strand of its own: a slow handler delays nobody else.
+// HandlerQueue: queues the notifications for one handler of an informer and delivers them one at a time on
+// its own strand, so that a slow handler delays nobody else.
 //
-// Bound: beyond kHandlerBuffer notifications those of one object are merged: what a handler that was away for
-// a while would have to see. Add then Update is an Add of the newer; Update then Update one Update; Update
-// then Delete a Delete; Delete then Add an Update; Add then Delete nothing.
+// Bound: beyond kHandlerBuffer notifications, those of the same object are merged into what a handler that
+// was away for a while needs to see. Add then Update becomes an Add of the newer object; Update then Update
+// one Update; Update then Delete a Delete; Delete then Add an Update; Add then Delete nothing.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ struct Note {
   enum class Type { kAdd, kUpdate, kDelete, kSynced, kNothing };
   Type type = Type::kAdd;
   ObjectPtr old_object, object;  // object is the last state for kDelete
-  bool flag = false;             // kAdd: of the initial list; kDelete: final state unknown
+  bool flag = false;             // kAdd: part of the initial list; kDelete: final state unknown
 };
 
 // Thread-safe. Must be owned by a shared_ptr.
@@ -32,7 +32,7 @@ class HandlerQueue final : public HandlerRegistration, public std::enable_shared
   HandlerQueue(Executor& executor, const ObjectType& type, ErasedHandler handler, Duration resync)
       : type_(type), handler_(std::move(handler)), resync_(resync), strand_(executor) {}
 
-  // In the order of delivery. Called by the informer, one at a time.
+  // In the order of delivery. The informer calls it, one call at a time.
   void Push(std::vector<Note> notes);
 
   bool HasSynced() const override;
@@ -42,7 +42,7 @@ class HandlerQueue final : public HandlerRegistration, public std::enable_shared
 
   bool removed() const { return removed_; }
   Duration resync() const { return resync_; }
-  // When it wants its next resync; owned by the informer's strand.
+  // When its next resync is due; owned by the informer's strand.
   SteadyTime next_resync{};
 
  private:
@@ -50,7 +50,7 @@ class HandlerQueue final : public HandlerRegistration, public std::enable_shared
   static constexpr std::size_t kTurn = 256;
 
   void PushLocked(Note note) FLYBALL_REQUIRES(mu_);
-  // True if the note was merged into one that waits.
+  // Returns true if the note was merged into a waiting one.
   bool Merge(const Note& note) FLYBALL_REQUIRES(mu_);
   void BuildIndex() FLYBALL_REQUIRES(mu_);
   void Schedule();
@@ -66,8 +66,8 @@ class HandlerQueue final : public HandlerRegistration, public std::enable_shared
 
   mutable Mutex mu_;
   std::deque<Note> notes_ FLYBALL_GUARDED_BY(mu_);
-  std::uint64_t delivered_ FLYBALL_GUARDED_BY(mu_) = 0;  // so that positions in the index stay true
-  // While merging: the position (counted from the very first) of the last note of each object.
+  std::uint64_t delivered_ FLYBALL_GUARDED_BY(mu_) = 0;  // so that positions in the index stay valid
+  // While merging: the position (counted from the very first note) of the last note of each object.
   std::unordered_map<std::string, std::uint64_t> index_ FLYBALL_GUARDED_BY(mu_);
   bool merging_ FLYBALL_GUARDED_BY(mu_) = false;
   bool scheduled_ FLYBALL_GUARDED_BY(mu_) = false;

@@ -1,4 +1,4 @@
-// InformerFactory: one informer a kind, shared by everyone who asks.
+// InformerFactory: one informer per kind, shared by everyone who asks for it.
 #pragma once
 
 #include <map>
@@ -14,12 +14,12 @@
 namespace flyball {
 
 struct FactoryOptions {
-  std::string ns{};  // of every namespaced kind; empty: all
+  std::string ns{};  // for every namespaced kind; empty: all
   bool streaming_lists = false;
   bool drop_managed_fields = false;  // see ReflectorOptions
 };
 
-// What one informer sees. Informers that differ in it are different.
+// What one informer watches. Different scopes get different informers.
 struct InformerScope {
   std::string ns{};
   std::string label_selector{}, field_selector{};
@@ -32,7 +32,8 @@ class InformerFactory {
       : client_(std::move(client)), options_(std::move(options)) {}
   ~InformerFactory() { Stop(); }
 
-  // The informer of a kind, made when first asked for; started with the factory, or at once if that has been.
+  // Returns the informer of a kind, created on first use. It starts with the factory, or at once if the
+  // factory has started.
   template <ApiObject T>
   SharedInformer<T> For(const InformerScope& scope = {}, std::function<void(T&)> transform = nullptr) {
     return SharedInformer<T>(
@@ -43,19 +44,19 @@ class InformerFactory {
     return SharedInformer<Unstructured>(
         Core(typeid(Unstructured), ObjectTypeOf<Unstructured>(), kind, scope, nullptr));
   }
-  // Any kind, only its metadata: a fraction of the traffic and the memory.
+  // Only the metadata of any kind: a fraction of the traffic and memory.
   SharedInformer<PartialObject> MetadataOnly(const KindRef& kind, const InformerScope& scope = {}) {
     return SharedInformer<PartialObject>(
         Core(typeid(PartialObject), ObjectTypeOf<PartialObject>(), kind, scope, nullptr));
   }
 
-  // Null unless somebody asked for it before: whoever holds the kind's cache, any C++ type.
+  // Returns the cache of the kind, whatever its C++ type; null unless someone has asked for it before.
   std::shared_ptr<InformerCore> Find(const KindRef& kind, const InformerScope& scope = {});
 
   void Start();
   void Stop();
 
-  // Waiting for every informer asked for so far.
+  // Waits for every informer requested so far.
   bool HasSynced();
   void OnSynced(Closure fn);
   // Blocks; for main functions.

@@ -1,5 +1,5 @@
-// InitialItems: what a streaming list has said so far. Objects come one by one, may change or go again before
-// the list is complete, and all of them are wanted at its end.
+// InitialItems: collects the objects of a streaming list. Objects arrive one by one and may change or
+// disappear again before the list is complete; all of them are needed at its end.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ class InitialItems {
     const std::uint32_t known = Find(key, static_cast<std::uint32_t>(HashText(key)));
     if (known != HashIndex::kNone) items_[known].object = nullptr;
   }
-  // In the order in which they first came; nothing is left.
+  // Returns the objects in the order in which they first arrived, and leaves nothing behind.
   std::vector<ObjectStore::Item> Take() {
     std::erase_if(items_, [](const ObjectStore::Item& item) { return !item.object; });
     index_ = HashIndex();
@@ -42,7 +42,7 @@ class InitialItems {
     return index_.Find(hash, [&](std::uint32_t n) { return items_[n].key == key; });
   }
 
-  std::vector<ObjectStore::Item> items_;  // without an object: gone again
+  std::vector<ObjectStore::Item> items_;  // without an object: deleted again
   HashIndex index_;
 };
 

@@ -1,5 +1,5 @@
-// ListDecoder: takes a List answer apart while it arrives: every element of `items` is handed out as soon as
-// its last byte is there. A list of any size needs the memory of its largest item.
+// ListDecoder: splits a List response while it arrives. Each element of `items` is passed on as soon as its
+// last byte has arrived, so a list of any size needs only the memory of its largest item.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace flyball {
 
-// Thread-compatible. Trusts the server to send valid JSON in as far as brackets and quotes match; the items
-// themselves are checked by whoever parses them.
+// Thread-compatible. Trusts the server to send JSON with matching brackets and quotes; whoever parses the
+// items checks them.
 class ListDecoder {
  public:
-  // Calls fn(std::string_view item) for each item completed by `data`; fn returns false to stop. False if it
-  // did, or if the text cannot be a list.
+  // Calls fn(std::string_view item) for each item that `data` completes; fn returns false to stop. Returns
+  // false if fn stopped, or if the text cannot be a list.
   template <typename Fn>
   bool Feed(std::string_view data, Fn&& fn) {
     std::size_t i = 0;
@@ -32,14 +32,14 @@ class ListDecoder {
     return true;
   }
 
-  // The whole list has been read.
+  // True if the whole list has been read.
   bool complete() const { return complete_; }
   // The text of `metadata`, once complete.
   const std::string& metadata() const { return metadata_; }
 
  private:
   enum class Step { kMore, kItem, kError };
-  // Reads on from `i`, which it moves, up to the end of an item or of the data.
+  // Reads on from `i` and advances it, up to the end of an item or of the data.
   Step Scan(std::string_view data, std::size_t& i);
   void SkipString(std::string_view data, std::size_t& i);
   void OpenBracket(char c, std::size_t i);
@@ -52,9 +52,9 @@ class ListDecoder {
   bool reading_key_ = false;  // the string being read is a key of the list itself
   bool in_items_ = false, inside_item_ = false, inside_metadata_ = false;
   bool complete_ = false;
-  std::string key_;        // the last key at the top
-  std::string held_;       // the part of an item (or of metadata) that came with earlier data
-  std::size_t start_ = 0;  // where it begins in this data
+  std::string key_;        // the last top-level key
+  std::string held_;       // the part of an item (or of metadata) that arrived with earlier data
+  std::size_t start_ = 0;  // where it starts in this data
   std::string metadata_;
 };
 

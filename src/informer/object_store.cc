@@ -17,10 +17,10 @@ namespace {
 
 struct Node;
 
-// One object's place among those that share an index value.
+// The place of one object among those that share an index value.
 struct Ref {
   Node* node;
-  std::int32_t member;  // which of the node's memberships this is; kNamespaceMember for the inline one
+  std::int32_t member;  // which of the node's memberships it is; kNamespaceMember for the inline one
 };
 constexpr std::int32_t kNamespaceMember = -1;
 
@@ -38,7 +38,7 @@ struct Membership {
 struct Node {
   std::string key;
   ObjectPtr object;              // null: a free node
-  std::uint32_t hash = 0;        // of the key
+  std::uint32_t hash = 0;        // hash of the key
   std::uint32_t number = 0;      // its place in State::slab
   Membership by_namespace;       // every object has exactly one
   std::vector<Membership> more;  // of user-defined indexes
@@ -88,7 +88,7 @@ void Leave(Index& index, const Membership& membership) {
   if (bucket.refs.empty()) index.buckets.erase(index.buckets.find(bucket.value));
 }
 
-// "ns/name" on the stack: a lookup does not allocate.
+// Builds "ns/name" on the stack, so that a lookup does not allocate.
 class ComposedKey {
  public:
   ComposedKey(std::string_view ns, std::string_view name) {
@@ -132,7 +132,7 @@ struct ObjectStore::State {
     return number == HashIndex::kNone ? nullptr : &slab[number];
   }
 
-  // Takes the key if it can.
+  // Moves the key if it can.
   template <typename Key>
   ObjectPtr Put(Key&& key, ObjectPtr object, const ValuesByIndex& values) FLYBALL_REQUIRES(mu) {
     const std::uint32_t hash = HashKey(key);
@@ -190,8 +190,8 @@ struct ObjectStore::State {
     }
   }
 
-  // Leaves the bucket of one of the user-defined indexes; the last membership takes the place of the one
-  // gone.
+  // Removes the object from the bucket of a user-defined index; the last membership takes the place of the
+  // removed one.
   void LeaveMore(Node& node, std::size_t i) FLYBALL_REQUIRES(mu) {
     const Membership membership = node.more[i];
     Leave(*indexes[membership.index], membership);

@@ -1,7 +1,7 @@
-// ObjectStore and Indexer<T>: the local copy of what the server holds, by key and by index.
+// ObjectStore and Indexer<T>: the local copy of the server's objects, by key and by index.
 //
-// Objects are immutable and shared: a read copies a pointer, never an object, and what was read stays valid
-// and unchanged whatever happens next.
+// Objects are immutable and shared. A read copies a pointer, never an object, and the object stays valid and
+// unchanged, whatever happens next.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace flyball {
 
-// The index every store has: by namespace.
+// The index that every store has: by namespace.
 inline constexpr std::string_view kNamespaceIndex = "namespace";
 
 // The key of an object: "ns/name" or "name".
@@ -37,16 +37,17 @@ class ObjectStore {
   explicit ObjectStore(const ObjectType& type);
   ~ObjectStore();
 
-  // Adds an index and fills it from what is stored. AlreadyExists if the name is taken.
+  // Adds an index and fills it with the stored objects. AlreadyExists if the name is taken.
   Status AddIndex(std::string name, IndexFn fn);
 
-  // Stores; gives back what was there before.
+  // Stores the object and returns the previous one.
   ObjectPtr Put(std::string_view key, ObjectPtr object);
   ObjectPtr Remove(std::string_view key);
-  // In one step for readers: the items become the whole content. Their keys are taken, their objects shared.
+  // Replaces the whole content with the items, in one step for readers. Their keys are moved, their objects
+  // shared.
   struct Replaced {
-    std::vector<ObjectPtr> previous;  // of each item: what was there before, or null
-    std::vector<Item> removed;        // what was there and is no more
+    std::vector<ObjectPtr> previous;  // for each item: the previous object, or null
+    std::vector<Item> removed;        // objects that are no longer there
   };
   Replaced Replace(std::vector<Item>& items);
 
@@ -55,7 +56,7 @@ class ObjectStore {
   ObjectPtr Get(std::string_view ns, std::string_view name) const;
   std::vector<ObjectPtr> List() const;
   std::vector<Item> Items() const;
-  // Empty if there is no such index or value. `index` kNamespaceIndex is always there.
+  // Empty if there is no such index or value. The index kNamespaceIndex always exists.
   std::vector<ObjectPtr> ByIndex(std::string_view index, std::string_view value) const;
   std::vector<std::string> IndexValues(std::string_view index) const;
   std::size_t size() const;
@@ -74,7 +75,7 @@ class Indexer {
   Indexer() : store_(std::make_shared<ObjectStore>(ObjectTypeOf<T>())) {}
   explicit Indexer(std::shared_ptr<ObjectStore> store) : store_(std::move(store)) {}
 
-  // fn(const T&) -> std::vector<std::string>: the values the object is found under.
+  // fn(const T&) -> std::vector<std::string>: the index values of the object.
   template <typename Fn>
   Status AddIndex(std::string name, Fn fn) {
     return store_->AddIndex(std::move(name),
@@ -94,7 +95,7 @@ class Indexer {
   std::vector<std::string> IndexValues(std::string_view index) const { return store_->IndexValues(index); }
   std::size_t size() const { return store_->size(); }
 
-  // For code that fills an indexer itself (tests, caches of its own).
+  // For code that fills an indexer itself (tests, custom caches).
   Ptr Put(Ptr object) {
     const std::string key = KeyOf(MetaOf(*object));
     return Cast(store_->Put(key, std::move(object)));

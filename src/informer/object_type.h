@@ -1,6 +1,6 @@
-// ObjectType: what the machinery does with objects whose C++ type it does not know: read them from JSON and
-// ask for their names. The reflector, the delta queue, the store and the dispatch are compiled once, on
-// shared pointers to const void; SharedInformer<T> and friends are thin typed views of them.
+// ObjectType: how to handle objects whose C++ type is not known: decode them from JSON and get their names.
+// The reflector, the delta queue, the store and the dispatch are compiled once, for shared pointers to const
+// void; SharedInformer<T> and others are thin typed views of them.
 #pragma once
 
 #include <memory>
@@ -17,16 +17,16 @@ namespace flyball {
 using ObjectPtr = std::shared_ptr<const void>;
 using MutableObjectPtr = std::shared_ptr<void>;
 
-// How lists and watches ask for objects.
+// In which form lists and watches request objects.
 enum class ObjectForm { kWhole, kMetadataOnly };
 
-// One static instance a type. Thread-safe.
+// One static instance per type. Thread-safe.
 struct ObjectType {
   Result<MutableObjectPtr> (*decode)(json::Value value);
   // Views into the object.
   MetaView (*meta)(const void* object);
   ObjectForm form = ObjectForm::kWhole;
-  // Items of lists lack apiVersion and kind: to be filled in for types that keep them.
+  // Items of lists lack apiVersion and kind; fills them in for types that keep them.
   bool needs_type_meta = false;
 };
 

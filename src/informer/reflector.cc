@@ -26,7 +26,7 @@ bool IsTooLarge(const Error& error) {
          error.message().find("Too large resource version") != std::string::npos;
 }
 
-// Worth watching again from the same version: what we have is not in doubt.
+// The watch can resume from the same version: our state is not in doubt.
 bool KeepsVersion(const Error& error) {
   return error.Is(Reason::kConnection) || error.Is(Reason::kTooManyRequests) || error.code() >= 500;
 }
@@ -71,7 +71,7 @@ Reflector::Machine::Machine(Client client, const ObjectType& type, ReflectorOpti
       queue_(&queue),
       strand_(client_.runtime().executor) {}
 
-// The executor may have gone before Stop came to its turn; an open stream and its call keep each other.
+// The executor may have stopped before Stop was run, and an open stream and its call keep each other alive.
 Reflector::Machine::~Machine() {
   if (stream_) stream_->Cancel();
 }
@@ -182,7 +182,7 @@ RestRequest Reflector::Machine::BaseRequest(std::string_view form) const {
 void Reflector::Machine::AddWatchQuery(RestRequest& request) const {
   request.Query("watch", "true");
   request.Query("allowWatchBookmarks", "true");
-  // Between five and ten minutes: clients that started together drift apart.
+  // Between five and ten minutes, so that clients that started together drift apart.
   request.Query("timeoutSeconds", std::to_string(300 + client_.runtime().random.Below(300)));
 }
 
@@ -210,7 +210,8 @@ void Reflector::Machine::BeginList() {
   } else {
     request.Query("continue", continue_token_);
   }
-  // A page of a specific version would mean that exact version, which may be gone: ask for it whole.
+  // A page at a specific version would mean exactly that version, which may be gone. Request the whole list
+  // instead.
   if (list_version_.empty() || list_version_ == "0") request.Query("limit", std::to_string(kPageSize));
   Open(std::move(request));
 }
@@ -377,7 +378,7 @@ void Reflector::Machine::OnInitialEvent(WatchEvent event) {
     initial_.Put(std::move(key), std::move(object));
 }
 
-// The same stream goes on as the watch.
+// The same stream continues as the watch.
 void Reflector::Machine::FinishInitialEvents() {
   if (timer_ != kNoTimer) strand_.Cancel(std::exchange(timer_, kNoTimer));
   queue_->Replace(initial_.Take(), last_resource_version());

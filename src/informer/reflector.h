@@ -1,11 +1,12 @@
-// Reflector: keeps a DeltaQueue fed with everything that happens to one kind: lists, then watches, for ever
-// (upstream: client-go's Reflector).
+// Reflector: feeds a DeltaQueue with all changes of one kind. It lists, then watches, forever (upstream:
+// client-go's Reflector).
 //
 // Flow: kListing -> kWatching -> (stream ends) kWatching -> ... ; 410 -> kListing; errors -> kWaiting, then
 // the state that failed. With streaming lists: kStreamingList -> kWatching on the same stream.
-// Guarantees: the queue sees a Replace before any other change; after it, changes in the server's order; the
-// version watched from never goes back except through a Replace. Assumes: resource versions of one kind are
-// ordered decimal numbers. Nothing here blocks; everything runs on one strand.
+// Guarantees: the queue sees a Replace before any other change, and after it changes in the server's order.
+// The version to watch from never goes back except through a Replace.
+// Assumes that resource versions of one kind are ordered decimal numbers. Nothing here blocks; everything
+// runs on one strand.
 #pragma once
 
 #include <atomic>
@@ -23,12 +24,12 @@ struct ReflectorOptions {
   KindRef kind{};
   std::string ns{};  // empty: all
   std::string label_selector{}, field_selector{};
-  // Ask for the initial list as a stream of events first (sendInitialEvents); falls back to a list when the
+  // Requests the initial list as a stream of events first (sendInitialEvents); falls back to a list if the
   // server refuses.
   bool streaming_list = false;
-  // Objects come without metadata.managedFields: often half of what they are made of.
+  // Objects omit metadata.managedFields, which are often half of their size.
   bool drop_managed_fields = false;
-  // Changes an object before it is stored: to drop fields nobody reads. Optional.
+  // Changes an object before it is stored, for example to drop fields that nobody reads. Optional.
   std::function<void(void* object)> transform{};
 };
 
@@ -37,19 +38,19 @@ class Reflector {
  public:
   enum class State { kIdle, kListing, kStreamingList, kWatching, kWaiting, kStopped };
 
-  // The queue must outlive the reflector's Stop callback. `type` and the client's runtime too.
+  // The queue must outlive the reflector's Stop callback. So must `type` and the client's runtime.
   Reflector(Client client, const ObjectType& type, ReflectorOptions options, DeltaQueue& queue);
-  ~Reflector();  // as Stop, unless that was called
+  ~Reflector();  // stops, unless Stop was called
 
   void Start();
-  // Cancels what is under way; nothing reaches the queue after `stopped` has been called (on the executor).
+  // Cancels running requests. Nothing reaches the queue after `stopped` has been called (on the executor).
   void Stop(Closure stopped = nullptr);
-  // The queue has drained below its high-water mark: go on reading.
+  // Call when the queue has drained below its high-water mark: resumes reading.
   void ResumeReading();
 
   State state() const;
   std::string last_resource_version() const;
-  // Lists and watches begun so far: for tests and metrics.
+  // The number of lists and watches started so far, for tests and metrics.
   std::size_t lists() const;
   std::size_t watches() const;
 

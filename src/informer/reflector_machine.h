@@ -1,4 +1,4 @@
-// The state machine inside a Reflector; see reflector.h for what it promises.
+// The state machine inside a Reflector; see reflector.h for its guarantees.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace flyball {
 
-// Everything runs on its strand, except the observers at the end and the calls that say so.
+// Everything runs on its strand, except the observers at the end and calls marked otherwise.
 class Reflector::Machine : public std::enable_shared_from_this<Machine> {
  public:
   Machine(Client client, const ObjectType& type, ReflectorOptions options, DeltaQueue& queue);
@@ -31,15 +31,15 @@ class Reflector::Machine : public std::enable_shared_from_this<Machine> {
   std::size_t watches() const { return watches_; }
 
  private:
-  // Upstream's numbers: back-off 800 ms, doubled up to 30 s, with jitter, forgotten after two quiet minutes.
+  // Upstream's numbers: back-off of 800 ms, doubled up to 30 s, with jitter, reset after two quiet minutes.
   static constexpr Duration kBackoffFirst = std::chrono::milliseconds(800);
   static constexpr Duration kBackoffMax = std::chrono::seconds(30);
   static constexpr Duration kBackoffReset = std::chrono::minutes(2);
   static constexpr int kPageSize = 500;
-  // A watch that ends sooner than this without an event is no good sign: list again.
+  // A watch that ends sooner than this without an event is a bad sign: list again.
   static constexpr Duration kShortestWatch = std::chrono::seconds(1);
-  // Servers too old to know sendInitialEvents ignore it and never mark the end of the initial events: after
-  // so long without it the reflector lists instead.
+  // Old servers that do not know sendInitialEvents ignore it and never mark the end of the initial events.
+  // After this long without the mark, the reflector lists instead.
   static constexpr Duration kInitialEventsPatience = std::chrono::seconds(15);
 
   void Enter(State state);
@@ -55,7 +55,7 @@ class Reflector::Machine : public std::enable_shared_from_this<Machine> {
   RestRequest BaseRequest(std::string_view form) const;
   void AddWatchQuery(RestRequest& request) const;
 
-  // The stream has something; ignored if it is not the one under way.
+  // The stream has data; ignored if it is not the current one.
   void OnStream(const std::shared_ptr<ReflectorStream>& stream);
   void OnListData(ReflectorStream::Taken taken);
   void OnListEnd();
@@ -68,7 +68,7 @@ class Reflector::Machine : public std::enable_shared_from_this<Machine> {
   void OnWatchEnd(const std::optional<Error>& error);
   void OnWatchError(const Error& error);
 
-  // Null (and logged) if it cannot be decoded.
+  // Returns null (and logs) if it cannot be decoded.
   ObjectPtr Decode(json::Value value);
   bool AddListItem(std::string_view text);
   void SetVersion(std::string_view version);
@@ -82,12 +82,12 @@ class Reflector::Machine : public std::enable_shared_from_this<Machine> {
   std::atomic<State> state_ = State::kIdle;
   std::atomic<std::size_t> lists_ = 0, watches_ = 0;
   std::shared_ptr<ReflectorStream> stream_;
-  bool held_back_ = false;  // the queue is full: the stream has been announced and not taken
+  bool held_back_ = false;  // the queue is full: the stream has announced data that was not taken
   TimerId timer_ = kNoTimer;
   bool streaming_refused_ = false;
 
   // Listing.
-  std::string list_version_;  // what the list under way asked for
+  std::string list_version_;  // the version that the running list asked for
   bool versionless_next_ = false;
   std::string continue_token_;
   ListDecoder list_decoder_;
@@ -105,7 +105,7 @@ class Reflector::Machine : public std::enable_shared_from_this<Machine> {
   SteadyTime backoff_used_{};
 
   mutable Mutex mu_;
-  std::string version_ FLYBALL_GUARDED_BY(mu_);  // the last one seen
+  std::string version_ FLYBALL_GUARDED_BY(mu_);  // the last version seen
 };
 
 }  // namespace flyball

@@ -1,6 +1,5 @@
-// ReflectorStream: the bytes of one answer on their way from the network to the reflector's strand. The
-// network appends and never waits; beyond kMaxPending bytes it is told to pause until the strand has caught
-// up.
+// ReflectorStream: passes the bytes of one response from the network to the reflector's strand. The network
+// appends and never waits; beyond kMaxPending bytes it is told to pause until the strand has caught up.
 #pragma once
 
 #include <functional>
@@ -19,21 +18,21 @@ class ReflectorStream final : public net::ResponseSink {
  public:
   static constexpr std::size_t kMaxPending = 4u << 20;
 
-  // `wake` is called, from any thread, when there is something to take and nothing has been announced since
-  // the last Take. It must not block nor call back at once.
+  // `wake` is called, from any thread, when there is data to take and none has been announced since the last
+  // Take. It must not block or call back at once.
   explicit ReflectorStream(std::function<void()> wake) : wake_(std::move(wake)) {}
 
   void Start(RestClient& client, RestRequest request, const std::shared_ptr<ReflectorStream>& self);
-  // No wake after this; the call is cancelled.
+  // No wake after this; cancels the call.
   void Cancel();
 
-  // What has come since the last time.
+  // What has arrived since the last Take.
   struct Taken {
-    int status = 0;  // 0: no head yet
+    int status = 0;  // 0: no response head yet
     net::Headers headers;
     std::string data;
-    bool ended = false;          // after this data nothing more comes
-    std::optional<Error> error;  // ... because of this
+    bool ended = false;          // no more data follows
+    std::optional<Error> error;  // ... because of this error
   };
   Taken Take();
 

@@ -19,7 +19,7 @@ bool VersionAtLeast(std::string_view have, std::string_view want) {
   return have.size() != want.size() ? have.size() > want.size() : have >= want;
 }
 
-// Shared with the closures under way. What is not guarded by mu belongs to the strand.
+// Shared with running closures. Members not guarded by mu belong to the strand.
 struct InformerCore::State : std::enable_shared_from_this<State> {
   State(Client c, const ObjectType& t, InformerOptions o)
       : client(std::move(c)),
@@ -48,7 +48,7 @@ struct InformerCore::State : std::enable_shared_from_this<State> {
     if (queue.size() < DeltaQueue::kHighWater) reflector->ResumeReading();
   }
 
-  // The store first, then what handlers are to hear.
+  // Updates the store first, then notifies handlers.
   void Apply(Delta& delta, std::vector<Note>* notes, std::vector<Note>* resyncs, std::string* version) {
     using Type = Note::Type;
     switch (delta.type) {
@@ -86,7 +86,7 @@ struct InformerCore::State : std::enable_shared_from_this<State> {
       notes->push_back({Note::Type::kDelete, nullptr, std::move(item.object), true});
     for (std::size_t i = 0; i < delta.items.size(); ++i) {
       ObjectPtr& old = replaced.previous[i];
-      // Unchanged since before the break: nothing to tell.
+      // Unchanged since before the break: no notification.
       if (old && SameVersion(old, delta.items[i].object)) continue;
       notes->push_back(MakeNote(std::move(old), std::move(delta.items[i].object), initial));
     }
@@ -154,7 +154,7 @@ struct InformerCore::State : std::enable_shared_from_this<State> {
     ArmResync(now);
   }
 
-  // --- resync: from the store, for those who asked ---
+  // --- resync: from the store, for the handlers that asked for it ---
 
   void ScheduleResync(SteadyTime now) {
     for (const auto& handler : handlers)
@@ -218,7 +218,7 @@ void InformerCore::Start() {
 }
 
 void InformerCore::Stop() {
-  // The state, and with it the queue, lives until the reflector has let go of it.
+  // The state, and with it the queue, lives until the reflector has released it.
   state_->reflector->Stop([state = state_] {});
   state_->strand.Post([state = state_] {
     state->stopped = true;

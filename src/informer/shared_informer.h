@@ -1,13 +1,14 @@
-// SharedInformer<T>: one list and watch of a kind, one local store of it, any number of handlers.
+// SharedInformer<T>: one list and watch of a kind, one local store, and any number of handlers.
 //
-// Guarantees: the store is updated before its indexes and those before handlers hear of it; each handler
-// hears of changes in order, one at a time; a handler added late first gets an Add (marked initial) for
-// everything stored. Caveats: handlers may hear of an object that the store has already moved past; a delete
-// and re-create may arrive as one Update (the UIDs differ); after a break in the watch a Delete may carry an
+// Guarantees: the store is updated before its indexes, and these before handlers are called. Each handler is
+// notified of changes in order, one at a time. A handler added late first gets an Add (marked initial) for
+// everything stored.
+// Caveats: handlers may be notified of an object when the store already holds a newer state; a delete and
+// re-create may arrive as one Update (the UIDs differ); after a break in the watch a Delete may carry an
 // older state (final_state_unknown).
-// Bounds: the stream is not read while more than DeltaQueue::kHighWater changes wait; each handler has a
-// buffer, and beyond kHandlerBuffer waiting notifications those of the same object are merged into one, so
-// that a stuck handler costs at most one notification an object, never all memory.
+// Bounds: the stream is not read while more than DeltaQueue::kHighWater changes wait. Each handler has a
+// buffer; beyond kHandlerBuffer waiting notifications, those of the same object are merged, so that a stuck
+// handler costs at most one notification per object, never all memory.
 #pragma once
 
 #include <functional>
@@ -27,24 +28,25 @@ namespace flyball {
 
 inline constexpr std::size_t kHandlerBuffer = 10000;
 
-// Whether a resource version is the other or a later one: decimal numbers of any length. "" is before all.
+// Whether one resource version is equal to or newer than another. Versions are decimal numbers of any length;
+// "" is older than all.
 bool VersionAtLeast(std::string_view have, std::string_view want);
 
 struct InformerOptions {
   ReflectorOptions reflector{};
 };
 
-// A handler of an informer. Thread-safe.
+// The registration of a handler with an informer. Thread-safe.
 class HandlerRegistration {
  public:
   virtual ~HandlerRegistration() = default;
-  // The informer is synced and the handler has been called for everything that was there.
+  // True if the informer has synced and the handler has been called for all objects that existed then.
   virtual bool HasSynced() const = 0;
-  // Calls fn once that is so (on the executor; at once if it is already).
+  // Calls fn once HasSynced is true (on the executor; at once if it already is).
   virtual void OnSynced(Closure fn) = 0;
-  // No call begins after this returns, except one already running on another thread.
+  // No call starts after this returns; one may still be running on another thread.
   virtual void Remove() = 0;
-  // Notifications waiting.
+  // The number of waiting notifications.
   virtual std::size_t backlog() const = 0;
 };
 
@@ -73,17 +75,17 @@ class InformerCore : public std::enable_shared_from_this<InformerCore> {
   // Blocks until synced. For main functions; never on the executor.
   void WaitForSync();
 
-  // The newest version the store is known to reflect, "" before the first list.
+  // The newest version that the store is known to reflect; "" before the first list.
   std::string resource_version() const;
   // Calls fn (on the executor) once the store reflects `resource_version` or anything newer.
   void WhenReached(std::string_view resource_version, Closure fn);
   bool HasReached(std::string_view resource_version) const;
-  // The resource version of a stored object; "" if it is not there.
+  // The resource version of a stored object; "" if it is absent.
   std::string VersionOf(std::string_view ns, std::string_view name) const;
 
   const std::shared_ptr<ObjectStore>& store() const;
   const KindRef& kind() const;
-  const std::string& ns() const;  // the one it is limited to; "" for all
+  const std::string& ns() const;  // the namespace it is limited to; "" for all
   const Reflector& reflector() const;
 
  private:
@@ -92,8 +94,8 @@ class InformerCore : public std::enable_shared_from_this<InformerCore> {
   const std::shared_ptr<State> state_;
 };
 
-// What a handler wants to hear. Unset functions are skipped. They must not block; exceptions are logged and
-// dropped.
+// The notifications that a handler receives. Unset functions are skipped. They must not block; exceptions are
+// logged and dropped.
 template <typename T>
 struct EventHandler {
   using Ptr = std::shared_ptr<const T>;
@@ -113,12 +115,12 @@ class Lister {
   Ptr Get(std::string_view ns, std::string_view name) const { return indexer_.Get(ns, name); }
   Ptr Get(std::string_view name) const { return indexer_.Get("", name); }
   Ptr Get(const ObjectKey& key) const { return indexer_.Get(key); }
-  // Everything, or everything of one namespace.
+  // All objects, or all objects of one namespace.
   std::vector<Ptr> List() const { return indexer_.List(); }
   std::vector<Ptr> List(std::string_view ns) const {
     return ns.empty() ? indexer_.List() : indexer_.ListNamespace(ns);
   }
-  // Those for which pred(const T&) holds.
+  // The objects for which pred(const T&) holds.
   template <typename Pred>
   std::vector<Ptr> List(std::string_view ns, Pred&& pred) const {
     std::vector<Ptr> all = List(ns);

@@ -11,7 +11,7 @@ constexpr char kNotNamed[] = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
 constexpr char kNameConflict[] = "pod affinity terms conflict";
 constexpr std::size_t kAlwaysEnough = 100;
 
-// How many nodes that will do are enough to choose from (upstream: numFeasibleNodesToFind).
+// How many feasible nodes are enough to choose from (upstream: numFeasibleNodesToFind).
 std::size_t EnoughNodes(std::size_t all) {
   if (all < kAlwaysEnough) return all;
   const std::size_t percent = all / 125 >= 45 ? 5 : 50 - all / 125;

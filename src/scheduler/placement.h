@@ -12,17 +12,17 @@
 
 namespace flyball::scheduler {
 
-// Where a pod goes, or why nowhere.
+// Where a pod goes, or why it cannot be placed.
 struct Placement {
-  std::string node;               // empty: nowhere
-  std::vector<NodeScore> scores;  // if more than one node would do; good as long as the snapshot
-  std::map<std::string, Rejection> rejections;  // by node; without those that were never looked at
-  std::string conflict;                         // what rules the pod out whatever the node
+  std::string node;               // empty: no node
+  std::vector<NodeScore> scores;  // if more than one node is feasible; valid as long as the snapshot
+  std::map<std::string, Rejection> rejections;  // by node; omits nodes that were not looked at
+  std::string conflict;                         // what rules the pod out on every node
   std::string message;                          // "0/3 nodes are available: ...", without preemption's part
 };
 
-// `group`: the pods it is spread with if it says nothing itself. `start`: where to begin looking, moved on to
-// where this search ended, so that in large clusters every node gets its turn.
+// `group`: the pods it is spread with if it has no constraints itself. `start`: where to start the search;
+// advanced to where this search ended, so that in large clusters every node gets its turn.
 Placement Place(const PodInfo& pod, const api::Optional<LabelSelector>& group, const Snapshot& snapshot,
                 Random& random, std::size_t& start);
 

@@ -10,7 +10,7 @@
 namespace flyball::scheduler {
 namespace {
 
-// Decisions made in one go before informers get a turn.
+// Decisions made in a row before informers get a turn.
 constexpr int kBatch = 16;
 
 bool Ended(const Pod& pod) {
@@ -133,7 +133,7 @@ void PodScheduler::AssignedChanged(const PodPtr& old_pod, const PodPtr& pod) {
     cluster_.RemovePod(uid);
     return RoomMade(pod->spec.node_name);
   }
-  // Most updates are of status, which placing others does not depend on.
+  // Most updates change the status, which does not affect where other pods are placed.
   const bool known = !cluster_.NodeOf(uid).empty();
   if (known && old_pod && old_pod->metadata.labels == pod->metadata.labels && old_pod->spec == pod->spec &&
       old_pod->metadata.deletion_timestamp == pod->metadata.deletion_timestamp &&
@@ -148,7 +148,7 @@ void PodScheduler::AssignedChanged(const PodPtr& old_pod, const PodPtr& pod) {
 
 void PodScheduler::WaitingChanged(const PodPtr& old_pod, const PodPtr& pod) {
   const std::string& uid = pod->metadata.uid;
-  // Assumed: its binding is on the way.
+  // Assumed: its binding is in flight.
   if (!cluster_.NodeOf(uid).empty()) return;
   if (pod->metadata.deletion_timestamp || Ended(*pod) || !pod->spec.scheduling_gates.empty()) {
     queue_.Remove(uid);
@@ -181,7 +181,7 @@ void PodScheduler::RoomMade(const std::string& name) {
 }
 
 void PodScheduler::NodeChanged(const NodePtr& old_node, const NodePtr& node) {
-  // Heart-beats change only times; they help nobody.
+  // Heartbeats change only times and help no pod.
   if (old_node && old_node->spec == node->spec && old_node->metadata.labels == node->metadata.labels &&
       old_node->status.allocatable == node->status.allocatable &&
       old_node->status.images == node->status.images && cluster_.FindNode(node->metadata.name))
@@ -230,7 +230,7 @@ api::Optional<LabelSelector> PodScheduler::GroupOf(const Pod& pod) const {
 
 void PodScheduler::Try(const SchedulingQueue::Entry& entry) {
   const Snapshot snapshot = cluster_.TakeSnapshot();
-  // With one node there is nothing to choose, so nobody asks whom the pod is spread with.
+  // With one node there is nothing to choose, so the spread group is not needed.
   const auto group = snapshot.nodes.size() > 1 ? GroupOf(*entry.pod->pod) : api::Optional<LabelSelector>();
   const Placement placement = Place(*entry.pod, group, snapshot, random_, start_);
   if (placement.node.empty()) return NoPlace(entry.pod, snapshot, placement);

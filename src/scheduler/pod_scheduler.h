@@ -18,15 +18,15 @@
 
 namespace flyball::scheduler {
 
-// Thread-safe on the outside; everything private runs on its strand. Owned by shared_ptr: callbacks of calls
-// under way hold weak ones.
+// Thread-safe on the outside; everything private runs on its strand. Owned by shared_ptr: callbacks of
+// running calls hold weak pointers.
 class PodScheduler : public std::enable_shared_from_this<PodScheduler> {
  public:
   PodScheduler(Manager& manager, SchedulerOptions options);
 
-  // Listens to informers; decides nothing yet.
+  // Subscribes to informers; makes no decisions yet.
   void Connect();
-  // Begins once the handlers have heard of everything there is; ends with the token.
+  // Starts once the handlers have received all existing objects; ends with the token.
   void Start(std::stop_token stop);
 
  private:
@@ -47,7 +47,7 @@ class PodScheduler : public std::enable_shared_from_this<PodScheduler> {
   void NodeChanged(const NodePtr& old_node, const NodePtr& node);
   void RoomMade(const std::string& node);
 
-  // Posts the loop if there is something to do and it is not posted.
+  // Posts the loop if there is work and it is not posted yet.
   void Pump();
   void RunSome();
   void Try(const SchedulingQueue::Entry& entry);

@@ -57,7 +57,8 @@ void PodScheduler::BindDone(const PodInfoPtr& pod, const std::string& node, cons
                      "Successfully assigned " + pod->ns() + "/" + pod->name() + " to " + node);
     return;
   }
-  // It may have been bound by somebody else meanwhile: then the informer has said so and it is not ours.
+  // Someone else may have bound it in the meantime. Then the informer has reported that, and the pod is not
+  // ours.
   if (!queue_.Contains(pod->uid())) return;
   log::Warning("pod was not bound",
                {{"pod", pod->ns() + "/" + pod->name()}, {"error", status.error().ToString()}});

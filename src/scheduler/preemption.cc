@@ -17,7 +17,7 @@ constexpr std::int64_t kPriorityOffset = std::int64_t{1} << 31;
 using Budgets = std::vector<std::shared_ptr<const PodDisruptionBudget>>;
 
 api::Time StartOf(const PodInfo& pod) {
-  // Without a start time it counts as starting now: later than any that has one.
+  // A pod without a start time counts as starting now, later than all that have one.
   static constexpr api::Time kNever{.seconds = std::int64_t{1} << 60};
   return pod.pod->status.start_time.value_or(kNever);
 }
@@ -34,16 +34,16 @@ void SortByImportance(std::vector<PodInfoPtr>& pods) {
 struct Candidate {
   const NodeInfo* node = nullptr;
   std::vector<PodInfoPtr> victims;
-  int violations = 0;  // of disruption budgets
+  int violations = 0;  // violations of disruption budgets
 };
 
-// How many more evictions each budget allows, as they are handed out.
+// How many more evictions each budget allows; decreases as they are used.
 class BudgetLedger {
  public:
   explicit BudgetLedger(const Budgets& budgets) : budgets_(budgets) {
     for (const auto& budget : budgets) left_.push_back(budget->status.disruptions_allowed);
   }
-  // Takes the pod from every budget it falls under. True if one of them has nothing left.
+  // Charges the pod to every budget that covers it. Returns true if one of them is exhausted.
   bool Violates(const Pod& pod) {
     bool violates = false;
     for (std::size_t i = 0; i < budgets_.size(); ++i) {
@@ -58,7 +58,7 @@ class BudgetLedger {
     if (pod.metadata.labels.empty() || budget.metadata.namespace_ != pod.metadata.namespace_) return false;
     const auto& selector = budget.spec.selector;
     if (!selector || (selector->match_labels.empty() && selector->match_expressions.empty())) return false;
-    // Evictions under way are counted already.
+    // Evictions in progress are already counted.
     return Matches(*selector, pod.metadata.labels) &&
            !budget.status.disrupted_pods.contains(pod.metadata.name);
   }
@@ -72,7 +72,8 @@ class DryRun {
   DryRun(const PodInfo& pod, const NodeInfo& node, const FilterState& state)
       : pod_(pod), original_(node), node_(node), state_(state) {}
 
-  // The fewest and least important pods whose going makes room; else nothing, and the reasons.
+  // Returns the fewest and least important pods whose eviction makes room; otherwise nothing, and the
+  // reasons.
   std::optional<Candidate> Run(const Budgets& budgets, std::vector<std::string>& reasons) {
     std::vector<PodInfoPtr> lower;
     for (const PodInfoPtr& other : original_.pods())
@@ -94,7 +95,7 @@ class DryRun {
     node_.RemovePod(other->uid());
     state_.RemovePod(*other, original_);
   }
-  // True if it can stay.
+  // Returns true if it can stay.
   bool TryKeep(const PodInfoPtr& other) {
     node_.AddPod(other);
     state_.AddPod(*other, original_);
@@ -126,7 +127,7 @@ class DryRun {
   FilterState state_;
 };
 
-// Smaller is better, field by field.
+// Smaller is better, compared field by field.
 using Cost = std::tuple<int, std::int64_t, std::int64_t, std::size_t, api::Time>;
 
 Cost CostOf(const Candidate& candidate) {
@@ -137,12 +138,12 @@ Cost CostOf(const Candidate& candidate) {
   for (const PodInfoPtr& victim : candidate.victims)
     if (victim->priority == highest && (!earliest || StartOf(*victim) < *earliest))
       earliest = StartOf(*victim);
-  // The latest of the earliest starts wins: the least work is lost.
+  // The latest of the earliest starts wins, because the least work is lost.
   const api::Time start = earliest.value_or(api::Time{});
   return {candidate.violations, highest, sum, candidate.victims.size(), api::Time{-start.seconds, 0}};
 }
 
-// A pod that waits for its victims on the node to go does not look for more.
+// A pod that already waits for victims on a node to go does not look for more.
 bool WaitsForVictims(const PodInfo& pod, const Snapshot& snapshot) {
   const std::string& nominated = pod.pod->status.nominated_node_name;
   if (nominated.empty()) return false;

@@ -1,4 +1,4 @@
-// Preemption: whom to evict so that a pod of higher priority fits (upstream: DefaultPreemption).
+// Preemption: chooses pods to evict so that a pod of higher priority fits (upstream: DefaultPreemption).
 #pragma once
 
 #include <memory>
@@ -11,12 +11,12 @@
 namespace flyball::scheduler {
 
 struct PreemptionResult {
-  std::string node;                 // empty: evicting nobody would help
+  std::string node;                 // empty: no eviction would help
   std::vector<PodInfoPtr> victims;  // most important first
   std::string message;              // why not, to append to the placement's message
 };
 
-// After Place found nothing. Pure.
+// Call after Place found no node. Pure.
 PreemptionResult FindVictims(const PodInfo& pod, const Snapshot& snapshot, const Placement& placement,
                              const std::vector<std::shared_ptr<const PodDisruptionBudget>>& budgets);
 

@@ -1,10 +1,10 @@
-// The scheduler: gives every pod without a node the best node there is (upstream: kube-scheduler).
+// The scheduler: assigns every pod without a node to the best node available (upstream: kube-scheduler).
 //
-// Flow: informers feed the Cluster (what is where) and the SchedulingQueue (who waits). One pod at a time is
-// taken from the queue and Place decides. If there is a node the pod is assumed to be there at once, so that
-// the next decision counts it, and the binding is sent without waiting for the answer. If there is none, the
-// pod's PodScheduled condition and an event say why, pods of lower priority may be evicted for it, and it
-// waits until something changes that could help.
+// Flow: informers feed the Cluster (which pods are where) and the SchedulingQueue (which pods wait). The
+// scheduler takes one pod at a time from the queue, and Place decides. If there is a node, the pod is assumed
+// to be there at once, so that the next decision counts it, and the binding is sent without waiting for the
+// response. If there is none, the pod's PodScheduled condition and an event say why, pods of lower priority
+// may be evicted for it, and it waits until something changes that could help.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 namespace flyball::scheduler {
 
 struct SchedulerOptions {
-  // Only pods whose spec.schedulerName this is.
+  // Handles only pods with this spec.schedulerName.
   std::string scheduler_name = "default-scheduler";
 };
 

@@ -1,4 +1,4 @@
-// SchedulingQueue: pods without a node, in three places: ready to be tried; waiting out a back-off after an
+// SchedulingQueue: pods without a node, in one of three states: ready to be tried; in back-off after an
 // error; unschedulable until something changes that could help (upstream: the scheduling queue).
 #pragma once
 
@@ -17,7 +17,7 @@ namespace flyball::scheduler {
 
 inline constexpr Duration kInitialBackoff = std::chrono::seconds(1);
 inline constexpr Duration kMaxBackoff = std::chrono::seconds(10);
-// However little happens, a pod is tried again after this long.
+// A pod is retried after this long even if nothing happens.
 inline constexpr Duration kMaxUnschedulable = std::chrono::minutes(5);
 
 // Confined to the scheduler's strand.
@@ -28,22 +28,22 @@ class SchedulingQueue {
     int attempts = 0;
   };
 
-  // A new pod, or a new state of one that waits. `try_now`: what changed could make it fit.
+  // Adds a pod, or updates one that waits. `try_now`: the change could make it fit.
   void Put(PodInfoPtr pod, SteadyTime now, bool try_now);
   void Remove(const std::string& uid);
   bool Contains(const std::string& uid) const { return pods_.contains(uid); }
 
-  // The next to try: first those not in back-off, then by priority, then by age. It stays in the queue, as
-  // taken, until Remove, Fail or Park.
+  // Returns the next pod to try: first those not in back-off, then by priority, then by age. It stays in the
+  // queue, marked as taken, until Remove, Fail or Park.
   std::optional<Entry> Take(SteadyTime now);
-  // Found no place: waits until Wake.
+  // No node was found: waits until Wake.
   void Park(const std::string& uid, SteadyTime now);
-  // Something went wrong: ready again after its back-off, which doubles each time. Returns how long that is.
+  // Something went wrong: ready again after its back-off, which doubles each time. Returns the back-off.
   Duration Fail(const std::string& uid, SteadyTime now);
 
-  // Makes the unschedulable ready for which `helps` holds.
+  // Makes the unschedulable pods ready for which `helps` holds.
   void Wake(const std::function<bool(const PodInfo&)>& helps, SteadyTime now);
-  // Makes ready what has waited its time. Returns when to call again, if anything waits.
+  // Makes pods ready whose waiting time is over. Returns when to call again, if any pod waits.
   std::optional<SteadyTime> Advance(SteadyTime now);
 
   bool ready() const { return !active_.empty(); }
@@ -59,7 +59,7 @@ class SchedulingQueue {
     int attempts = 0;
     std::uint64_t age = 0;
     ActiveKey key{};
-    SteadyTime since{};   // when it got to its place
+    SteadyTime since{};   // when it entered its state
     SteadyTime expiry{};  // of its back-off
   };
   void Move(Item& item, Place place, SteadyTime now);

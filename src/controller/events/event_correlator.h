@@ -1,5 +1,6 @@
-// EventCorrelator: decides what becomes of an event: a new one, one more of a known one, one of many similar
-// ones, or too many (upstream: client-go tools/record EventCorrelator).
+// EventCorrelator: decides how to record an event: as a new one, as a repetition of a known one, as one of
+// many similar ones, or not at all because there are too many (upstream: client-go tools/record
+// EventCorrelator).
 #pragma once
 
 #include <map>
@@ -12,9 +13,9 @@
 
 namespace flyball {
 
-// What makes two events the same, apart from their message.
+// What identifies an event, apart from its message.
 struct EventIdentity {
-  std::string object;  // everything that says which object
+  std::string object;  // everything that identifies the object
   std::string type, reason;
 };
 
@@ -26,7 +27,7 @@ class EventCorrelator {
   static constexpr Duration kSimilarWindow = std::chrono::seconds(600);
   static constexpr double kBurst = 25;
   static constexpr Duration kRefill = std::chrono::seconds(300);
-  // More remembered objects and events than this: the memory is begun anew. Counts then start at one again.
+  // Above this many remembered objects and events the memory is cleared. Counts then start at one again.
   static constexpr std::size_t kMaxRemembered = 4096;
 
   struct Known {
@@ -35,11 +36,11 @@ class EventCorrelator {
     std::string first_timestamp;
   };
   struct Verdict {
-    std::string message;  // possibly with the mark of combined events
+    std::string message;  // possibly prefixed as a combined event
     Known* known;         // count is 0 if it is new; valid until the next call
   };
 
-  // Nothing if the object has had too many events.
+  // Returns nothing if the object has had too many events.
   std::optional<Verdict> Consider(const EventIdentity& identity, const std::string& message, SteadyTime now);
 
  private:

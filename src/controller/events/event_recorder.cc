@@ -13,7 +13,7 @@
 namespace flyball {
 namespace {
 
-// As upstream: an event that cannot be delivered is tried so often, this far apart, and then dropped.
+// As upstream: an event that cannot be delivered is retried this often, at this interval, and then dropped.
 constexpr int kAttempts = 12;
 constexpr Duration kRetryAfter = std::chrono::seconds(10);
 
@@ -49,7 +49,7 @@ struct EventRecorder::State : std::enable_shared_from_this<State> {
   // One request to the server.
   struct Outgoing {
     json::Value event;   // whole, for a create
-    bool patch = false;  // the server has it: only count and times change
+    bool patch = false;  // already on the server: only count and times change
     int attempts_left = kAttempts;
   };
 
@@ -81,7 +81,7 @@ struct EventRecorder::State : std::enable_shared_from_this<State> {
 
   json::Value MakeEvent(const Incoming& in, const EventCorrelator::Known& known, const std::string& message,
                         const std::string& stamp) const {
-    // Events of cluster-scoped objects live in "default".
+    // Events of cluster-scoped objects are in the namespace "default".
     const std::string ns = in.target.ns.empty() ? "default" : in.target.ns;
     json::Object source{{"component", component}};
     if (!host.empty()) source.Set("host", host);
@@ -100,7 +100,7 @@ struct EventRecorder::State : std::enable_shared_from_this<State> {
     });
   }
 
-  // One request at a time: they stay in order.
+  // One request at a time, so that events stay in order.
   void SendNext() {
     if (sending || outgoing.empty()) return;
     sending = true;
@@ -121,7 +121,7 @@ struct EventRecorder::State : std::enable_shared_from_this<State> {
     sending = false;
     Outgoing& out = outgoing.front();
     if (!result && out.patch && result.error().Is(Reason::kNotFound)) {
-      out.patch = false;  // expired meanwhile
+      out.patch = false;  // expired in the meantime
       return SendNext();
     }
     const bool transient = !result && (result.error().IsRetryable() || result.error().code() >= 500);

@@ -1,9 +1,9 @@
-// EventRecorder: tells people what a controller did, as Events on the objects it did it to (upstream:
-// client-go tools/record).
+// EventRecorder: records what a controller did as Events on the objects concerned (upstream: client-go
+// tools/record).
 //
-// The same event again raises its count by a patch; ten or more events that differ only in their message
-// become one "(combined from similar events)"; an object gets at most 25 events of a source at once, then one
-// every five minutes. Never blocks: events are sent by the executor, and beyond kMaxPending waiting ones new
+// A repeated event increments its count by a patch. Ten or more events that differ only in their message
+// become one "(combined from similar events)". An object gets at most 25 events from one source at once, then
+// one every five minutes. Never blocks: the executor sends events, and when kMaxPending are waiting, new
 // events are dropped and counted.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace flyball {
 
-// What an event is about (upstream: ObjectReference).
+// The object of an event (upstream: ObjectReference).
 struct EventTarget {
   KindRef kind{};
   std::string ns{}, name{}, uid{}, resource_version{};
@@ -39,7 +39,7 @@ class EventRecorder {
  public:
   static constexpr std::size_t kMaxPending = 1000;
 
-  // `component` is the source ("deployment-controller"); `host` the node, for agents of nodes.
+  // `component` is the source ("deployment-controller"); `host` is the node, for node agents.
   EventRecorder(Client client, std::string component, std::string host = {});
   ~EventRecorder();
 

@@ -12,7 +12,8 @@
 namespace flyball {
 namespace {
 
-// Upstream's: candidates wait up to this much longer than retry_period, so that they do not all ask at once.
+// Upstream's jitter: candidates wait up to this much longer than retry_period, so that they do not all ask at
+// once.
 constexpr double kJitter = 1.2;
 
 const KindRef& LeaseKind() {
@@ -58,8 +59,8 @@ class LeaderElector::Machine : public std::enable_shared_from_this<Machine> {
   void Attempt() {
     if (state_ == State::kStopped) return;
     timer_ = kNoTimer;
-    // While leading, what we wrote last is what is there, unless somebody took it from us: then the write
-    // conflicts and we read.
+    // While we lead, the Lease is as we last wrote it, unless someone took it from us. Then the write
+    // conflicts, and we read it.
     if (leading_ && !lease_.is_null()) return WriteLease();
     ReadLease();
   }
@@ -84,7 +85,7 @@ class LeaderElector::Machine : public std::enable_shared_from_this<Machine> {
     WriteLease();
   }
 
-  // Remembers the record, and when it last changed.
+  // Remembers the record and when it last changed.
   void Observe(json::Value lease) {
     const std::string_view holder = HolderOf(lease);
     if (!(std::as_const(lease)["spec"] == std::as_const(lease_)["spec"])) observed_at_ = Now();
@@ -122,7 +123,7 @@ class LeaderElector::Machine : public std::enable_shared_from_this<Machine> {
     sent_at_ = Now();
     Put(Desired(), [this](Result<json::Value> lease) {
       if (lease) return Acquired(std::move(*lease));
-      lease_ = json::Value();  // read it afresh next time
+      lease_ = json::Value();  // read it again next time
       if (leading_ && lease.error().Is(Reason::kConflict)) return ReadLease();
       Failed(lease.error());
     });
@@ -156,7 +157,7 @@ class LeaderElector::Machine : public std::enable_shared_from_this<Machine> {
   }
 
   void Wait() {
-    // Somebody else holds it by now.
+    // Someone else holds it by now.
     if (leading_ && !lease_.is_null() && HolderOf(lease_) != options_.identity) StopLeading();
     state_ = State::kWaiting;
     Duration wait = options_.retry_period;
@@ -168,7 +169,7 @@ class LeaderElector::Machine : public std::enable_shared_from_this<Machine> {
     });
   }
 
-  // Leadership ends here even if a renewal hangs.
+  // Leadership ends here, even if a renewal hangs.
   void ArmDeadline() {
     if (deadline_timer_ != kNoTimer) strand_.Cancel(deadline_timer_);
     deadline_timer_ = strand_.PostAt(renewed_at_ + options_.renew_deadline, [weak = weak_from_this()] {
@@ -206,7 +207,7 @@ class LeaderElector::Machine : public std::enable_shared_from_this<Machine> {
     });
   }
 
-  // `done` runs on the strand, unless a later Send has taken over.
+  // `done` runs on the strand, unless a later Send has replaced it.
   void Send(RestRequest request, UniqueFunction<void(Result<json::Value>)> done) {
     request.timeout = AttemptTimeout();
     request.max_retries = 0;

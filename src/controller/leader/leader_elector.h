@@ -1,9 +1,9 @@
-// LeaderElector: of many copies of a program, one at a time leads (upstream: client-go tools/leaderelection,
-// on coordination.k8s.io Leases).
+// LeaderElector: elects one leader among several replicas of a program (upstream: client-go
+// tools/leaderelection, on coordination.k8s.io Leases).
 //
-// Guarantees: at most one leads at a time, as long as clocks run at about the same speed: expiry is judged by
-// when *we* saw the record change, never by the times in it; a leader that could not renew for
-// renew_deadline, which is shorter than lease_duration, has stopped leading before anybody else may start.
+// Guarantees: at most one replica leads at a time, as long as clocks run at about the same speed. Expiry is
+// measured from when *we* saw the record change, never from the times in it. A leader that could not renew
+// for renew_deadline, which is shorter than lease_duration, has stopped leading before anyone else can start.
 #pragma once
 
 #include <functional>
@@ -26,23 +26,23 @@ struct LeaderElectorOptions {
 
 struct LeaderCallbacks {
   std::function<void()> started_leading{};
-  // Not to be followed by anything that only a leader may do. Called once for each started_leading.
+  // After this call, nothing that only a leader may do must happen. Called once per started_leading.
   std::function<void()> stopped_leading{};
   std::function<void(const std::string& identity)> new_leader{};  // optional
 };
 
-// Thread-safe. Runs on the client's executor; callbacks come one at a time from it and must not block.
+// Thread-safe. Runs on the client's executor. Callbacks are called from it one at a time and must not block.
 class LeaderElector {
  public:
   LeaderElector(Client client, LeaderElectorOptions options, LeaderCallbacks callbacks);
   ~LeaderElector();  // as Stop
 
   void Start();
-  // Stops leading, then (release_on_stop) gives the lease back by writing an empty holder; then calls done.
+  // Stops leading, then (release_on_stop) releases the lease by writing an empty holder, then calls done.
   void Stop(Closure done = nullptr);
 
   bool IsLeader() const;
-  // The holder seen last; "" if none.
+  // The last holder seen; "" if none.
   std::string leader() const;
 
  private:

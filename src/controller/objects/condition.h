@@ -1,4 +1,4 @@
-// MakeCondition: a condition of any kind, in one line.
+// MakeCondition: creates a condition of any kind in one line.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace flyball::controllers {
 
-// As it is since `now`, which is cut to seconds as every time in an object is. Kinds that also note when they
-// were last written get that too.
+// The condition holds since `now`, which is truncated to seconds like every time in an object. Kinds that
+// also record the last update time get that too.
 template <typename C>
 C MakeCondition(std::string type, std::string status, std::string reason, std::string message,
                 TimePoint now) {

@@ -1,10 +1,10 @@
-// ControllerRefManager: which of the objects that match a selector belong to an owner; adopts orphans and
-// lets go of what no longer matches (upstream: pkg/controller ControllerRefManager).
+// ControllerRefManager: decides which of the objects that match a selector belong to an owner. It adopts
+// orphans and releases objects that no longer match (upstream: pkg/controller ControllerRefManager).
 //
-// Owned by another: left alone. Owned by us and matching: kept. Owned by us and not matching: released. An
-// orphan that matches: adopted, unless it or the owner is being deleted; before the first adoption the owner
-// is read from the server once (not from the cache), because adopting for a dead owner would be the garbage
-// collector's work undone.
+// An object owned by another is left alone. One owned by us that matches is kept; one that does not match is
+// released. A matching orphan is adopted, unless it or the owner is being deleted. Before the first adoption,
+// the owner is read once from the server (not from the cache), because adopting for a deleted owner would
+// undo the garbage collector's work.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@ class ControllerRefManager {
   ControllerRefManager(Client client, const Owner& owner, std::function<bool(const Child&)> matches)
       : client_(std::move(client)), owner_(owner), matches_(std::move(matches)) {}
 
-  // Those of `candidates` that are ours afterwards. An error if an adoption or a release failed (the others
-  // have been dealt with).
+  // Returns those of `candidates` that are ours afterwards. Returns an error if an adoption or a release
+  // failed (the other candidates have still been processed).
   Result<std::vector<Ptr>> Claim(const std::vector<Ptr>& candidates) {
     std::vector<Ptr> claimed;
     Status status;
@@ -76,7 +76,7 @@ class ControllerRefManager {
                                                {"uid", child.metadata.uid}}}});
     const auto patched = client_.Patch<Child>(child.metadata.namespace_, child.metadata.name,
                                               PatchType::kStrategicMerge, patch);
-    // 404: gone anyway. 422: its UID differs, or it never had our reference.
+    // 404: already gone. 422: its UID differs, or it never had our reference.
     if (patched || patched.error().Is(Reason::kNotFound) || patched.error().Is(Reason::kInvalid)) return {};
     return Unexpected(patched.error());
   }

@@ -1,5 +1,6 @@
-// CreateOrApply: makes the server's object what it should be, with one request at most when the cache says
-// that it already is.
+// CreateOrApply: makes the server's object match the desired one. It sends no request if the cached object
+// already has every desired value. Lists are compared element by element, so a list whose elements the server
+// completes with defaults never matches, and the object is applied each time.
 #pragma once
 
 #include "client/client.h"
@@ -10,11 +11,11 @@ namespace flyball {
 
 enum class ApplyOutcome { kUnchanged, kCreated, kApplied };
 
-// True if every member that `want` has is equal in `have`; lists must be equal element by element.
+// Returns true if every member of `want` is equal in `have`; lists must be equal element by element.
 bool Covers(const json::Value& have, const json::Value& want);
 
-// If the cached object already says everything `want` says, nothing is sent. Else server-side apply, which
-// creates or changes.
+// Sends nothing if the cached object covers `want`. Otherwise uses server-side apply, which creates or
+// changes the object.
 template <ApiObject T>
 Result<ApplyOutcome> CreateOrApply(const Client& client, const Lister<T>& cache, const T& want,
                                    const ApplyParams& params) {

@@ -1,6 +1,6 @@
-// Expectations: what a controller has asked for and not yet seen in its cache (upstream:
+// Expectations: what a controller has requested and not yet seen in its cache (upstream:
 // ControllerExpectations). A controller that creates by counting must not count again until its own creations
-// and deletions have come back through the watch, or it would do everything twice.
+// and deletions have arrived through the watch, or it would do everything twice.
 #pragma once
 
 #include <set>
@@ -17,24 +17,25 @@ namespace flyball {
 // Thread-safe.
 class Expectations {
  public:
-  // After this long what was expected is given up: better to act on a stale cache than never.
+  // Expectations expire after this long: it is better to act on a stale cache than never.
   static constexpr Duration kTimeout = std::chrono::minutes(5);
 
   explicit Expectations(const Clock& clock) : clock_(clock) {}
 
-  // Before asking the server. Replaces what was expected for the key.
+  // Call before sending the requests. Replaces the expectations of the key.
   void ExpectCreations(const ObjectKey& key, int count);
-  // Deletions are tracked by the key of what is deleted: an object already seen deleting is not counted
-  // twice.
+  // Deletions are tracked by the key of the deleted object, so an object already seen as deleting is not
+  // counted twice.
   void ExpectDeletions(const ObjectKey& key, const std::vector<std::string>& object_keys);
 
-  // Seen through the watch, or failed and never to be seen.
+  // Call when the change was seen through the watch, or when the request failed and will never be seen.
   void CreationObserved(const ObjectKey& key);
   void DeletionObserved(const ObjectKey& key, const std::string& object_key);
 
-  // True if everything expected was seen, nothing was ever expected, or it was too long ago.
+  // Returns true if everything expected was seen, nothing was ever expected, or the expectations have
+  // expired.
   bool Satisfied(const ObjectKey& key) const;
-  // The controlling object is gone.
+  // Call when the controlling object is gone.
   void Forget(const ObjectKey& key);
 
  private:

@@ -1,4 +1,5 @@
-// Owners, finalizers and conditions: the parts of an object that controllers write besides what it is for.
+// Owners, finalizers and conditions: the parts of an object that controllers write besides its actual
+// content.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 
 namespace flyball {
 
-// A reference to `owner` as the controller of something.
+// Returns a reference to `owner` as the controller of an object.
 template <ApiObject T>
 OwnerReference ControllerRefTo(const T& owner) {
   OwnerReference ref;
@@ -27,8 +28,8 @@ OwnerReference ControllerRefTo(const T& owner) {
   return ref;
 }
 
-// The metadata of something that belongs to `owner`: in its namespace, of its name (or `name`), and deleted
-// with it.
+// Returns metadata for an object that belongs to `owner`: in its namespace, with its name (or `name`), and
+// deleted with it.
 template <ApiObject T>
 ObjectMeta ChildOf(const T& owner, std::string_view name = {}) {
   ObjectMeta meta;
@@ -51,19 +52,19 @@ inline bool IsDeleting(const ObjectMeta& meta) {
 inline bool HasFinalizer(const ObjectMeta& meta, std::string_view finalizer) {
   return std::find(meta.finalizers.begin(), meta.finalizers.end(), finalizer) != meta.finalizers.end();
 }
-// True if it was not there.
+// Returns true if it was absent.
 inline bool AddFinalizer(ObjectMeta& meta, std::string_view finalizer) {
   if (HasFinalizer(meta, finalizer)) return false;
   meta.finalizers.emplace_back(finalizer);
   return true;
 }
-// True if it was there.
+// Returns true if it was present.
 inline bool RemoveFinalizer(ObjectMeta& meta, std::string_view finalizer) {
   return std::erase(meta.finalizers, finalizer) > 0;
 }
 
-// Writes the finalizers of an object: only if nobody changed it since (its resource version). The object as
-// it is now.
+// Writes the finalizers of an object, but only if nobody has changed it since (checked by its resource
+// version). Returns the current object.
 template <ApiObject T>
 Result<T> WriteFinalizers(const Client& client, const T& object, const std::vector<std::string>& finalizers) {
   json::Array list;
@@ -103,8 +104,9 @@ bool IsConditionTrue(const std::vector<C>& conditions, std::string_view type) {
   return condition && condition->status == "True";
 }
 
-// Adds or replaces the condition of its type. Its last_transition_time is set to now if its status is new,
-// and kept otherwise. True if anything else than times changed (upstream: meta.SetStatusCondition).
+// Adds the condition, or replaces the one of its type. Sets last_transition_time to now if the status
+// changed, and keeps it otherwise. Returns true if anything other than times changed (upstream:
+// meta.SetStatusCondition).
 template <typename C>
 bool SetCondition(std::vector<C>& conditions, C condition, api::Time now) {
   for (C& known : conditions) {

@@ -1,5 +1,5 @@
-// The owner index: finds what an owner controls, and the orphans of a namespace, without looking at
-// everything else there is.
+// The owner index finds the objects that an owner controls, and the orphans of a namespace, without looking
+// at all other objects.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@ namespace flyball::controllers {
 
 inline constexpr std::string_view kOwnerIndex = "controller-uid";
 
-// The index value under which the orphans of a namespace are found; no UID looks like it.
+// The index value for the orphans of a namespace; no UID looks like it.
 inline std::string OrphansOf(std::string_view ns) {
   return "orphans/" + std::string(ns);
 }
 
-// Gives the cache of T its owner index. Several controllers ask for it: the first makes it.
+// Adds the owner index to the cache of T. Several controllers request it; the first one creates it.
 template <ApiObject T>
 Status AddOwnerIndex(InformerFactory& informers) {
   const Status added = informers.For<T>().AddIndex(std::string(kOwnerIndex), [](const T& object) {
@@ -33,7 +33,7 @@ std::vector<std::shared_ptr<const T>> ControlledBy(const Lister<T>& cache, const
   return cache.ByIndex(kOwnerIndex, owner_uid);
 }
 
-// What an owner controls or might adopt.
+// Returns the objects that an owner controls or might adopt.
 template <ApiObject T>
 std::vector<std::shared_ptr<const T>> ControlledOrOrphan(const Lister<T>& cache, const ObjectMeta& owner) {
   auto found = cache.ByIndex(kOwnerIndex, owner.uid);

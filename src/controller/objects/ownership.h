@@ -1,4 +1,5 @@
-// Which owners an object concerns, and which objects an owner has: the same for all that select by labels.
+// Finds the owners that an object concerns, and the objects that an owner has. Shared by all kinds that
+// select by labels.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,8 @@
 
 namespace flyball::controllers {
 
-// Whom to reconcile because of an object: the one that controls it; of an orphan, those that may adopt it.
+// Returns the owners to reconcile because of an object: its controller or, for an orphan, those that may
+// adopt it.
 template <ApiObject Owner, ApiObject T>
 std::vector<ObjectKey> OwnersOf(const Lister<Owner>& owners, const T& object) {
   const std::string& ns = object.metadata.namespace_;
@@ -27,8 +29,8 @@ std::vector<ObjectKey> OwnersOf(const Lister<Owner>& owners, const T& object) {
   return keys;
 }
 
-// What an owner controls and selects, after orphans were adopted and what it no longer selects was released.
-// `fits` says what else it must be, besides selected.
+// Returns the objects that an owner controls and selects, after adopting orphans and releasing objects that
+// it no longer selects. `fits` is an additional condition.
 template <ApiObject T, ApiObject Owner>
 Result<std::vector<std::shared_ptr<const T>>> Claim(const Owner& owner, Context& ctx,
                                                     std::function<bool(const T&)> fits = nullptr) {

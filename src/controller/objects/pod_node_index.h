@@ -1,4 +1,4 @@
-// The node index: the pods that are bound to a node, without looking at all the others.
+// The node index finds the pods bound to a node without looking at all others.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace flyball::controllers {
 
 inline constexpr std::string_view kPodNodeIndex = "node";
 
-// Gives the cache of pods its node index. Several controllers ask for it: the first makes it.
+// Adds the node index to the cache of pods. Several controllers request it; the first one creates it.
 inline Status AddPodNodeIndex(InformerFactory& informers) {
   const Status added = informers.For<Pod>().AddIndex(std::string(kPodNodeIndex),
                                                      [](const Pod& pod) -> std::vector<std::string> {

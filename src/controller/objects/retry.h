@@ -1,4 +1,4 @@
-// RetryOnConflict: read, change, write, and again when somebody else was faster (upstream:
+// RetryOnConflict: reads, changes and writes an object, and retries when someone else wrote first (upstream:
 // retry.RetryOnConflict).
 #pragma once
 
@@ -11,9 +11,9 @@ namespace flyball {
 // client-go's DefaultRetry.
 inline constexpr int kConflictAttempts = 5;
 
-// Calls fn (which must read afresh each time) until it succeeds, fails with something else than a conflict,
-// or has been tried kConflictAttempts times. Does not wait in between: a conflict means the other write is
-// done.
+// Calls fn (which must read the object again each time) until it succeeds, fails with something other than a
+// conflict, or has been tried kConflictAttempts times. Does not wait in between: a conflict means that the
+// other write has completed.
 template <typename Fn>
 auto RetryOnConflict(Fn&& fn) -> decltype(fn()) {
   for (int attempt = 1;; ++attempt) {

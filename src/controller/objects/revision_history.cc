@@ -30,7 +30,7 @@ Result<RevisionPtr> CreateRevision(const Client& client, const RevisionRequest& 
     auto made = client.Create(wanted);
     if (made) return RevisionPtr(std::make_shared<ControllerRevision>(std::move(*made)));
     if (!made.error().Is(Reason::kAlreadyExists)) return Unexpected(made.error());
-    // Ours of an earlier attempt whose answer was lost, or other data of the same hash.
+    // Either ours, from an earlier attempt whose response was lost, or other data with the same hash.
     FLYBALL_ASSIGN(ControllerRevision taken,
                    client.Get<ControllerRevision>(wanted.metadata.namespace_, wanted.metadata.name));
     if (taken.data == request.data)

@@ -1,4 +1,4 @@
-// The past templates of a StatefulSet or a DaemonSet, each a ControllerRevision with a number (upstream:
+// The past templates of a StatefulSet or DaemonSet, each stored as a numbered ControllerRevision (upstream:
 // pkg/controller/history).
 #pragma once
 
@@ -14,27 +14,28 @@ namespace flyball::controllers {
 
 using RevisionPtr = std::shared_ptr<const ControllerRevision>;
 
-// What a revision holds: a patch that puts the template back.
+// The data of a revision: a patch that restores the template.
 json::Value TemplatePatch(const PodTemplateSpec& pod_template);
-// Ten characters of the alphabet of generated names: equal for equal data and collision counts.
+// Returns ten characters of the alphabet of generated names, which are equal for equal data and collision
+// counts.
 std::string RevisionHash(const json::Value& data, std::int32_t collision_count);
 
-// By number; then by age and name.
+// Ordered by number, then by age and name.
 void SortRevisions(std::vector<RevisionPtr>& revisions);
 std::int64_t NextRevision(const std::vector<RevisionPtr>& sorted);
 
-// Finds the revision of a template among its owner's, or makes it.
+// Finds the revision of a template among those of its owner, or creates it.
 struct RevisionRequest {
-  ObjectMeta metadata;  // of a new one: namespace, owner, labels, annotations; the name without the hash
+  ObjectMeta metadata;  // for a new one: namespace, owner, labels, annotations; the name without the hash
   std::string hash_label;
   json::Value data;
 };
-// The revision with that data: the newest if it is that one; an older one is numbered anew, as the newest; or
-// a new one. A name that is taken by other data raises `collision_count` and is tried again.
+// Returns the revision with this data: the newest if it matches, an older one renumbered as the newest, or a
+// new one. If the name is taken by other data, raises `collision_count` and tries again.
 Result<RevisionPtr> EnsureRevision(const Client& client, std::vector<RevisionPtr> known,
                                    const RevisionRequest& request, std::int32_t& collision_count);
 
-// Deletes the oldest of those that are not `live` (names, or values of the hash label), keeping `limit`.
+// Deletes the oldest revisions that are not `live` (names, or values of the hash label), and keeps `limit`.
 Status DeleteOldRevisions(const Client& client, std::vector<RevisionPtr> known,
                           const std::vector<std::string>& live, int limit);
 

@@ -1,4 +1,4 @@
-// Selectors in messages.
+// Formats selectors for messages.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace flyball::controllers {
 
-// `&LabelSelector{MatchLabels:map[string]string{app: web,},MatchExpressions:[]LabelSelectorRequirement{},}`:
-// as messages of upstream show one.
+// `&LabelSelector{MatchLabels:map[string]string{app: web,},MatchExpressions:[]LabelSelectorRequirement{},}`,
+// as in upstream's messages.
 std::string SelectorInMessage(const LabelSelector& selector);
 
 }  // namespace flyball::controllers

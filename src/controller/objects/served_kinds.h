@@ -1,4 +1,4 @@
-// ServedKinds: every kind the server has, including custom ones that appear while the program runs.
+// ServedKinds: every kind that the server has, including custom ones that appear while the program runs.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace flyball::controllers {
 
-// Reads discovery when first asked, and again after a CustomResourceDefinition changed: nothing is polled.
+// Reads discovery on first use, and again after a CustomResourceDefinition has changed. Nothing is polled.
 // Thread-safe; calls block.
 class ServedKinds : public std::enable_shared_from_this<ServedKinds> {
  public:
@@ -20,9 +20,9 @@ class ServedKinds : public std::enable_shared_from_this<ServedKinds> {
   static std::shared_ptr<ServedKinds> Make(Manager& manager);
   explicit ServedKinds(Client client) : mapper_(std::move(client)) {}
 
-  // What can be listed and deleted, each once, at its preferred version.
+  // The kinds that can be listed and deleted, each once, at its preferred version.
   Result<std::vector<ApiResource>> Deletable();
-  // NotFound if it is not served.
+  // NotFound if the kind is not served.
   Result<KindRef> Find(std::string_view api_version, std::string_view kind);
   // Calls fn (which must not block) whenever the kinds may have changed. Set it before the manager starts.
   void OnChange(std::function<void()> fn) { changed_ = std::move(fn); }

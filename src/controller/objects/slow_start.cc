@@ -8,11 +8,11 @@
 namespace flyball {
 namespace {
 
-// Counts a batch out and in.
+// Counts the operations of a batch.
 class Batch {
  public:
-  // When as many as may be are under way, waits until half of them are done: waking up for each would cost
-  // more than the request.
+  // When the maximum is in flight, waits until half of it is done: waking up for each one would cost more
+  // than the request.
   void Begin() {
     MutexLock lock(mu_);
     if (under_way_ >= kMostUnderWay) WaitUntilLeft(kMostUnderWay / 2);

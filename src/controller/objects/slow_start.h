@@ -1,4 +1,4 @@
-// Slow start: doing the same thing many times without hammering a server that refuses it (upstream:
+// Slow start: performs the same operation many times without overloading a server that rejects it (upstream:
 // slowStartBatch).
 #pragma once
 
@@ -15,19 +15,19 @@ struct BatchResult {
   Status status;  // the first error
 };
 
-// How many are under way at the most. More would not be quicker: a server lets that many of one client in at
-// a time, and answers the rest with 429 (API priority and fairness).
+// The most operations in flight at once. More would not be faster: API priority and fairness admits about
+// this many requests per client and rejects the rest with 429.
 inline constexpr int kMostUnderWay = 64;
 
-// Starts fn(i, done) for i in [0, count) in batches of 1, 2, 4, ...; those of a batch are under way together;
-// stops after the first batch with a failure. Blocks until the last batch has ended (in simulation everything
-// completes at once). `done` may be called from any thread.
+// Starts fn(i, done) for i in [0, count) in batches of 1, 2, 4, ... The operations of a batch run
+// concurrently. Stops after the first batch with a failure. Blocks until the last batch has ended (in
+// simulation everything completes at once). `done` may be called from any thread.
 using StartOne = std::function<void(int i, UniqueFunction<void(Status)> done)>;
 BatchResult SlowStart(int count, const StartOne& start, int initial_batch = 1);
-// One batch; waits for all.
+// Runs one batch and waits for all of it.
 BatchResult StartAll(int count, const StartOne& start);
 
-// The same with a plain blocking function, one after the other.
+// The same for a plain blocking function, one call after the other.
 BatchResult SlowStartEach(int count, const std::function<Status(int i)>& fn);
 
 }  // namespace flyball

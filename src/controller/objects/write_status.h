@@ -1,5 +1,5 @@
-// WriteStatus: the status of an object has one writer, its controller, so a conflict only means that somebody
-// changed the rest of the object meanwhile.
+// WriteStatus: the controller is the only writer of an object's status, so a conflict only means that someone
+// has changed the rest of the object in the meantime.
 #pragma once
 
 #include "client/client.h"
@@ -7,8 +7,8 @@
 
 namespace flyball::controllers {
 
-// Writes `object`'s status. On a conflict the object is read afresh and the status written over that.
-// NotFound if it is gone, or another has taken its name.
+// Writes `object`'s status. On a conflict, reads the object again and writes the status to that version.
+// Returns NotFound if the object is gone, or another object has taken its name.
 template <ApiObject T>
 Result<T> WriteStatus(const Client& client, const T& object) {
   auto written = client.UpdateStatus(object);

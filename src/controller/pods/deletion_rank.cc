@@ -28,7 +28,7 @@ int DeletionCost(const Pod& pod) {
   return error == std::errc() && end == text.data() + text.size() ? cost : 0;
 }
 
-// Smaller goes first. Times are negated: the later the moment, the earlier its pod goes.
+// Smaller values are deleted first. Times are negated: the later the time, the earlier the pod is deleted.
 using Rank = std::tuple<bool, int, bool, int, int, std::int64_t, int, std::int64_t>;
 
 Rank RankOf(const Pod& pod, int related_on_node) {
@@ -49,7 +49,7 @@ Rank RankOf(const Pod& pod, int related_on_node) {
 
 std::vector<PodPtr> PodsToDelete(std::vector<PodPtr> pods, const std::vector<PodPtr>& related,
                                  std::size_t count) {
-  // All of them go: their order does not matter.
+  // All of them are deleted, so their order does not matter.
   if (count >= pods.size()) return pods;
   std::unordered_map<std::string, int> on_node;
   for (const PodPtr& pod : related)

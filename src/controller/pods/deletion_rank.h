@@ -11,10 +11,10 @@ namespace flyball::controllers {
 
 using PodPtr = std::shared_ptr<const Pod>;
 
-// The `count` pods of `pods` that are missed least, worst first: unassigned before assigned, Pending before
-// Unknown before Running, not ready before ready, lower deletion cost, more `related` pods on its node, ready
-// for a shorter time, more restarts, newer. `related` are the active pods of the same controller's other
-// ReplicaSets too.
+// Returns the `count` pods of `pods` to delete first, in order: unassigned before assigned, Pending before
+// Unknown before Running, not ready before ready, lower deletion cost, more `related` pods on the same node,
+// ready for a shorter time, more restarts, newer. `related` also includes the active pods of the same
+// controller's other ReplicaSets.
 std::vector<PodPtr> PodsToDelete(std::vector<PodPtr> pods, const std::vector<PodPtr>& related,
                                  std::size_t count);
 

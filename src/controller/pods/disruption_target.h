@@ -1,4 +1,4 @@
-// The DisruptionTarget condition: a pod is about to go because of something other than itself.
+// The DisruptionTarget condition: a pod is about to be deleted because of something other than itself.
 #pragma once
 
 #include <string>
@@ -10,9 +10,10 @@ namespace flyball::controllers {
 
 inline constexpr char kDisruptionTarget[] = "DisruptionTarget";
 
-// Says in the status of `pod` that it is about to go, and why. False if that was said before.
+// Records in the status of `pod` that it is about to be deleted, and why. Returns false if that was recorded
+// before.
 bool MarkDisrupted(Pod& pod, std::string reason, std::string message, TimePoint now);
-// Takes it back.
+// Clears the condition.
 void UnmarkDisrupted(Pod& pod, TimePoint now);
 
 }  // namespace flyball::controllers

@@ -74,7 +74,7 @@ BatchResult DeletePods(const PodBatch& batch, const std::vector<std::shared_ptr<
                        [&, done = std::move(done)](Result<json::Value> answer) mutable {
                          Status status = RecordDeletion(batch, pod, answer);
                          if (!status && failed) failed(pod);
-                         // Gone: what was asked for has happened. A conflict says nothing of the kind.
+                         // Already gone, which is what was requested. A conflict does not mean that.
                          if (!status && status.error().Is(Reason::kNotFound)) status = {};
                          done(status);
                        });

@@ -1,4 +1,4 @@
-// Making and deleting many pods at once, with an Event on their controller for each.
+// Creates and deletes many pods at once, with one Event per pod on their controller.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace flyball::controllers {
 
-// Who makes and deletes, and on what the Events are.
+// Who creates and deletes, and the object that the Events are about.
 struct PodBatch {
   const Client& client;
   EventRecorder& recorder;
@@ -21,16 +21,16 @@ struct PodBatch {
 };
 
 // Creates in batches of 1, 2, 4, ...; stops after the first batch with a failure. `failed` is called for each
-// creation that was refused. A namespace that is being deleted refuses everything: that is no failure worth
-// an Event.
+// creation that was rejected. A namespace that is being deleted rejects everything; that failure gets no
+// Event.
 BatchResult CreatePods(const PodBatch& batch, int count, const std::function<Pod(int i)>& make,
                        const std::function<void()>& failed = nullptr);
-// The same pod `count` times.
+// Creates the same pod `count` times.
 BatchResult CreatePods(const PodBatch& batch, int count, const Pod& pod);
 
-// All at once. One that is gone already counts as deleted. `failed` is called for each that was not deleted
-// by us. With kUnreadyAsSeen a pod that the cache shows as not ready is deleted only if it has not changed
-// since (else Conflict): it may have become ready, and then it was not the one to choose.
+// Deletes all at once. A pod that is already gone counts as deleted. `failed` is called for each pod that we
+// did not delete. With kUnreadyAsSeen, a pod that the cache shows as not ready is deleted only if it has not
+// changed since (else Conflict): it may have become ready and would then be the wrong choice.
 enum class DeleteIf { kAny, kUnreadyAsSeen };
 BatchResult DeletePods(const PodBatch& batch, const std::vector<std::shared_ptr<const Pod>>& pods,
                        const std::function<void(const Pod&)>& failed = nullptr,

@@ -1,4 +1,4 @@
-// Pods made from the template of the object that controls them.
+// Creates pods from the template of the object that controls them.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace flyball::controllers {
 
-// The template's labels, annotations, finalizers and spec; the server completes the name from generate_name.
+// Copies the template's labels, annotations, finalizers and spec; the server completes the name from
+// generate_name.
 Pod PodFromTemplate(const PodTemplateSpec& pod_template, std::string ns, std::string generate_name,
                     OwnerReference controller);
 

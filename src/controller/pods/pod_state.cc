@@ -27,7 +27,7 @@ std::optional<Duration> TimeUntilAvailable(const Pod& pod, int min_ready_seconds
   if (!IsPodReady(pod)) return std::nullopt;
   if (min_ready_seconds <= 0) return Duration::zero();
   const std::optional<api::Time> since = ReadyTransition(pod);
-  // Ready since nobody knows when: not available until that is said.
+  // Ready, but since an unknown time: not available until that is known.
   if (!since) return std::nullopt;
   return since->ToTimePoint() + std::chrono::seconds(min_ready_seconds) - now;
 }

@@ -1,6 +1,6 @@
-// The memory of a WorkQueue, in two parts that need not share a lock: KeyTable finds every key that waits or
-// is being worked on by its hash, KeyLines has the waiting ones in line by priority. Both speak of KeyNodes,
-// which a table owns and recycles, so that a steady queue does not allocate.
+// The memory of a WorkQueue, in two parts that need not share a lock. KeyTable finds every key that waits or
+// is being processed by its hash. KeyLines keeps the waiting keys in order of priority. Both refer to
+// KeyNodes, which a table owns and recycles, so that a queue in steady state does not allocate.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace flyball {
 
-// How keys are hashed: texts and object keys by HashText, anything else as std does.
+// How keys are hashed: texts and object keys with HashText, everything else with std::hash.
 template <typename Key>
 struct KeyHash : std::hash<Key> {};
 template <>
@@ -31,19 +31,21 @@ struct KeyHash<ObjectKey> {
   std::size_t operator()(const ObjectKey& key) const { return HashText(key.name, HashText(key.ns)); }
 };
 
-// Fresh changes are kNormal; objects of an initial list and resyncs are kLow, so that they do not delay them.
+// New changes are kNormal. Objects of an initial list and resyncs are kLow, so that they do not delay
+// changes.
 enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
 
-// A key, from its first Add to the Done that nothing follows. Small: of many keys, each node is a cold memory
-// access or two. `prev`, `next` and `in_line` belong to the lines while it stands in one, the rest to its
-// table; the priority changes under both.
+// A key, from its first Add to the Done that nothing follows. The node is small, because with many keys each
+// node is a cache miss or two. While the node is in a line, `prev`, `next` and `in_line` belong to the lines
+// and the rest to its table; the priority changes under both locks.
 template <typename Key>
 struct KeyNode {
   Key key{};
   std::uint32_t hash = 0, number = 0;
   KeyNode* prev = nullptr;
-  KeyNode* next = nullptr;  // in line, or among the free ones
-  SteadyTime stamp{};       // when it was queued (of the lines), then when it was taken (of the table)
+  KeyNode* next = nullptr;  // in a line, or in the free list
+  SteadyTime stamp{};       // when it was queued (set by the lines), then when it was taken (set by the
+                            // table)
   Priority priority = Priority::kNormal;
   bool in_line = false;
   bool dirty = false;
@@ -56,8 +58,8 @@ class KeyTable {
  public:
   using Node = KeyNode<Key>;
 
-  // What the functions below want to be given: outside the lock that guards the table it costs nobody else
-  // time. Spreads hashes that differ only in their high bits (std::hash of integers is the identity).
+  // The hash that the functions below take. Computed outside the lock that guards the table, it costs nobody
+  // else time. Spreads hashes that differ only in their high bits (std::hash of integers is the identity).
   static std::uint32_t HashOf(const Key& key) {
     return static_cast<std::uint32_t>((Hash()(key) * 0x9e3779b97f4a7c15ull) >> 32);
   }
@@ -78,7 +80,7 @@ class KeyTable {
     return node;
   }
 
-  // Requires that the node is in no line.
+  // Requires that the node is not in a line.
   void Erase(Node* node) {
     index_.Erase(node->hash, node->number);
     node->dirty = node->processing = false;
@@ -86,7 +88,7 @@ class KeyTable {
     free_ = node;
   }
 
-  // Its Find or Erase is near.
+  // Call shortly before its Find or Erase.
   void Prefetch(const Node& node) const { index_.Prefetch(node.hash); }
 
   template <typename Fn>
@@ -125,10 +127,10 @@ class KeyLines {
  public:
   using Node = KeyNode<Key>;
 
-  // One take in this many goes to the lowest priority waiting.
+  // One take in this many goes to the lowest waiting priority.
   static constexpr unsigned kFairness = 16;
 
-  // At the end of the line of its priority.
+  // Adds it at the end of the line of its priority.
   void Enqueue(Node* node) {
     Line& line = lines_[static_cast<std::size_t>(node->priority)];
     node->prev = line.last;
@@ -139,7 +141,7 @@ class KeyLines {
     ++queued_;
   }
 
-  // Nothing if it has been taken meanwhile.
+  // Does nothing if it has been taken in the meantime.
   void Lift(Node* node, Priority priority) {
     if (!node->in_line) return;
     Unlink(node);
@@ -166,8 +168,8 @@ class KeyLines {
 
   std::size_t queued() const { return queued_; }
 
-  // Of the waiting keys; SteadyTime::max() if none waits. A key lifted to a higher priority keeps its stamp
-  // and may be older than this says.
+  // The oldest stamp of the waiting keys; SteadyTime::max() if none waits. A key that was raised to a higher
+  // priority keeps its stamp and may be older than this.
   SteadyTime OldestStamp() const {
     SteadyTime oldest = SteadyTime::max();
     for (const Line& line : lines_)
@@ -181,7 +183,7 @@ class KeyLines {
     Node* last = nullptr;
   };
 
-  // A long line is not in the cache: the next take wants this key, the one after that the next node.
+  // A long line is not in the CPU cache: the next take needs this key, and the take after that the next node.
   static void Prefetch(const Node& node) {
     if constexpr (requires { node.key.data(); }) __builtin_prefetch(node.key.data());
     if (node.next) __builtin_prefetch(node.next, 1);

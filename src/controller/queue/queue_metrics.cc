@@ -3,7 +3,7 @@
 namespace flyball {
 namespace {
 
-// client-go's: 10 ns to 10 s, times ten.
+// client-go's buckets: 10 ns to 10 s, factor ten.
 const std::vector<double> kBuckets{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10};
 
 double Seconds(Duration d) {

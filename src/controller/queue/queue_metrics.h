@@ -8,7 +8,7 @@
 
 namespace flyball {
 
-// Thread-safe; stamps are guarded by their owners. Without a registry every method returns at once and the
+// Thread-safe; stamps are guarded by their owners. Without a registry every method returns at once, and the
 // clock is not read.
 class QueueMetrics {
  public:
@@ -22,14 +22,14 @@ class QueueMetrics {
   void Retry() {
     if (retries_) retries_->Add();
   }
-  // `stamp` is the node's: set to now.
+  // `stamp` is the node's, and is set to now.
   void Queued(SteadyTime& stamp, std::size_t depth) {
     if (adds_) OnQueued(stamp, depth);
   }
   void Depth(std::size_t depth) {
     if (adds_) depth_->Set(static_cast<double>(depth));
   }
-  // `stamp` is what Queued made of it: set to now.
+  // `stamp` is the one that Queued set, and is set to now.
   void Taken(SteadyTime& stamp) {
     if (adds_) OnTaken(stamp);
   }
@@ -37,7 +37,7 @@ class QueueMetrics {
     if (adds_) OnFinished(stamp);
   }
 
-  // Of the keys being worked on: how long they have been, all together and the longest.
+  // How long the keys being processed have been running: in total, and the longest.
   void Unfinished(Duration sum, Duration longest);
 
  private:

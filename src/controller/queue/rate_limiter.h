@@ -1,4 +1,4 @@
-// How long a failed key waits before it is tried again.
+// Decides how long a failed key waits before it is retried.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace flyball {
 
-// Upstream's default limiter: the longer of 5 ms·2ⁿ per key (n failures so far, at most 1000 s) and a bucket
-// for all keys together (10 a second, 100 at once).
+// Upstream's default limiter: the longer of 5 ms·2ⁿ per key (n failures so far, at most 1000 s) and a token
+// bucket for all keys together (10 per second, burst of 100).
 struct RateLimits {
   Duration base = std::chrono::milliseconds(5);
   Duration max = std::chrono::seconds(1000);
@@ -27,7 +27,7 @@ class RateLimiter {
   explicit RateLimiter(const Clock& clock, RateLimits limits = {})
       : clock_(clock), limits_(limits), tokens_(limits.burst), refilled_(clock.Steady()) {}
 
-  // Counts one more failure; the time to wait.
+  // Counts one more failure and returns the time to wait.
   Duration When(const Key& key) {
     MutexLock lock(mu_);
     const int failures = failures_[key]++;
@@ -46,7 +46,7 @@ class RateLimiter {
   }
 
  private:
-  // Takes a token, in advance if there is none: the time until it exists.
+  // Takes a token, in advance if there is none, and returns the time until it exists.
   Duration Reserve() FLYBALL_REQUIRES(mu_) {
     if (limits_.qps <= 0) return {};
     const SteadyTime now = clock_.Steady();

@@ -1,11 +1,12 @@
 // WorkQueue<Key>: keys waiting to be reconciled (upstream: client-go util/workqueue).
 //
-// Guarantees: a key waits at most once; a key is never given to two workers at a time; a key added while a
-// worker has it runs again after that worker's Done. Higher priorities go first, but one in kFairness takes
-// is given to the lowest waiting, so that nothing starves. Within a priority: first in, first out.
+// Guarantees: a key waits at most once. A key is never given to two workers at a time. A key that is added
+// while a worker has it runs again after that worker's Done. Higher priorities go first, but one in kFairness
+// takes goes to the lowest waiting priority, so that nothing starves. Within a priority, keys are first in,
+// first out.
 //
-// Nobody has to block: TryGet takes if there is something, and the ready callback says when to try. Get
-// blocks for code that wants its own threads.
+// Nobody has to block: TryGet takes a key if there is one, and the ready callback says when to try. Get
+// blocks, for code that uses its own threads.
 #pragma once
 
 #include <array>
@@ -35,7 +36,7 @@ struct WorkQueueOptions {
   RateLimits limits{};
 };
 
-// Thread-safe. May be destroyed while timers of delayed adds are pending; not while somebody is in Get.
+// Thread-safe. May be destroyed while timers of delayed adds are pending, but not while someone is in Get.
 template <typename Key, typename Hash = KeyHash<Key>>
 class WorkQueue {
  public:
@@ -53,14 +54,14 @@ class WorkQueue {
   // Called, outside any lock, whenever a key has become ready to take. Set before the first Add.
   void OnReady(Closure fn) { state_->ready = std::move(fn); }
 
-  // If it already waits: nothing, except that a higher priority lifts it.
+  // Adds the key. If it already waits, only a higher priority has an effect.
   void Add(const Key& key, Priority priority = Priority::kNormal) { state_->Add(key, priority); }
-  // After `delay`; of several pending for one key the earliest counts.
+  // Adds the key after `delay`. If several delays are pending for one key, the earliest counts.
   void AddAfter(const Key& key, Duration delay, Priority priority = Priority::kNormal) {
     if (delay <= Duration::zero()) return Add(key, priority);
     state_->AddAfter(state_, key, delay, priority);
   }
-  // After the time the rate limiter says, which grows with each call until Forget.
+  // Adds the key after the time that the rate limiter returns, which grows with each call until Forget.
   void AddRateLimited(const Key& key, Priority priority = Priority::kNormal) {
     state_->metrics.Retry();
     AddAfter(key, state_->limiter.When(key), priority);
@@ -69,20 +70,21 @@ class WorkQueue {
   void Forget(const Key& key) { state_->limiter.Forget(key); }
   int Failures(const Key& key) const { return state_->limiter.Failures(key); }
 
-  // The next key, or nothing. The taker must call Done with it.
+  // Returns the next key, or nothing. The caller must call Done with it.
   std::optional<Key> TryGet() { return state_->TryGet(); }
-  // Blocks for the next key; nothing once the queue is shut down and empty.
+  // Blocks until there is a key; returns nothing once the queue is shut down and empty.
   std::optional<Key> Get() { return state_->Get(); }
   void Done(const Key& key) { state_->Done(key); }
 
-  // Keys waiting, without the delayed and the taken ones.
+  // The number of waiting keys, not counting delayed keys and keys being processed.
   std::size_t size() const { return state_->size(); }
   std::size_t processing() const { return state_->processing_count(); }
-  // How long the longest-waiting key has waited; zero if none waits. Needs metrics: without them no key
-  // knows.
+  // How long the oldest key has waited; zero if none waits. Requires metrics, because keys are not stamped
+  // without them.
   Duration OldestWait() const { return state_->OldestWait(); }
 
-  // From now on adds are dropped; what waits is still given out; blocked Gets return when nothing is left.
+  // From now on adds are dropped. Waiting keys are still handed out. Blocked Gets return when nothing is
+  // left.
   void ShutDown() { state_->ShutDown(); }
   bool shutting_down() const { return state_->shutting_down; }
 
@@ -90,7 +92,7 @@ class WorkQueue {
   using Table = KeyTable<Key, Hash>;
   using Node = KeyNode<Key>;
 
-  // The keys of one part of the hashes. Producers and workers mostly meet in different ones; all they share
+  // The keys of one part of the hash space. Producers and workers mostly use different parts; all they share
   // is the short moment in line.
   struct alignas(64) Shard {
     LightMutex mu;
@@ -103,7 +105,7 @@ class WorkQueue {
     State(Executor& e, const WorkQueueOptions& o)
         : executor(e), metrics(o.metrics, o.name, e.clock()), limiter(e.clock(), o.limits) {}
 
-    // By the high bits: the tables' indexes go by the low ones.
+    // Chosen by the high bits, because the indexes of the tables use the low ones.
     Shard& ShardOf(std::uint32_t hash) { return shards[hash >> 29]; }
 
     void Add(const Key& key, Priority priority) {
@@ -126,7 +128,7 @@ class WorkQueue {
       Announce();
     }
 
-    // Both with the lock of the node's shard held; a shard's lock is never wanted by one who has the line's.
+    // Both require the lock of the node's shard. Never take a shard's lock while holding the line's lock.
     void Enqueue(Node* node) {
       LightLock lock(line_mu);
       lines.Enqueue(node);
@@ -153,9 +155,10 @@ class WorkQueue {
       return node;
     }
 
-    // Null if nothing waits. Between the line and its shard a node is still dirty and not yet in process: an
-    // Add finds it waiting, as it may, for the taker has not begun. Until its Done the node stays where it is
-    // and its key as it is: the taker may copy it without the lock.
+    // Returns null if nothing waits. Between leaving the line and entering its shard, a node is still dirty
+    // and not yet in process. An Add then finds it waiting, which is correct, because the taker has not
+    // started. Until its Done, the node and its key do not change, so the taker may copy the key without the
+    // lock.
     Node* Take() {
       Node* node = Dequeue();
       if (!node) return nullptr;
@@ -177,7 +180,7 @@ class WorkQueue {
         const bool over = shutting_down;
         const Node* node = Take();
         if (node || over) return KeyOf(node);
-        // Counted as waiting before looking again: whoever adds after that look sees the count.
+        // Counted as waiting before looking again, so that an Add after that look sees the count.
         MutexLock lock(wait_mu);
         ++waiting;
         if (size() == 0 && !shutting_down) available.Wait(wait_mu);
@@ -280,7 +283,7 @@ class WorkQueue {
                                                               : Duration{};
     }
 
-    // What can only be known by looking, for whoever reads the metrics.
+    // Values that are only looked up when the metrics are read.
     void RefreshMetrics() {
       const SteadyTime now = executor.clock().Steady();
       Duration sum{}, longest{};
@@ -306,10 +309,10 @@ class WorkQueue {
     std::atomic<bool> shutting_down = false;
 
     std::array<Shard, kShards> shards;
-    alignas(64) LightMutex line_mu;  // a cache line apart from what everybody reads
+    alignas(64) LightMutex line_mu;  // on another cache line than what everyone reads
     KeyLines<Key> lines FLYBALL_GUARDED_BY(line_mu);
 
-    // Of those who block in Get.
+    // For callers that block in Get.
     Mutex wait_mu;
     CondVar available;
     std::atomic<int> waiting = 0;

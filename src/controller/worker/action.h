@@ -1,4 +1,4 @@
-// Action: what a reconcile wants to happen next, when it did not fail.
+// Action: what should happen next after a reconcile that did not fail.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@ namespace flyball {
 
 struct Action {
   Duration requeue_after{};         // zero: not until something changes
-  bool requeue = false;             // soon, by the rate limiter
-  std::optional<Error> terminal{};  // failed for good: logged and counted, not retried
+  bool requeue = false;             // soon, as the rate limiter allows
+  std::optional<Error> terminal{};  // failed permanently: logged and counted, not retried
 };
 
 inline Action Done() {
@@ -24,7 +24,7 @@ inline Action Requeue() {
 inline Action RequeueAfter(Duration delay) {
   return {.requeue_after = delay};
 }
-// There is no point in trying again until the object changes.
+// A retry is pointless until the object changes.
 inline Action Terminal(Error error) {
   return {.terminal = std::move(error)};
 }

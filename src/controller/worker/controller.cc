@@ -12,7 +12,7 @@ WorkQueueOptions QueueOptions(const Client& client, const ControllerOptions& opt
   return {options.name, &client.runtime().metrics, options.limits};
 }
 
-// Calls fn when it has been called `count` times plus once by the maker.
+// Calls fn after it has been called `count` times, plus once by its creator.
 class Countdown {
  public:
   Countdown(std::size_t count, Closure fn) : left_(count + 1), fn_(std::move(fn)) {}
@@ -148,12 +148,12 @@ int Controller::active() const {
   return active_;
 }
 
-// For what was queued while no worker could run: one try for each.
+// For keys queued while no worker could run: one attempt each.
 void Controller::PumpAll() {
   for (int i = 0; i < options_.workers; ++i) Pump();
 }
 
-// Gives the queue another worker if it has work and workers are left.
+// Starts another worker if the queue has work and workers are left.
 void Controller::Pump() {
   {
     MutexLock lock(mu_);
@@ -165,7 +165,7 @@ void Controller::Pump() {
   client_.runtime().worker_executor().Post([self = shared_from_this()] { self->Work(); });
 }
 
-// One key a turn: controllers that share an executor take turns too.
+// One key per turn, so that controllers that share an executor take turns.
 void Controller::Work() {
   bool stopping;
   {
@@ -235,7 +235,7 @@ Result<Action> Controller::Supervise(const ObjectKey& key, Context& context, con
   } catch (const std::exception& e) {
     thrown = e.what();
   } catch (...) {
-    // It has no words.
+    // The exception has no message.
   }
   counters_->panics.Add();
   supervisor_->Threw(run);
@@ -266,7 +266,7 @@ void Controller::Fail(const ObjectKey& key, const Error& error) {
   counters_->error.Add();
   const int failures = queue_.Failures(key);
   const bool give_up = options_.max_retries >= 0 && failures >= options_.max_retries;
-  // A conflict is the everyday case: somebody else wrote first, and the next try sees it.
+  // A conflict is normal: someone else wrote first, and the next attempt sees it.
   const bool routine = error.Is(Reason::kConflict) && !give_up;
   log::Write(routine ? log::Level::kDebug : log::Level::kWarning,
              give_up ? "reconcile failed, giving up" : "reconcile failed, will retry",

@@ -1,11 +1,11 @@
 // Controller: a work queue, the handlers that fill it, and the workers that empty it by calling one function,
-// the reconciler, for one key at a time.
+// the reconciler, with one key at a time.
 //
-// Guarantees: never two reconciles of one key at a time; a reconcile that fails is retried with back-off; an
-// exception counts as a failure; workers that throw again and again or get stuck are reported and replaced
-// (see WorkerSupervisor); a reconcile does not start on a cache older than what the last reconcile of
-// the same key wrote (see WriteTracker). Workers are closures on Runtime::worker_executor(): the reconciler
-// may block, nothing else does.
+// Guarantees: one key is never reconciled twice at a time. A reconcile that fails is retried with back-off.
+// An exception counts as a failure. Workers that throw repeatedly or get stuck are reported and replaced (see
+// WorkerSupervisor). A reconcile does not start on a cache older than what the last reconcile of the same key
+// wrote (see WriteTracker). Workers are closures on Runtime::worker_executor(): the reconciler may block,
+// nothing else does.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ namespace flyball {
 
 class Manager;
 
-// What a reconcile may use. Lives as long as the call. Confined to it.
+// What a reconcile may use. Lives as long as the call, and is confined to it.
 class Context {
  public:
   Context(Client client, const ObjectKey& key, InformerFactory& informers, EventRecorder& recorder,
@@ -41,14 +41,14 @@ class Context {
   // Its writes are remembered: the next reconcile of this key waits until the caches show them.
   const Client& client() const { return client_; }
   const ObjectKey& key() const { return key_; }
-  // The cache of a kind. Of one that no controller of the manager declared it is empty at first: declare it
-  // with Owns, Watches or Uses.
+  // The cache of a kind. If no controller of the manager declared the kind, the cache is empty at first.
+  // Declare kinds with Owns, Watches or Uses.
   template <ApiObject T>
   Lister<T> lister() const {
     return informers_.For<T>().lister();
   }
   EventRecorder& recorder() const { return recorder_; }
-  // Stopped when the reconcile timeout has passed or the manager stops; the client's calls then fail.
+  // Stopped when the reconcile timeout has passed or the manager stops. The client's calls then fail.
   const std::stop_token& cancelled() const { return cancelled_; }
   // How often this key has failed in a row.
   int failures() const { return failures_; }
@@ -67,7 +67,7 @@ class Context {
 struct ControllerOptions {
   std::string name{};
   int workers = 1;
-  int max_retries = -1;  // give a key up after so many failures in a row; -1: never
+  int max_retries = -1;  // give up on a key after this many failures in a row; -1: never
   // A reconcile that runs longer is reported, and its client calls fail from then on; zero: no limit.
   Duration timeout{};
   // A reconcile that runs this long is stuck; a controller whose keys wait this long is behind. Both are
@@ -77,7 +77,7 @@ struct ControllerOptions {
   RateLimits limits{};
   bool needs_leader = true;
   bool read_your_writes = true;
-  std::string event_source;  // source.component of its events; empty: its name
+  std::string event_source;  // source.component of its events; empty: the controller's name
 };
 
 using Reconciler = std::function<Result<Action>(const ObjectKey& key, Context& context)>;
@@ -91,11 +91,11 @@ class Controller : public std::enable_shared_from_this<Controller> {
   Controller(Client client, InformerFactory& informers, ControllerOptions options, Reconciler reconciler);
   ~Controller();
 
-  // Workers begin once everything it depends on has synced.
+  // Workers start once everything the controller depends on has synced.
   void Start();
-  // No reconcile starts after this; `stopped` is called when none is running any more.
+  // No reconcile starts after this; `stopped` is called when the last running one has ended.
   void Stop(Closure stopped);
-  // Makes the client calls of reconciles under way fail.
+  // Makes the client calls of running reconciles fail.
   void CancelCalls() { stop_.request_stop(); }
 
   void Enqueue(const ObjectKey& key, Priority priority = Priority::kNormal) { queue_.Add(key, priority); }
@@ -105,16 +105,16 @@ class Controller : public std::enable_shared_from_this<Controller> {
   const ControllerOptions& options() const { return options_; }
   const std::string& name() const { return options_.name; }
   EventRecorder& recorder() { return recorder_; }
-  // Its handler must have synced before workers start.
+  // This handler must have synced before workers start.
   void DependOn(std::shared_ptr<HandlerRegistration> handler);
   void DependOn(std::shared_ptr<InformerCore> informer);
 
   bool running() const { return running_; }
-  // What is wrong with its workers, or ok.
+  // Returns what is wrong with its workers, or ok.
   Status Health() const { return supervisor_->Health(); }
-  // Reconciles under way.
+  // The number of running reconciles.
   int active() const;
-  // No key waits, is being worked on, or failed last: for tests.
+  // True if no key waits, is being processed, or failed last. For tests.
   bool idle() const { return queue_.size() == 0 && queue_.processing() == 0; }
 
  private:

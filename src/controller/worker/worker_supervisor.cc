@@ -8,7 +8,7 @@
 namespace flyball {
 namespace {
 
-// A run is looked at so often before it counts as stuck.
+// How often a run is checked before it counts as stuck.
 constexpr int kTicksBeforeStuck = 4;
 
 std::string InSeconds(Duration d) {
@@ -90,7 +90,7 @@ void WorkerSupervisor::Unpause() {
   {
     MutexLock lock(mu_);
     paused_ = false;
-    throws_in_a_row_ = kThrowsBeforeRestart - 1;  // one more and it waits again, longer
+    throws_in_a_row_ = kThrowsBeforeRestart - 1;  // one more failure and it waits again, longer
   }
   numbers_->paused.Set(0);
   numbers_->restarts.Add();

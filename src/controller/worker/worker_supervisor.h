@@ -1,12 +1,12 @@
-// WorkerSupervisor: notices when the workers of one controller throw, get stuck or fall behind, says so (log,
-// metrics, health), and gets them going again with back-off, while every other controller goes on.
+// WorkerSupervisor: detects workers of one controller that throw, get stuck or fall behind. It reports them
+// (log, metrics, health) and restarts them with back-off, while all other controllers continue.
 //
-// Throws: kThrowsBeforeRestart reconciles in a row that ended in an exception pause the controller; it starts
-// again after 1 s, doubled each time up to a minute, until a reconcile returns.
-// Stuck: a reconcile that runs for stuck_after has its client calls cancelled. If it still does not return,
-// another worker (and thread) takes its place after the same back-off; it is given back should the stuck one
-// return.
-// Behind: reported while the oldest waiting key has waited for behind_after.
+// Throws: after kThrowsBeforeRestart reconciles in a row that ended in an exception, the controller pauses.
+// It restarts after 1 s, doubled each time up to a minute, until a reconcile returns.
+// Stuck: when a reconcile has run for stuck_after, its client calls are cancelled. If it still does not
+// return, another worker (and thread) takes its place after the same back-off, and is removed if the stuck
+// one returns.
+// Behind: reported while the oldest key has waited longer than behind_after.
 #pragma once
 
 #include <cstdint>
@@ -27,32 +27,33 @@ struct SupervisionOptions {
   Duration stuck_after{}, behind_after{};
 };
 
-// Thread-safe. Must be owned by a shared_ptr. Timers run only while there is something to watch.
+// Thread-safe. Must be owned by a shared_ptr. Timers run only while there is something to supervise.
 class WorkerSupervisor : public std::enable_shared_from_this<WorkerSupervisor> {
  public:
   static constexpr int kThrowsBeforeRestart = 3;
   static constexpr Duration kFirstBackoff = std::chrono::seconds(1);
   static constexpr Duration kMaxBackoff = std::chrono::minutes(1);
-  // Stuck workers replaced at a time: a reconciler that always blocks must not take all memory.
+  // The most stuck workers replaced at a time, so that a reconciler that always blocks cannot use up all
+  // memory.
   static constexpr int kMaxSpares = 16;
 
-  // `oldest_wait` is how long the first key in the queue has waited; `resume` is called, outside any lock,
-  // when more workers may run than before.
+  // `oldest_wait` returns how long the first key in the queue has waited. `resume` is called, outside any
+  // lock, when more workers may run than before.
   WorkerSupervisor(const Runtime& runtime, SupervisionOptions options, std::function<Duration()> oldest_wait,
                    std::function<void()> resume);
   ~WorkerSupervisor();
 
-  // Around every reconcile. `what` names the key; `cancel` is what makes its client calls fail.
+  // Call around every reconcile. `what` names the key; `cancel` makes its client calls fail.
   using RunId = std::uint64_t;
   RunId Began(std::string what, std::stop_source cancel);
   void Returned(RunId run) { Ended(run, false); }
   void Threw(RunId run) { Ended(run, true); }
 
-  // No worker is to start now.
+  // True while no worker may start.
   bool paused() const;
-  // Workers in place of stuck ones.
+  // The number of workers that replace stuck ones.
   int spares() const;
-  // What is wrong, or ok.
+  // Returns what is wrong, or ok.
   Status Health() const;
 
  private:

@@ -8,7 +8,7 @@
 namespace flyball {
 namespace {
 
-// The decimal number after `version`.
+// Returns the decimal number after `version`.
 std::string Successor(std::string version) {
   for (std::size_t i = version.size(); i > 0; --i) {
     if (version[i - 1] != '9') {
@@ -24,8 +24,8 @@ bool SameKind(const KindRef& a, const KindRef& b) {
   return a.plural == b.plural && a.group == b.group;
 }
 
-// The newest of a list's objects. The version of the list itself may be one that no object of the kind has,
-// and no cache of it would reach soon.
+// The newest version among the objects of a list. The version of the list itself may be one that no object of
+// the kind has, and no cache of it would reach it soon.
 std::string NewestOf(const json::Value& list) {
   std::string newest;
   const json::Value& items = list["items"];
@@ -125,7 +125,7 @@ bool WriteTracker::CaughtUp(const ObjectKey& key, Closure ready) {
   return true;
 }
 
-// Whichever comes first: the cache, or the end of our patience.
+// Whichever comes first: the cache, or the timeout.
 void WriteTracker::WaitFor(const std::shared_ptr<InformerCore>& cache, const std::string& version,
                            SteadyTime until, Closure ready) {
   struct Once {
@@ -167,7 +167,7 @@ void WriteTracker::Ask(const ObjectKey& key, const Write& write, Closure ready) 
       known.version = write.name.empty() ? NewestOf(shown)
                                          : std::string(shown["metadata"]["resourceVersion"].string_or(""));
     } else if (const auto cache = self->informers_.Find(write.kind); cache && !write.name.empty()) {
-      // Gone, and the cache may not know.
+      // The object is gone, and the cache may not know yet.
       known.awaits = Write::Awaits::kChange;
       known.version = cache->VersionOf(write.ns, write.name);
     }

@@ -1,7 +1,7 @@
-// WriteTracker: read-your-own-writes. Remembers, per reconciled key, what its reconciles wrote, so that the
-// next one can wait until the caches have come that far. Of a write whose answer was lost nobody knows
-// whether it was done: before the next reconcile the server is asked, and its answer waited for in the same
-// way.
+// WriteTracker: lets reconciles read their own writes. It remembers per key what its reconciles wrote, so
+// that the next one can wait until the caches show it. If the response to a write was lost, nobody knows
+// whether the write happened. The tracker then asks the server before the next reconcile, and waits for what
+// it reports in the same way.
 #pragma once
 
 #include <functional>
@@ -19,30 +19,30 @@ namespace flyball {
 // Thread-safe. Must be owned by a shared_ptr.
 class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
  public:
-  // A cache that has not caught up after this long is not waited for any more: better to act on a stale cache
-  // than never (as Expectations).
+  // How long to wait for a cache. After that it is better to act on a stale cache than never (as in
+  // Expectations).
   static constexpr Duration kTimeout = std::chrono::minutes(5);
-  // Between two questions to a server that does not answer.
+  // Time between two requests to a server that does not respond.
   static constexpr Duration kAskAgain = std::chrono::seconds(1);
 
   WriteTracker(Client client, InformerFactory& informers)
       : client_(std::move(client)), informers_(informers), runtime_(client_.runtime()) {}
 
-  // Of the client given to a reconcile of `key`.
+  // The observer for the client of a reconcile of `key`.
   std::shared_ptr<WriteObserver> ObserverFor(const ObjectKey& key);
 
-  // True if every cache shows what was written for `key`; else `ready` is called once, on the executor or
-  // inline, when it is worth asking again.
+  // Returns true if every cache shows what was written for `key`. Otherwise calls `ready` once, on the
+  // executor or inline, when it is worth asking again.
   bool CaughtUp(const ObjectKey& key, Closure ready);
   void Forget(const ObjectKey& key);
 
  private:
-  // What the cache of a kind has to show.
+  // What the cache of a kind must show.
   struct Write {
     enum class Awaits {
-      kVersion,  // `version` or later: of all writes of a kind the latest says enough
-      kChange,   // that the object is gone, or later than `version`
-      kAnswer,   // nobody knows yet: it may have been done or not. A create by generateName has no name
+      kVersion,  // `version` or later; of all writes of a kind, the latest is enough
+      kChange,   // that the object is gone, or is newer than `version`
+      kAnswer,   // not known yet whether the write happened. A create with generateName has no name
     };
     Awaits awaits;
     KindRef kind;
@@ -51,13 +51,13 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
   };
   class Observer;
   void Remember(const ObjectKey& key, Write write);
-  // Null if the write is visible or not to be waited for; else the version its cache has to reach before
-  // looking again is worth while.
+  // Returns null if the write is visible or not worth waiting for. Otherwise sets the version that the cache
+  // must reach before it is worth looking again.
   std::shared_ptr<InformerCore> Lagging(const Write& write, std::string* version);
   void WaitFor(const std::shared_ptr<InformerCore>& cache, const std::string& version, SteadyTime until,
                Closure ready);
   void Ask(const ObjectKey& key, const Write& write, Closure ready);
-  // The answer is in. Nothing to wait for if there is no `known`.
+  // Called with the server's response. Without `known` there is nothing to wait for.
   void Resolve(const ObjectKey& key, const Write& unknown, std::optional<Write> known);
 
   const Client client_;

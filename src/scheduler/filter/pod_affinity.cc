@@ -8,7 +8,7 @@ namespace {
 constexpr char kAffinity[] = "node(s) didn't match pod affinity rules";
 constexpr char kAntiAffinity[] = "node(s) didn't match pod anti-affinity rules";
 constexpr char kExistingAntiAffinity[] = "node(s) didn't satisfy existing pods anti-affinity rules";
-// What a required affinity term of a placed pod weighs in scores.
+// Weight of a required affinity term of a placed pod in scores.
 constexpr std::int64_t kHardAffinityWeight = 1;
 
 void CountTerm(const AffinityTerm& term, const NodeInfo& node, std::int64_t delta, TopologyCounts& counts) {
@@ -61,7 +61,7 @@ PodAffinityFilter::PodAffinityFilter(const PodInfo& pod, const Snapshot& snapsho
     : pod_(pod), namespaces_(*snapshot.namespaces) {
   const bool own_terms = !pod.required_affinity.empty() || !pod.required_anti_affinity.empty();
   for (const NodeInfo* node : snapshot.nodes) {
-    // Without terms of its own only those matter that have terms against others.
+    // Without terms of its own, only pods that have terms about others matter.
     for (const PodInfoPtr& other : own_terms ? node->pods() : node->affinity_pods()) AddPod(*other, *node);
   }
 }
@@ -92,7 +92,7 @@ bool PodAffinityFilter::AffinityHolds(const NodeInfo& node) const {
     if (!value) return false;
     if (affinity_.Get(term.topology_key, *value) <= 0) near_all = false;
   }
-  // The first of a group that wants to be together may go anywhere.
+  // The first pod of a group that wants to be together may go anywhere.
   return near_all || (affinity_.empty() && MatchesAll(*pod_.pod));
 }
 

@@ -1,5 +1,5 @@
-// Pod affinity and anti-affinity (upstream: InterPodAffinity): what the pod wants near or far, and what pods
-// already placed want of it.
+// Pod affinity and anti-affinity (upstream: InterPodAffinity): what the pod requires of other pods, and what
+// pods already placed require of it.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace flyball::scheduler {
 
-// What the required terms count, for one pod to place. Pods can be added and taken away again, which is how
-// preemption asks "what if". Confined to its attempt; borrows the pod and the namespaces.
+// The counts of the required terms, for one pod to place. Pods can be added and removed again, which
+// preemption uses to try evictions. Confined to one attempt; borrows the pod and the namespaces.
 class PodAffinityFilter {
  public:
   PodAffinityFilter(const PodInfo& pod, const Snapshot& snapshot);
@@ -20,7 +20,7 @@ class PodAffinityFilter {
   void RemovePod(const PodInfo& other, const NodeInfo& node) { Count(other, node, -1); }
 
   struct Verdict {
-    const char* reason = nullptr;  // null: the node will do
+    const char* reason = nullptr;  // null: the node is feasible
     bool unresolvable = false;     // removing pods cannot help
   };
   Verdict Check(const NodeInfo& node) const;
@@ -36,8 +36,8 @@ class PodAffinityFilter {
   TopologyCounts affinity_, anti_affinity_, existing_anti_;
 };
 
-// Sums of the preferred terms of both sides for each node (and 1 for each required affinity term of pods
-// placed already), not yet normalised. Nothing if no term has a say.
+// Sums of the preferred terms of both sides per node (plus 1 for each required affinity term of pods already
+// placed), not yet normalised. Nothing if no term applies.
 std::optional<std::vector<std::int64_t>> PodAffinityScores(const PodInfo& pod, const Snapshot& snapshot,
                                                            const std::vector<const NodeInfo*>& feasible);
 

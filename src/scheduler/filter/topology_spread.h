@@ -1,4 +1,4 @@
-// Spreading pods over zones, nodes and other topologies (upstream: PodTopologySpread).
+// Spreads pods over zones, nodes and other topologies (upstream: PodTopologySpread).
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace flyball::scheduler {
 
-// A constraint with its selector complete.
+// A constraint with its complete selector.
 struct SpreadConstraint {
   std::int32_t max_skew = 1;
   std::string topology_key;
@@ -19,13 +19,13 @@ struct SpreadConstraint {
   bool honor_affinity = true, honor_taints = false;
 
   bool Matches(const Pod& pod, const std::string& ns) const;
-  // Whether a node takes part in the counting for `pod`.
+  // Whether a node is counted for `pod`.
   bool Includes(const Pod& pod, const Node& node) const;
 };
-// Those of a pod with that `whenUnsatisfiable`.
+// The constraints of a pod with that `whenUnsatisfiable`.
 std::vector<SpreadConstraint> ConstraintsOf(const Pod& pod, const std::string& when_unsatisfiable);
 
-// The DoNotSchedule constraints. Pods can be added and taken away again. Confined to its attempt; borrows.
+// The DoNotSchedule constraints. Pods can be added and removed again. Confined to one attempt; borrows.
 class TopologySpreadFilter {
  public:
   TopologySpreadFilter(const PodInfo& pod, const Snapshot& snapshot);
@@ -34,7 +34,7 @@ class TopologySpreadFilter {
   void RemovePod(const PodInfo& other, const NodeInfo& node) { Count(other, node, -1); }
 
   struct Verdict {
-    const char* reason = nullptr;  // null: the node will do
+    const char* reason = nullptr;  // null: the node is feasible
     bool unresolvable = false;
   };
   Verdict Check(const NodeInfo& node) const;

@@ -15,7 +15,7 @@ using Nodes = std::vector<const NodeInfo*>;
 
 constexpr std::int64_t kMaxScore = 100;
 constexpr std::int64_t kMiB = 1024 * 1024;
-// Images smaller than this are quick to fetch; larger ones than the second weigh no more.
+// Images smaller than the first value are quick to fetch; above the second value the size no longer matters.
 constexpr std::int64_t kSmallImage = 23 * kMiB;
 constexpr std::int64_t kLargeImage = 1000 * kMiB;
 
@@ -27,7 +27,7 @@ std::vector<std::int64_t> ForEach(const Nodes& nodes, Fn fn) {
   return scores;
 }
 
-// Scales so that the largest becomes 100; reversed: the smallest is best.
+// Scales the scores so that the largest becomes 100; if reversed, the smallest is best.
 void ScaleToMax(std::vector<std::int64_t>& scores, bool reverse) {
   const std::int64_t highest = scores.empty() ? 0 : *std::max_element(scores.begin(), scores.end());
   for (std::int64_t& score : scores) {

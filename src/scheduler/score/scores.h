@@ -1,4 +1,4 @@
-// Scores: which of the nodes that will do is best. Upstream's plugins and weights.
+// Scores: rank the feasible nodes, with upstream's plugins and weights.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace flyball::scheduler {
 struct NodeScore {
   const NodeInfo* node = nullptr;
   std::int64_t total = 0;
-  // What each plugin contributed, already weighted; one that had nothing to say is absent.
+  // The weighted contribution of each plugin; a plugin without an opinion is absent.
   std::map<std::string, std::int64_t> plugins;
 };
 

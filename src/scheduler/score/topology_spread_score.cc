@@ -12,7 +12,7 @@ constexpr char kHostname[] = "kubernetes.io/hostname";
 constexpr char kZone[] = "topology.kubernetes.io/zone";
 constexpr std::int64_t kMaxSpreadScore = 100;
 
-// Upstream's constraints for pods that have none of their own.
+// Upstream's constraints for pods without their own.
 std::vector<SpreadConstraint> DefaultConstraints(const api::Optional<LabelSelector>& group) {
   if (!group) return {};
   return {{.max_skew = 3, .topology_key = kHostname, .selector = group},
@@ -46,7 +46,7 @@ class SpreadScorer {
   }
   bool PerNode(const SpreadConstraint& constraint) const { return constraint.topology_key == kHostname; }
 
-  // The more domains, the more a pod in one of them weighs.
+  // The more domains there are, the more a pod in one of them weighs.
   void SizeDomains(const std::vector<const NodeInfo*>& feasible) {
     std::vector<const NodeInfo*> usable;
     for (const NodeInfo* node : feasible)

@@ -1,5 +1,5 @@
-// Cluster: what the scheduler believes about nodes and pods: what the informers say, plus what it has decided
-// and the informers do not show yet (upstream: the scheduler cache and its assumed pods).
+// Cluster: the scheduler's view of nodes and pods: what the informers report, plus decisions that they do not
+// show yet (upstream: the scheduler cache and its assumed pods).
 #pragma once
 
 #include <map>
@@ -19,16 +19,16 @@ class Cluster {
   void SetNamespace(const std::string& name, Labels labels) { namespaces_[name] = std::move(labels); }
   void RemoveNamespace(const std::string& name) { namespaces_.erase(name); }
 
-  // A pod the API shows on a node; takes the place of what was assumed or known of it.
+  // Sets a pod that the API shows on a node; replaces what was assumed or known about it.
   void SetPod(const PodInfoPtr& pod) { Put(pod, pod->pod->spec.node_name); }
-  // From now on the pod counts as on the node, until SetPod confirms or RemovePod takes it back.
+  // From now on the pod counts as on the node, until SetPod confirms it or RemovePod reverts it.
   void Assume(const PodInfoPtr& pod, const std::string& node) { Put(pod, node); }
-  // Gone, ended, or not bound after all. Nothing if it is not here.
+  // The pod is gone, has ended, or was not bound after all. Does nothing if it is not known.
   void RemovePod(const std::string& uid);
-  // The node it counts as on; "" if none.
+  // The node that the pod counts as on; "" if none.
   std::string NodeOf(const std::string& uid) const;
 
-  // A pod that waits for others to leave a node; "" as the node takes it back.
+  // A pod that waits for others to leave a node; "" as the node clears it.
   void Nominate(const PodInfoPtr& pod, const std::string& node);
 
   // Null if there is no such node.
@@ -40,7 +40,7 @@ class Cluster {
  private:
   void Put(const PodInfoPtr& pod, const std::string& node);
 
-  std::map<std::string, NodeInfo> nodes_;  // also names without a Node that pods are on
+  std::map<std::string, NodeInfo> nodes_;  // includes nodes that only pods name
   std::map<std::string, std::string> node_of_pod_;
   std::map<std::string, std::vector<PodInfoPtr>> nominated_;
   NamespaceLabels namespaces_;

@@ -3,7 +3,7 @@
 namespace flyball::scheduler {
 namespace {
 
-// The names a term allows, if it speaks of names at all.
+// The node names that a term allows, if it refers to names at all.
 std::optional<std::set<std::string>> NamesOf(const NodeSelectorTerm& term) {
   std::optional<std::set<std::string>> names;
   for (const NodeSelectorRequirement& field : term.match_fields) {

@@ -1,5 +1,5 @@
-// What of selectors and tolerations only the scheduler asks; the rest is in api/matching.h. Pure functions;
-// thread-safe.
+// Matching of selectors and tolerations that only the scheduler needs; the rest is in api/select/matching.h.
+// Pure functions; thread-safe.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,11 @@
 
 namespace flyball::scheduler {
 
-// The nodes the pod names by `metadata.name` fields, if all its terms do; empty: they contradict each other.
+// The nodes that the pod names by `metadata.name` fields, if all its terms do; empty: the terms contradict
+// each other.
 std::optional<std::set<std::string>> NamedNodes(const PodSpec& spec);
 
-// No NoSchedule or NoExecute taint is left untolerated.
+// True if every NoSchedule and NoExecute taint is tolerated.
 bool ToleratesNode(const PodSpec& spec, const Node& node);
 
 }  // namespace flyball::scheduler

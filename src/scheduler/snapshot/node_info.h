@@ -12,34 +12,34 @@
 
 namespace flyball::scheduler {
 
-// Copyable: preemption tries things on copies. Confined to the scheduler's strand.
+// Copyable: preemption works on copies. Confined to the scheduler's strand.
 class NodeInfo {
  public:
   explicit NodeInfo(std::shared_ptr<const Node> node = nullptr) { SetNode(std::move(node)); }
 
-  // Null while only pods on a node of that name are known.
+  // Null while only pods on a node of this name are known.
   const std::shared_ptr<const Node>& node() const { return node_; }
   void SetNode(std::shared_ptr<const Node> node);
 
   void AddPod(PodInfoPtr pod);
-  // False if no pod of that UID is here.
+  // Returns false if there is no pod with this UID.
   bool RemovePod(const std::string& uid);
 
   const std::vector<PodInfoPtr>& pods() const { return pods_; }
-  // The pods, those that no selector can tell apart counted together: the replicas of one owner are one
-  // entry, so that counting matches does not look at every pod.
+  // The pods, grouped by what selectors can distinguish: the replicas of one owner are one entry, so that
+  // counting matches does not look at every pod.
   struct Alike {
     PodInfoPtr one;
     std::int64_t count = 0;
   };
   const std::unordered_map<std::string, Alike>& alike() const { return alike_; }
-  // Those with any pod affinity, and those with required anti-affinity: most clusters have few.
+  // Pods with any pod affinity, and pods with required anti-affinity; most clusters have few.
   const std::vector<PodInfoPtr>& affinity_pods() const { return affinity_pods_; }
   const Resources& allocatable() const { return allocatable_; }
   const Resources& requested() const { return requested_; }
   const Resources& nonzero_requested() const { return nonzero_requested_; }
   bool PortsFree(const std::vector<HostPort>& ports) const;
-  // Bytes of an image it has; 0 if it has not.
+  // Size in bytes of an image on the node; 0 if it does not have it.
   std::int64_t ImageSize(const std::string& name) const;
   // The value of a label; null if absent.
   const std::string* Label(const std::string& key) const;

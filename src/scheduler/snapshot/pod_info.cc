@@ -5,7 +5,8 @@
 namespace flyball::scheduler {
 namespace {
 
-// matchLabelKeys narrow a term to pods that have the same value as the pod, mismatchLabelKeys to others.
+// matchLabelKeys narrow a term to pods with the same value as this pod, mismatchLabelKeys to pods with
+// another.
 void MergeKeys(const PodAffinityTerm& from, const Labels& labels, api::Optional<LabelSelector>& selector) {
   if (!selector) return;
   const auto add = [&](const std::vector<std::string>& keys, const char* op) {
@@ -62,7 +63,7 @@ bool Conflict(const HostPort& a, const HostPort& b) {
 
 namespace {
 
-// Neither names nor labels can hold these bytes.
+// Neither names nor labels can contain these bytes.
 std::string LikenessOf(const Pod& pod) {
   std::string out = pod.metadata.namespace_;
   out += pod.metadata.deletion_timestamp ? '\1' : '\0';

@@ -1,4 +1,4 @@
-// PodInfo: a pod with what placing it or others needs worked out once.
+// PodInfo: a pod with the derived values that scheduling needs, computed once.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace flyball::scheduler {
 // The labels of every namespace, by its name.
 using NamespaceLabels = std::map<std::string, Labels>;
 
-// A term of pod affinity or anti-affinity, seen from the pod that has it.
+// A term of pod affinity or anti-affinity, from the view of the pod that has it.
 struct AffinityTerm {
   std::string topology_key;
   api::Optional<LabelSelector> selector;
   std::vector<std::string> namespaces;              // the pod's own if it names none
-  api::Optional<LabelSelector> namespace_selector;  // of further ones
+  api::Optional<LabelSelector> namespace_selector;  // of additional namespaces
   std::int64_t weight = 0;                          // of preferred terms
 
   bool Matches(const Pod& other, const NamespaceLabels& all) const;
@@ -32,7 +32,7 @@ struct HostPort {
   std::int32_t port = 0;
   auto operator<=>(const HostPort&) const = default;
 };
-// Whether both can be taken on one node.
+// Whether both ports can be used on one node.
 bool Conflict(const HostPort& a, const HostPort& b);
 
 // Immutable; shared by the cache, the queue and running attempts.
@@ -45,7 +45,7 @@ struct PodInfo {
   std::vector<HostPort> ports;
   std::vector<AffinityTerm> required_affinity, required_anti_affinity;
   std::vector<AffinityTerm> preferred_affinity, preferred_anti_affinity;
-  // The same for pods that no selector can tell apart: namespace, labels, and whether it is being deleted.
+  // Equal for pods that no selector can tell apart: namespace, labels, and whether the pod is being deleted.
   std::string likeness;
 
   const std::string& name() const { return pod->metadata.name; }

@@ -14,7 +14,7 @@ Resources OfContainer(const Container& container, bool with_defaults) {
   return result;
 }
 
-// Sidecars keep running, so every later init container comes on top of them.
+// Sidecars keep running, so every later init container adds to them.
 Resources Aggregate(const PodSpec& spec, bool with_defaults) {
   Resources running;
   for (const Container& container : spec.containers) running += OfContainer(container, with_defaults);
@@ -35,7 +35,7 @@ Resources Aggregate(const PodSpec& spec, bool with_defaults) {
   return running;
 }
 
-// Requests of the pod as a whole take the place of its containers' for the resources they name.
+// Requests of the pod as a whole replace those of its containers for the resources they name.
 void ApplyPodLevel(const PodSpec& spec, Resources& total) {
   if (!spec.resources) return;
   const auto& requests = spec.resources->requests;

@@ -1,4 +1,4 @@
-// Resources: how much of each resource something asks for or has, in the units the scheduler counts in.
+// Resources: how much of each resource is requested or available, in the scheduler's units.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace flyball::scheduler {
 
-// What a container without a request counts as when nodes are scored, so that such containers spread too.
+// What a container without a request counts as when nodes are scored, so that such containers are spread too.
 inline constexpr std::int64_t kDefaultMilliCpu = 100;
 inline constexpr std::int64_t kDefaultMemory = 200 * 1024 * 1024;
 
@@ -24,17 +24,17 @@ struct Resources {
 
   Resources& operator+=(const Resources& other);
   Resources& operator-=(const Resources& other);
-  // The larger of the two, resource by resource.
+  // The larger of the two, per resource.
   void RaiseTo(const Resources& other);
   bool IsZero() const;
 };
 
 Resources ResourcesOf(const std::map<std::string, api::Quantity>& list);
 
-// What a pod asks of its node: containers and sidecars together or the greediest moment of its init
-// containers, whichever is more, and the overhead (upstream: PodRequests).
+// What a pod requests from its node: the larger of its containers and sidecars together and the peak of its
+// init containers, plus the overhead (upstream: PodRequests).
 Resources RequestsOf(const PodSpec& spec);
-// The same, where a container that asks for no CPU or no memory counts as the defaults above.
+// The same, but a container without a CPU or memory request counts with the defaults above.
 Resources NonZeroRequestsOf(const PodSpec& spec);
 
 }  // namespace flyball::scheduler

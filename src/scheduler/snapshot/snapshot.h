@@ -1,4 +1,4 @@
-// Snapshot: the cluster as one placement attempt sees it.
+// Snapshot: the cluster as one scheduling attempt sees it.
 #pragma once
 
 #include <map>
@@ -10,15 +10,15 @@
 
 namespace flyball::scheduler {
 
-// Borrows from the Cluster; good until that changes.
+// Borrows from the Cluster; valid until that changes.
 struct Snapshot {
   std::vector<const NodeInfo*> nodes;
   const NamespaceLabels* namespaces = nullptr;
-  // Pods that others are being evicted for, by the node they wait for.
+  // Pods that others are evicted for, by the node they wait for.
   const std::map<std::string, std::vector<PodInfoPtr>>* nominated = nullptr;
 };
 
-// How many pods count for each value of each topology key.
+// How many pods count per value of each topology key.
 class TopologyCounts {
  public:
   void Add(const std::string& key, const std::string& value, std::int64_t delta) {

@@ -1,4 +1,5 @@
-// Which pods a pod is spread with when it has no constraints of its own (upstream: helper.DefaultSelector).
+// Finds the pods that a pod is spread with if it has no constraints of its own (upstream:
+// helper.DefaultSelector).
 #pragma once
 
 #include <memory>
@@ -10,8 +11,8 @@
 
 namespace flyball::scheduler {
 
-// Those that all Services which select the pod select, and its owner (`owner` is that one's selector, if it
-// is a ReplicaSet, StatefulSet or ReplicationController). Nothing if nobody selects it.
+// The pods selected by all Services that select the pod, and by its owner (`owner` is the owner's selector,
+// if it is a ReplicaSet, StatefulSet or ReplicationController). Nothing if nothing selects the pod.
 api::Optional<LabelSelector> SpreadGroup(const Pod& pod,
                                          const std::vector<std::shared_ptr<const Service>>& services,
                                          const LabelSelector* owner);
