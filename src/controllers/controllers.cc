@@ -35,7 +35,7 @@ namespace {
 
 struct Entry {
   std::string_view name;
-  std::string_view alias;  // what it was called before v1.28
+  std::string_view alias;  // its name before v1.28
   Status (*add)(Manager& manager, const ControllersOptions& options);
   bool by_default = true;  // "*" turns it on
 };

@@ -1,4 +1,4 @@
-// The built-in controllers, as kube-controller-manager names them.
+// The built-in controllers, with kube-controller-manager's names.
 #pragma once
 
 #include <set>
@@ -14,30 +14,30 @@
 namespace flyball::controllers {
 
 struct ControllersOptions {
-  // As --controllers: "*" is all that are on by default, "name" turns one on, "-name" one off.
+  // As in --controllers: "*" enables all that are on by default, "name" enables one, "-name" disables one.
   std::vector<std::string> enabled = {"*"};
-  // Reconciles of one controller that run at the same time.
+  // How many reconciles of one controller may run at the same time.
   int workers = 5;
-  // Published to every namespace as ConfigMap kube-root-ca.crt; empty: that controller does nothing.
+  // Published to every namespace as ConfigMap kube-root-ca.crt; if empty, that controller does nothing.
   std::string root_ca_pem;
-  // Whose requests for certificates are signed, and for how long.
+  // Which signers sign certificate requests, and for how long.
   CertificateSigningOptions certificate_signing;
   NodeLifecycleOptions node_lifecycle;
-  // Ended pods kept before the oldest are deleted; 0: all.
+  // How many ended pods to keep before the oldest are deleted; 0: all.
   int terminated_pod_threshold = 12500;
 };
 
-// The names of all controllers there are, in the order they are started.
+// The names of all controllers, in the order in which they start.
 std::vector<std::string_view> ControllerNames();
 
-// "*,-job-controller" -> {"*", "-job-controller"}. Upstream's old short names ("job", "replicaset") are taken
-// too. BadRequest, with upstream's text, if a name is unknown.
+// "*,-job-controller" -> {"*", "-job-controller"}. Accepts upstream's old short names too ("job",
+// "replicaset"). BadRequest, with upstream's message, if a name is unknown.
 Result<std::vector<std::string>> ParseControllers(std::string_view text);
 
-// Whether a list as ParseControllers gives it turns `name` on. Its own name or "-name" counts before "*".
+// Whether a list returned by ParseControllers enables `name`. "name" and "-name" take precedence over "*".
 bool IsEnabled(const std::vector<std::string>& enabled, std::string_view name);
 
-// Describes the enabled controllers to a manager that has not been started.
+// Adds the enabled controllers to a manager that has not been started.
 Status AddControllers(Manager& manager, const ControllersOptions& options);
 
 }  // namespace flyball::controllers

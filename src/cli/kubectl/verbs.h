@@ -1,4 +1,4 @@
-// The user's verbs, one file each; every function adds its verb to the program.
+// kubectl's commands. Each function adds its command to the program.
 #pragma once
 
 #include "cli/command/command.h"

@@ -19,14 +19,14 @@ constexpr Duration kSyncPeriod = std::chrono::seconds(15);
 constexpr char kAbleToScale[] = "AbleToScale";
 constexpr char kScalingActive[] = "ScalingActive";
 
-// One look at one autoscaler. Confined to it.
+// One evaluation of one autoscaler. Confined to it.
 class HorizontalSync {
  public:
   HorizontalSync(const HorizontalPodAutoscaler& hpa, ServedKinds& kinds, Context& ctx)
       : hpa_(hpa), before_(hpa.status), kinds_(kinds), ctx_(ctx) {}
 
   Result<Action> Run() {
-    // What goes wrong is told in the conditions, and tried again with the next look.
+    // Errors are reported in the conditions, and retried in the next evaluation.
     if (const Status found = FindScale(); !found)
       Fail("FailedGetScale", "unable to get the target's current scale", found.error().message());
     else
@@ -69,13 +69,13 @@ class HorizontalSync {
       return Rescale(hpa_.spec.max_replicas, "Current number of replicas above Spec.MaxReplicas");
     if (current < least) return Rescale(least, "Current number of replicas below Spec.MinReplicas");
     ReadMetrics();
-    // One empty entry for each metric that could not be read, as upstream has it.
+    // One empty entry per metric that could not be read, as upstream.
     SetSizes(current, hpa_.status.desired_replicas, std::vector<MetricStatus>(hpa_.spec.metrics.size()));
   }
 
   void Rescale(int replicas, const std::string& why) {
     const int before = scale_.spec.replicas;
-    // Only if the target is still as it was seen.
+    // Only if the target has not changed since it was read.
     const json::Value wanted =
         json::Object{{"metadata", json::Object{{"resourceVersion", scale_.metadata.resource_version}}},
                      {"spec", json::Object{{"replicas", static_cast<std::int64_t>(replicas)}}}};
@@ -143,7 +143,7 @@ class HorizontalSync {
     hpa_.status.observed_generation = hpa_.metadata.generation;
   }
 
-  HorizontalPodAutoscaler hpa_;  // with the status as this look builds it
+  HorizontalPodAutoscaler hpa_;  // with the status as this evaluation builds it
   const HorizontalPodAutoscalerStatus before_;
   ServedKinds& kinds_;
   Context& ctx_;
@@ -155,8 +155,8 @@ class HorizontalSync {
 
 Status AddHorizontalPodAutoscaler(Manager& manager, int workers) {
   const auto kinds = ServedKinds::Make(manager);
-  // Looked at when it appears and then once in a period, whatever is changed in between (as upstream): what
-  // it did last can be read in its conditions for that long.
+  // Evaluated when it appears and then once per period, whatever changes in between (as upstream), so that
+  // its conditions show the last result for that long.
   Predicates<HorizontalPodAutoscaler> comes_or_goes;
   comes_or_goes.update = [](const HorizontalPodAutoscaler&, const HorizontalPodAutoscaler&) { return false; };
   return manager.For<HorizontalPodAutoscaler>()

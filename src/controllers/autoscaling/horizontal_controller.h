@@ -1,6 +1,6 @@
-// The horizontal pod autoscaler: keeps the size of what it scales between its limits. Metrics are asked for
-// as upstream does, and what becomes of that is told in conditions and events; but values that a metrics API
-// answers with are not made into a size yet.
+// The horizontal pod autoscaler: keeps the size of its target between its limits. It requests metrics as
+// upstream does and reports the result in conditions and events. Values from a metrics API are not yet used
+// to compute a size.
 #pragma once
 
 #include "base/values/result.h"

@@ -7,7 +7,7 @@ namespace {
 
 constexpr char kNotEvaluated[] = "values of this API are not evaluated";
 
-// What the API says, as upstream's clients word it.
+// The API's error, worded as in upstream's clients.
 std::string Answer(const KindRef& metrics, const std::string& ns, const std::string& selector,
                    const Client& client) {
   ListParams params;
@@ -30,7 +30,7 @@ std::string ResourceAnswer(const std::string& resource, const MetricTarget& targ
          ": unable to fetch metrics from resource metrics API: " + Answer(metrics, ns, selector, client);
 }
 
-// Upstream looks in discovery for the API, and says so if it is not there.
+// Upstream looks for the API in discovery, and reports if it is missing.
 std::string CustomAnswer(const std::string& metric, const std::string& ns, const Client& client) {
   const KindRef metrics{"custom.metrics.k8s.io", "v1beta2", "MetricValue", "pods/*/" + metric, true};
   std::string answer = Answer(metrics, ns, "", client);

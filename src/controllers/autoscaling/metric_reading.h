@@ -1,4 +1,4 @@
-// Asking for the numbers an autoscaler scales by.
+// Reads the metrics that an autoscaler scales by.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@ namespace flyball::controllers {
 
 // Why a metric has no value.
 struct MetricFailure {
-  std::string reason;   // of the condition and the event: FailedGetResourceMetric
+  std::string reason;   // reason of the condition and the event: FailedGetResourceMetric
   std::string message;  // what went wrong
-  std::string value;    // what could not be had: "cpu resource metric value"
+  std::string value;    // what is unavailable: "cpu resource metric value"
 };
 
-// Asks the metrics API that `metric` is of, for the pods of a namespace that `selector` (as text) means.
+// Queries the metrics API of `metric` for the pods of a namespace that match `selector` (as text).
 MetricFailure ReadMetric(const MetricSpec& metric, const std::string& ns, const std::string& selector,
                          const Client& client);
 

@@ -18,7 +18,7 @@ bool IsClusterInfo(const ConfigMap& map) {
   return map.metadata.name == kClusterInfo && map.metadata.namespace_ == kPublicNamespace;
 }
 
-// With the signatures it should have, and when the first of them ends.
+// The ConfigMap with its correct signatures, and when the first of them expires.
 struct SignedInfo {
   ConfigMap map;
   std::optional<TimePoint> next_expiry;
@@ -46,7 +46,7 @@ Result<Action> SignInfo(const ConfigMap& map, Context& ctx) {
     const auto written = ctx.client().Update(wanted.map);
     if (!written && !written.error().Is(Reason::kNotFound)) return Unexpected(written.error());
   }
-  // A token that has ended signs no more, whether somebody cleans it away or not.
+  // An expired token no longer signs, whether or not it has been cleaned up.
   return wanted.next_expiry ? RequeueAfter(*wanted.next_expiry - ctx.Now()) : Done();
 }
 
@@ -56,7 +56,7 @@ Result<Action> CleanToken(const Secret& secret, Context& ctx) {
   if (!expiry) return Done();
   if (*expiry > ctx.Now()) return RequeueAfter(*expiry - ctx.Now());
   const Status deleted = ctx.client().Delete(secret);
-  // Gone already, or another of the same name.
+  // Already gone, or another object of the same name.
   if (!deleted && !deleted.error().Is(Reason::kNotFound) && !deleted.error().Is(Reason::kConflict))
     return Unexpected(deleted.error());
   return Done();

@@ -1,4 +1,4 @@
-// Bootstrap tokens as Secrets hold them (upstream: k8s.io/cluster-bootstrap): type
+// Bootstrap tokens as stored in Secrets (upstream: k8s.io/cluster-bootstrap): type
 // bootstrap.kubernetes.io/token in kube-system, named bootstrap-token-<id>.
 #pragma once
 
@@ -16,13 +16,13 @@ inline constexpr std::string_view kBootstrapTokenNamespace = "kube-system";
 
 bool IsBootstrapToken(const Secret& secret);
 
-// When a token ends; nullopt: never. A time that cannot be read is long past.
+// When a token expires; nullopt: never. A time that cannot be parsed counts as long past.
 std::optional<TimePoint> TokenExpiry(const Secret& secret);
 
 struct SigningToken {
   std::string id, secret;
 };
-// The token, if it may sign now: well-formed, not expired, marked usage-bootstrap-signing.
+// Returns the token if it may sign now: well-formed, not expired, marked usage-bootstrap-signing.
 std::optional<SigningToken> TokenForSigning(const Secret& secret, TimePoint now);
 
 // "<header>..<signature>": a JSON Web Signature (HS256 with the token's secret) without its content.

@@ -13,11 +13,11 @@ namespace {
 constexpr std::string_view kNodeUserPrefix = "system:node:";
 
 struct Recognizer {
-  std::string_view permission;  // the subresource whose creation must be allowed
+  std::string_view permission;  // the subresource that the sender must be allowed to create
   std::string_view message;
   bool own;  // the sender is the node itself
 };
-// Asked in this order.
+// Checked in this order.
 constexpr std::array kRecognizers = {
     Recognizer{"selfnodeclient", "Auto approving self kubelet client certificate after SubjectAccessReview.",
                true},
@@ -77,7 +77,7 @@ Result<Action> ApproveNodeClient(const CertificateSigningRequest& csr, Context& 
     FLYBALL_TRY(Approve(ctx.client(), csr, recognizer.message));
     return Done();
   }
-  // Roles change: ask again, ever more rarely.
+  // Roles may change: check again, with increasing delays.
   return Requeue();
 }
 
@@ -102,7 +102,7 @@ Result<Action> ApproveKubeletServing(const CertificateSigningRequest& csr, Conte
       std::find(groups.begin(), groups.end(), "system:nodes") == groups.end())
     return Done();
   const auto node = ctx.lister<Node>().Get("", request.common_name.substr(kNodeUserPrefix.size()));
-  // It may say so a moment later.
+  // The Node may report its addresses a moment later.
   if (!node || !NamesOnly(request, *node)) return Requeue();
   FLYBALL_TRY(
       Approve(ctx.client(), csr, "Auto approving kubelet serving certificate for its own addresses."));

@@ -1,7 +1,7 @@
-// The approver of node certificates (upstream: csrapproving): a request for a kubelet's client certificate is
-// approved if its sender may create certificatesigningrequests/selfnodeclient (its own, renewed) or
-// certificatesigningrequests/nodeclient (any node's, while it joins), which a SubjectAccessReview decides.
-// All other requests wait for somebody to decide.
+// The approver of node certificates (upstream: csrapproving). It approves a request for a kubelet's client
+// certificate if the sender may create certificatesigningrequests/selfnodeclient (to renew its own) or
+// certificatesigningrequests/nodeclient (for any node, while joining). A SubjectAccessReview decides that.
+// All other requests wait for someone else's decision.
 #pragma once
 
 #include "base/values/result.h"
@@ -11,9 +11,9 @@ namespace flyball::controllers {
 
 Status AddCertificateApprover(Manager& manager, int workers);
 
-// Not part of kube-controller-manager, and off unless named: approves the serving certificate of a node that
-// asks for itself, and only for addresses and names its Node object has. Where nodes are not trusted to say
-// where they are, leave it off and approve by hand.
+// Not part of kube-controller-manager, and off unless enabled by name. Approves the serving certificate of a
+// node that requests it for itself, and only for addresses and names in its Node object. If you do not trust
+// nodes to report their own addresses, leave it off and approve by hand.
 Status AddKubeletServingApprover(Manager& manager, int workers);
 
 }  // namespace flyball::controllers

@@ -40,7 +40,7 @@ constexpr std::array kUsageNames = {
     UsageName{"netscape sgc", "nsSGC", true},
 };
 
-// Keys that are not RSA have no use for key encipherment: it may be left out.
+// Keys that are not RSA have no use for key encipherment, so it may be omitted.
 bool AreUsagesFor(std::string_view purpose, const Usages& usages) {
   return usages == Usages{"digital signature", "key encipherment", purpose} ||
          usages == Usages{"digital signature", purpose};
@@ -119,7 +119,7 @@ std::string SignerProblem(std::string_view signer, const net::CertificateRequest
   if (signer == kKubeletServingSigner) return KubeletServingProblem(request, set);
   if (signer == kKubeletClientSigner) return KubeletClientProblem(request, set);
   if (signer == kApiServerClientSigner) return ApiServerClientProblem(usages);
-  // Anything goes, as it did before signers had names.
+  // Everything is allowed, as before signers had names.
   if (signer == kLegacyUnknownSigner) return "";
   return "unrecognized signerName: \"" + std::string(signer) + "\"";
 }

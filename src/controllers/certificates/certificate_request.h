@@ -1,5 +1,5 @@
-// What the certificate controllers read in a CertificateSigningRequest, and the rules of the built-in signers
-// (upstream: pkg/apis/certificates/helpers.go, pkg/controller/certificates).
+// Reads CertificateSigningRequests for the certificate controllers, and implements the rules of the built-in
+// signers (upstream: pkg/apis/certificates/helpers.go, pkg/controller/certificates).
 #pragma once
 
 #include <string>
@@ -17,19 +17,19 @@ inline constexpr std::string_view kKubeletClientSigner = "kubernetes.io/kube-api
 inline constexpr std::string_view kKubeletServingSigner = "kubernetes.io/kubelet-serving";
 inline constexpr std::string_view kLegacyUnknownSigner = "kubernetes.io/legacy-unknown";
 
-// Of any status: a decision is there or not.
+// With any status: whether a decision exists.
 bool HasCondition(const CertificateSigningRequest& csr, std::string_view type);
-// Approved, and not denied too.
+// Approved, and not also denied.
 bool IsApproved(const CertificateSigningRequest& csr);
-// Of status True, or of none (as old objects have it).
+// With status True, or without a status (as in old objects).
 bool HasTrueCondition(const CertificateSigningRequest& csr, std::string_view type);
 
-// Why a request does not fit its signer, in upstream's words; "" if it does. Requests of signers that are not
-// built in fit nothing.
+// Returns why a request does not fit its signer, in upstream's words; "" if it fits. Requests for signers
+// that are not built in never fit.
 std::string SignerProblem(std::string_view signer, const net::CertificateRequestInfo& request,
                           const std::vector<std::string>& usages);
 
-// spec.usages as a certificate has them. BadRequest, with upstream's text, if one is unknown.
+// Returns spec.usages as a certificate encodes them. BadRequest, with upstream's message, if one is unknown.
 struct CertificateUsages {
   std::vector<std::string> key_usages, extended_key_usages;
 };

@@ -23,7 +23,7 @@ class Deadline {
   std::optional<TimePoint> when_;
 };
 
-// When a request has no more use; nullopt: not before it changes.
+// When a request is no longer needed; nullopt: not before it changes.
 std::optional<TimePoint> EndOf(const CertificateSigningRequest& csr) {
   Deadline end;
   const bool issued = !csr.status.certificate.empty();
@@ -43,7 +43,7 @@ std::optional<TimePoint> EndOf(const CertificateSigningRequest& csr) {
 Result<Action> CleanRequest(const CertificateSigningRequest& csr, Context& ctx) {
   const auto end = EndOf(csr);
   if (!end || csr.metadata.deletion_timestamp) return Done();
-  // Upstream deletes what is older than the limit, not what is as old.
+  // Upstream deletes requests older than the limit, not those exactly as old.
   const Duration left = *end - ctx.Now() + std::chrono::milliseconds(1);
   if (left > Duration::zero()) return RequeueAfter(left);
   const Status deleted = ctx.client().Delete(csr);

@@ -1,6 +1,7 @@
-// The cleaner of certificate requests (upstream: csrcleaner): issued, denied and failed ones go an hour after
-// the decision, those that wait for one or for their certificate after a day, and those whose certificate has
-// expired at once. Each is looked at when its time has come; nothing is listed periodically.
+// The cleaner of certificate requests (upstream: csrcleaner). It deletes issued, denied and failed requests
+// an hour after the decision, requests that wait for a decision or for their certificate after a day, and
+// requests whose certificate has expired at once. Each request is checked when its time has come; nothing is
+// listed periodically.
 #pragma once
 
 #include "base/values/result.h"

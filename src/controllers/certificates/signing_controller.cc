@@ -13,7 +13,7 @@ namespace flyball::controllers {
 namespace {
 
 constexpr Duration kBackdate = std::chrono::minutes(5);
-// What lasts less is not made shorter for having begun earlier.
+// A certificate that lasts less than this is not shortened because it starts earlier.
 constexpr Duration kShort = std::chrono::hours(8);
 constexpr Duration kShortest = std::chrono::minutes(10);
 

@@ -23,7 +23,7 @@ bool IsSelected(const ClusterRole& aggregated, const ClusterRole& role) {
                      [&](const LabelSelector& selector) { return Matches(selector, role.metadata.labels); });
 }
 
-// Each rule once, in the order of the roles' names.
+// Each rule once, in the order of the role names.
 std::vector<PolicyRule> UnionOfRules(const ClusterRole& aggregated, const Lister<ClusterRole>& roles) {
   auto all = roles.List();
   std::sort(all.begin(), all.end(),

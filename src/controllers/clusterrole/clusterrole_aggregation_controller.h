@@ -1,4 +1,5 @@
-// The cluster role aggregation: a ClusterRole with an aggregationRule has the rules of all those it selects.
+// The cluster role aggregation controller: gives a ClusterRole with an aggregationRule the rules of all roles
+// it selects.
 #pragma once
 
 #include "base/values/result.h"

@@ -6,7 +6,7 @@ namespace flyball::controllers {
 namespace {
 
 constexpr auto kFarthest = std::chrono::days(5 * 366);
-// Upstream warns when more than so many were missed.
+// Upstream warns if more than this many were missed.
 constexpr int kMany = 100;
 
 using std::chrono::floor;
@@ -61,7 +61,7 @@ std::optional<CronSchedule::Minute> CronSchedule::LastIn(Minute begin, Minute en
   return std::nullopt;
 }
 
-// Goes from one period of unchanged clocks to the next: within one, local times are as good as any.
+// Moves from one period of constant UTC offset to the next; within one, local times need no special care.
 std::optional<TimePoint> CronSchedule::Next(TimePoint t) const {
   if (fields_.every) return floor<seconds>(t) + *fields_.every;
   Minute from = floor<minutes>(t) + minutes(1);

@@ -21,7 +21,7 @@ constexpr char kScheduledTimestamp[] = "batch.kubernetes.io/cronjob-scheduled-ti
 
 using JobPtr = std::shared_ptr<const Job>;
 
-// "Complete", "Failed", or "" if it goes on.
+// "Complete", "Failed", or "" if it has not finished.
 std::string EndOf(const Job& job) {
   for (const char* type : {"Complete", "Failed"})
     if (IsConditionTrue(job.status.conditions, type)) return type;
@@ -51,14 +51,14 @@ std::string Rfc1123(TimePoint time) {
   return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S +0000", &parts)};
 }
 
-// The time that was last run, or the creation.
+// The last scheduled time, or the creation.
 TimePoint LastRun(const CronJob& cron, TimePoint now) {
   const auto since =
       cron.status.last_schedule_time ? cron.status.last_schedule_time : cron.metadata.creation_timestamp;
   return since ? since->ToTimePoint() : now;
 }
 
-// Until the first time to come, whatever was missed; nothing if there is none.
+// How long until the next time, whatever was missed; nothing if there is none.
 std::optional<Duration> UntilNext(const CronJob& cron, const CronSchedule& schedule, TimePoint now) {
   const TimePoint last = LastRun(cron, now);
   const auto next = schedule.Next(schedule.MissedSince(last, now).last.value_or(last));
@@ -85,7 +85,7 @@ class CronJobSync {
   }
 
  private:
-  // Brings status.active up to date with what the Jobs say.
+  // Updates status.active from the Jobs.
   void LookAtJobs() {
     for (const JobPtr& job : jobs_) {
       const std::string end = EndOf(*job);
@@ -142,7 +142,8 @@ class CronJobSync {
     return next ? RequeueAfter(*next) : Done();
   }
 
-  // From when on times count: never longer ago than the deadline. @every counts from the last run alone.
+  // The start of the period to consider: never longer ago than the deadline. @every counts only from the last
+  // run.
   TimePoint Earliest(const CronSchedule& schedule) const {
     const auto deadline = cron_.spec.starting_deadline_seconds;
     const TimePoint last = LastRun(cron_, ctx_.Now());
@@ -150,8 +151,7 @@ class CronJobSync {
     return std::max(last, ctx_.Now() - std::chrono::seconds(*deadline));
   }
 
-  // The latest time that has passed and has no Job yet. Earlier ones that were missed too are not made up
-  // for.
+  // The latest time that has passed and has no Job yet. Earlier missed times are not made up for.
   std::optional<TimePoint> DueTime(const CronSchedule& schedule) {
     const CronSchedule::Missed missed = schedule.MissedSince(Earliest(schedule), ctx_.Now());
     if (missed.many)
@@ -180,7 +180,7 @@ class CronJobSync {
     if (cron_.spec.concurrency_policy == "Replace") FLYBALL_TRY(DeleteActive());
     auto made = ctx_.client().Create(NewJob(due));
     if (!made && made.error().Is(Reason::kAlreadyExists)) {
-      // Ours, of an earlier attempt whose status was not written: go on with it.
+      // Ours, from an earlier attempt whose status was not written: continue with it.
       made = ctx_.client().Get<Job>(cron_.metadata.namespace_, NewJob(due).metadata.name);
       if (made && !IsControlledBy(*made, cron_)) return {};
     } else if (made) {
@@ -196,7 +196,7 @@ class CronJobSync {
     return {};
   }
 
-  // Named by its time: the same time never makes two.
+  // Named after its time, so the same time never creates two Jobs.
   Job NewJob(TimePoint due) const {
     const auto since_epoch = std::chrono::duration_cast<std::chrono::minutes>(due.time_since_epoch()).count();
     Job job;
@@ -266,7 +266,7 @@ bool IsRescheduled(const CronJob& before, const CronJob& now) {
   return before.spec.schedule != now.spec.schedule || before.spec.time_zone != now.spec.time_zone;
 }
 
-// A new schedule counts from its next time on: nothing is made up for that it would have had before.
+// A new schedule counts from its next time; times it would have had before are not made up for.
 EventHandler<CronJob> LookAtTheNextTime(const std::weak_ptr<Controller>& controller, const Clock& clock) {
   using Ptr = std::shared_ptr<const CronJob>;
   EventHandler<CronJob> handler;

@@ -1,4 +1,4 @@
-// The CronJob controller: makes a Job at each time of a schedule.
+// The CronJob controller: creates a Job at each time of a schedule.
 #pragma once
 
 #include "base/values/result.h"

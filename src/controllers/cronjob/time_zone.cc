@@ -19,7 +19,7 @@ Error NotAZoneFile() {
   return BadRequest("malformed time zone information");
 }
 
-// Big-endian numbers of a byte string; reading beyond its end gives zero and is remembered.
+// Reads big-endian numbers from a byte string. Reading beyond the end returns zero and sets a flag.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
@@ -44,7 +44,7 @@ class ByteReader {
   bool failed_ = false;
 };
 
-// The counts in a header, in the order they are written.
+// The counts in a header, in file order.
 struct Counts {
   std::size_t ut = 0, standard = 0, leap = 0, times = 0, types = 0, chars = 0;
   std::size_t BodySize(std::size_t time_size) const {
@@ -79,7 +79,7 @@ int YearOf(std::int64_t time) {
 
 }  // namespace
 
-// Reads "CET-1CEST,M3.5.0,M10.5.0/3".
+// Parses "CET-1CEST,M3.5.0,M10.5.0/3".
 class TzStringReader {
  public:
   explicit TzStringReader(std::string_view text) : text_(text) {}
@@ -93,7 +93,7 @@ class TzStringReader {
     SkipName();
     footer.daylight = footer.standard + 3600;
     if (!text_.empty() && text_[0] != ',') footer.daylight = -Time();
-    // Without dates nobody knows when: America's are usual, and no file leaves them out.
+    // Without dates the rule is undefined. American dates are usual, and no file omits them.
     if (!Skip(',')) return std::nullopt;
     footer.start = Rule();
     if (!Skip(',')) return std::nullopt;
@@ -161,7 +161,7 @@ class TzStringReader {
   bool bad_ = false;
 };
 
-// Since the year's beginning, as the clocks show before they are changed.
+// Since the start of the year, in local time before the change.
 std::int64_t TimeZone::YearlyRule::SecondsInto(int year) const {
   const std::int64_t new_year = DaysTo(year, 1, 1);
   if (kind == Kind::kDayOfYear) return day * kDay + second;
@@ -202,7 +202,7 @@ Result<TimeZone> TimeZone::Parse(std::string_view bytes) {
   if (!counts) return Unexpected(NotAZoneFile());
   std::size_t time_size = 4;
   if (version >= '2') {
-    // The same again with times of 64 bits: the first part is for old readers.
+    // The same again with 64-bit times; the first part is for old readers.
     in.Take(counts->BodySize(4));
     counts = ReadHeader(in, version);
     if (!counts) return Unexpected(NotAZoneFile());
@@ -246,7 +246,7 @@ TimeZone::Period TimeZone::At(std::int64_t time) const {
 TimeZone::Period TimeZone::ByFooter(std::int64_t time) const {
   const std::int64_t since = transitions_.empty() ? kNever : transitions_.back().at;
   if (!footer_->has_daylight) return {since, kAlways, footer_->standard};
-  // The changes of the years around are enough to find the two that `time` is between.
+  // The changes of the adjacent years are enough to find the two around `time`.
   std::vector<Transition> changes;
   const int year = YearOf(time);
   for (int y = year - 1; y <= year + 1; ++y) {

@@ -1,5 +1,5 @@
-// TimeZone: what the clocks of a place show, from the machine's time zone database (/usr/share/zoneinfo, or
-// the folder in $ZONEINFO), in the format of RFC 8536.
+// TimeZone: converts to local time with the machine's time zone database (/usr/share/zoneinfo, or the folder
+// in $ZONEINFO), in the format of RFC 8536.
 #pragma once
 
 #include <optional>
@@ -14,29 +14,29 @@ namespace flyball::controllers {
 // A value; immutable. Times are seconds since 1970 in UTC.
 class TimeZone {
  public:
-  // A stretch of time during which the clocks are not changed. `end` is the first second after it.
+  // A period in which the UTC offset does not change. `end` is the first second after it.
   struct Period {
     std::int64_t begin, end;
     std::int64_t offset;  // seconds east of UTC
   };
 
   TimeZone() = default;  // UTC
-  // "Europe/Berlin"; "UTC" needs no database. NotFound, with upstream's text, if there is no such zone.
+  // "Europe/Berlin"; "UTC" needs no database. NotFound, with upstream's message, if there is no such zone.
   static Result<TimeZone> Load(std::string_view name);
-  // What is in a file of the database. BadRequest if that is not such a file.
+  // Parses a file of the database. BadRequest if it is not such a file.
   static Result<TimeZone> Parse(std::string_view bytes);
 
   Period At(std::int64_t time) const;
 
  private:
-  // One of the two days of a year on which clocks change, as POSIX TZ strings say it.
+  // One of the two days per year on which clocks change, as described by POSIX TZ strings.
   struct YearlyRule {
     enum class Kind { kMonthWeekDay, kJulian, kDayOfYear } kind = Kind::kMonthWeekDay;
     int month = 1, week = 1, day = 0;
     std::int64_t second = 2 * 3600;
     std::int64_t SecondsInto(int year) const;
   };
-  // What goes on for ever after the last transition that the file lists.
+  // The rule that applies forever after the last transition in the file.
   struct Footer {
     std::int64_t standard = 0, daylight = 0;
     bool has_daylight = false;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kGenerationLabel[] = "pod-template-generation";
 
-// A daemon is there for the node, whatever state that is in.
+// A daemon belongs to its node, whatever state the node is in.
 constexpr std::array<std::pair<const char*, const char*>, 6> kTolerated = {
     {{"node.kubernetes.io/not-ready", "NoExecute"},
      {"node.kubernetes.io/unreachable", "NoExecute"},

@@ -1,4 +1,4 @@
-// The pods of a DaemonSet: where they should be, and what they look like.
+// The pods of a DaemonSet: where they should run, and what they look like.
 #pragma once
 
 #include <memory>
@@ -18,17 +18,17 @@ inline constexpr char kTemplateGeneration[] = "deprecated.daemonset.template.gen
 
 struct DaemonPlacement {
   bool run = false;   // a pod should be started here
-  bool stay = false;  // one that is here may go on
+  bool stay = false;  // an existing pod may keep running
 };
 DaemonPlacement PlacementOn(const DaemonSet& set, const Node& node);
 
-// The node a pod is on, or is meant for; "" if it says neither.
+// The node that a pod is on, or is meant for; "" if it names neither.
 std::string TargetNode(const Pod& pod);
-// Made from the current template.
+// Whether the pod was created from the current template.
 bool IsUpToDate(const DaemonSet& set, const Pod& pod, const std::string& hash);
 Pod NewDaemonPod(const DaemonSet& set, const std::string& node, const std::string& hash);
 
-// Limits of a rolling update as numbers of nodes, of `nodes` that should run the pod.
+// Limits of a rolling update as numbers of nodes; `nodes` is how many should run the pod.
 struct DaemonLimits {
   int max_unavailable = 0;
   int max_surge = 0;

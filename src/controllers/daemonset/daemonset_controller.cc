@@ -8,7 +8,7 @@
 namespace flyball::controllers {
 namespace {
 
-// What a node says of itself every few seconds is of no interest.
+// Ignores what a node reports about itself every few seconds.
 Predicates<Node> PlaceOfNodeChanged() {
   Predicates<Node> predicates;
   predicates.update = [](const Node& before, const Node& now) {
@@ -39,7 +39,7 @@ Status AddDaemonSetController(Manager& manager, int workers) {
       .Workers(workers)
       .Reconcile([backoff](const DaemonSet& set, Context& ctx) -> Result<Action> {
         auto result = DaemonSetSync(set, *backoff, ctx).Run();
-        // The set is about to go with its namespace.
+        // The set is about to be deleted with its namespace.
         if (!result && result.error().HasCause("NamespaceTerminating")) return Done();
         return result;
       });

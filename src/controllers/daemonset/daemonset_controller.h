@@ -1,4 +1,4 @@
-// The DaemonSet controller: one pod of a template on every node that fits.
+// The DaemonSet controller: runs one pod of a template on every node that fits.
 #pragma once
 
 #include "base/values/result.h"

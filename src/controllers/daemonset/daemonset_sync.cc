@@ -12,7 +12,7 @@
 namespace flyball::controllers {
 namespace {
 
-// Most pods created or deleted by one reconcile (upstream: BurstReplicas).
+// The most pods created or deleted by one reconcile (upstream: BurstReplicas).
 constexpr std::size_t kDaemonBurst = 250;
 constexpr Duration kFirstWait = std::chrono::seconds(1);
 constexpr Duration kLongestWait = std::chrono::minutes(15);
@@ -34,7 +34,7 @@ Duration FailedPodBackoff::Turn(const std::string& key, TimePoint now) {
   if (fresh) return {};
   const Duration left = entry->second.at + entry->second.wait - now;
   if (left > Duration::zero()) return left;
-  // A node on which all has been well for long starts again.
+  // A node without failures for a long time starts over.
   const bool forgotten = now - entry->second.at > 2 * kLongestWait;
   entry->second = {now, forgotten ? kFirstWait : std::min(entry->second.wait * 2, kLongestWait)};
   return {};
@@ -51,7 +51,7 @@ Result<Action> DaemonSetSync::Run() {
   FLYBALL_TRY(ClaimPods());
   FLYBALL_TRY(FindRevision());
   PlanNodes();
-  // Nodes first, then the update, each on what the other has left: one of them a reconcile.
+  // Nodes first, then the update, each starting from what the other left; one of them per reconcile.
   if (create_on_.empty() && remove_.empty() && set_.spec.update_strategy.type == "RollingUpdate")
     PlanUpdate();
   const Status done = Execute();
@@ -86,7 +86,7 @@ void DaemonSetSync::PlanNodes() {
     const auto found = pods_.find(node->metadata.name);
     PlanNode(*node, found == pods_.end() ? std::vector<PodPtr>() : found->second);
   }
-  // On no node yet, and meant for one that is gone: nobody will ever place them.
+  // Not bound, and meant for a node that is gone: nobody will ever place them.
   for (const auto& [name, pods] : pods_)
     if (!ctx_.lister<Node>().Get(name))
       for (const PodPtr& pod : pods)
@@ -110,7 +110,7 @@ void DaemonSetSync::PlanNode(const Node& node, std::vector<PodPtr> pods) {
   }
 }
 
-// Those that go on.
+// The pods that keep running.
 std::vector<PodPtr> DaemonSetSync::DropEnded(const Node& node, const std::vector<PodPtr>& pods) {
   std::vector<PodPtr> running;
   for (const PodPtr& pod : pods) {
@@ -139,7 +139,7 @@ void DaemonSetSync::DropSurplus(std::vector<PodPtr> running) {
   for (std::size_t i = 1; i < running.size(); ++i) remove_.push_back(std::move(running[i]));
 }
 
-// With surge an old and a new one may be there: until the old one does not work, or the new one does.
+// With surge, an old and a new pod may coexist until the old one stops working or the new one works.
 void DaemonSetSync::DropReplaced(const std::vector<PodPtr>& running) {
   PodPtr oldest_new, oldest_old;
   for (const PodPtr& pod : running) {
@@ -186,7 +186,7 @@ DaemonSetSync::OldAndNew DaemonSetSync::FindOldAndNew(const std::vector<PodPtr>&
   return found;
 }
 
-// Old pods that do not work are replaced at once; of those that do, as many as may be missing.
+// Old pods that do not work are replaced at once; of those that work, as many as may be unavailable.
 void DaemonSetSync::PlanReplacements(int max_unavailable) {
   int unavailable = 0;
   std::vector<PodPtr> candidates;

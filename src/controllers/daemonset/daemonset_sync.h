@@ -1,5 +1,4 @@
-// One reconcile of one DaemonSet: a pod on every node that fits, and the update of them, some nodes at a
-// time.
+// One reconcile of one DaemonSet: runs a pod on every node that fits, and updates a few nodes at a time.
 #pragma once
 
 #include <map>
@@ -13,11 +12,11 @@
 
 namespace flyball::controllers {
 
-// When a pod that failed on a node may be replaced: one second after the first, doubled with each further
-// failure, fifteen minutes at most. Thread-safe.
+// When a pod that failed on a node may be replaced: one second after the first failure, doubled with each
+// further failure, at most fifteen minutes. Thread-safe.
 class FailedPodBackoff {
  public:
-  // Zero if it may be replaced now, which counts as one more failure; else how long to wait.
+  // Returns zero if it may be replaced now, which counts as one more failure; otherwise how long to wait.
   Duration Turn(const std::string& key, TimePoint now);
 
  private:
@@ -40,7 +39,7 @@ class DaemonSetSync {
  private:
   Status ClaimPods();
   Status FindRevision();
-  // What every node needs, whatever the update strategy.
+  // What every node needs, regardless of the update strategy.
   void PlanNodes();
   void PlanNode(const Node& node, std::vector<PodPtr> pods);
   std::vector<PodPtr> DropEnded(const Node& node, const std::vector<PodPtr>& pods);
@@ -52,7 +51,7 @@ class DaemonSetSync {
   void PlanSurge(int max_surge);
   Status Execute();
 
-  // Of a node the pod of the current template and the one of an older, if there is one of each at most.
+  // The pod of the current template and the pod of an older one on a node, if there is at most one of each.
   struct OldAndNew {
     PodPtr old_pod, new_pod;
     bool clear = true;  // false: there are more

@@ -10,14 +10,14 @@
 namespace flyball::controllers {
 namespace {
 
-// Theirs alone: copied from a Deployment they would be wrong on its ReplicaSets.
+// They belong to the Deployment alone: copied to its ReplicaSets they would be wrong.
 constexpr std::array<std::string_view, 6> kNotCopied = {"kubectl.kubernetes.io/last-applied-configuration",
                                                         kRevision,
                                                         kRevisionHistory,
                                                         kDesiredReplicas,
                                                         kMaxReplicas,
                                                         kRollbackTo};
-// Upstream keeps so many characters of old revisions.
+// Upstream keeps this many characters of old revisions.
 constexpr std::size_t kMaxHistory = 2000;
 
 bool IsCopied(std::string_view name) {
@@ -74,7 +74,7 @@ bool SetNewAnnotations(const Deployment& deployment, ReplicaSet& rs, std::int64_
   bool changed = CopyAnnotations(deployment, rs);
   const std::int64_t known = RevisionOf(rs.metadata);
   if (known >= revision) return changed;
-  // A template that comes back (a rollback) moves to the end of the history.
+  // A template that returns (a rollback) moves to the end of the history.
   if (known > 0) RememberRevision(rs, std::to_string(known));
   rs.metadata.annotations[kRevision] = std::to_string(revision);
   return true;

@@ -8,7 +8,7 @@
 namespace flyball::controllers {
 namespace {
 
-// A Deployment that recreates waits for its last old pod to be gone.
+// A Deployment with the Recreate strategy waits until its last old pod is gone.
 std::vector<ObjectKey> DeploymentsOf(const Lister<Deployment>& deployments,
                                      const Lister<ReplicaSet>& replica_sets, const Pod& pod) {
   const auto owner = ControllerOf(pod);

@@ -1,5 +1,4 @@
-// The Deployment controller: rolls pods over from one template to the next by scaling ReplicaSets up and
-// down.
+// The Deployment controller: moves pods from one template to the next by scaling ReplicaSets up and down.
 #pragma once
 
 #include "base/values/result.h"

@@ -1,4 +1,5 @@
-// The ReplicaSet of the current template: found, made, numbered; and the old ones that are no longer kept.
+// The ReplicaSet of the current template: finds, creates and numbers it. Also deletes old ones beyond the
+// history limit.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -94,8 +95,9 @@ Result<ReplicaSetPtr> DeploymentSync::CreateLatest(const ReplicaSets& old, std::
   return latest;
 }
 
-// The name is taken: by what we made in an earlier life (the reply was lost, or the cache is behind), or by
-// another template of the same hash. Then the collision count gives the next try another name.
+// The name is taken: either by a ReplicaSet that we created earlier (the response was lost, or the cache is
+// behind), or by another template with the same hash. In the second case the collision count gives the next
+// attempt another name.
 Result<ReplicaSetPtr> DeploymentSync::ResolveNameClash(const ReplicaSet& wanted, const Error& clash) {
   FLYBALL_ASSIGN(ReplicaSet taken,
                  ctx_.client().Get<ReplicaSet>(wanted.metadata.namespace_, wanted.metadata.name));
@@ -121,7 +123,7 @@ Status DeploymentSync::NoteCreateFailure(const std::string& name, const Error& e
   return WriteStatusOf(status);
 }
 
-// The revision is an annotation, but the server takes annotations with the status: one write for both.
+// The revision is an annotation, but the server accepts annotations with the status, so one write suffices.
 Status DeploymentSync::NoteRevision(std::int64_t revision, const char* reason, const std::string& message) {
   Deployment updated = deployment_;
   if (revision > 0) updated.metadata.annotations[kRevision] = std::to_string(revision);
@@ -146,7 +148,7 @@ ReplicaSetPtr DeploymentSync::RollbackTarget(std::int64_t revision) const {
 }
 
 Result<Action> DeploymentSync::RollBack(std::int64_t revision) {
-  // The current template must be a revision too: it is the one that "the one before" is counted from.
+  // The current template must be a revision too, because the previous one is counted from it.
   FLYBALL_TRY(FindRollout(true));
   const ReplicaSetPtr target = RollbackTarget(revision);
   Deployment wanted = deployment_;

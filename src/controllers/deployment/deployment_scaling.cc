@@ -1,4 +1,4 @@
-// How many pods each ReplicaSet of a Deployment gets.
+// Decides how many pods each ReplicaSet of a Deployment gets.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace flyball::controllers {
 namespace {
 
-// The new ReplicaSet alone has everything that was asked for, and it works.
+// The new ReplicaSet alone has all requested pods, and they work.
 bool IsSaturated(const Deployment& deployment, const ReplicaSetPtr& rs) {
   if (!rs) return false;
   const int desired = DesiredReplicas(deployment);
@@ -16,7 +16,7 @@ bool IsSaturated(const Deployment& deployment, const ReplicaSetPtr& rs) {
          rs->status.available_replicas == desired;
 }
 
-// What the ReplicaSet's part of the change is, before the parts are fitted to the whole.
+// The ReplicaSet's share of the change, before the shares are fitted to the total.
 int Fraction(const ReplicaSet& rs, const Deployment& deployment) {
   const int desired = DesiredReplicas(deployment);
   if (desired == 0) return -SpecReplicas(rs);
@@ -35,12 +35,12 @@ int Proportion(const ReplicaSet& rs, const Deployment& deployment, int to_add, i
   return to_add > 0 ? std::min(fraction, left) : std::max(fraction, left);
 }
 
-// No ReplicaSet has pods to get rid of: otherwise there would be too many if another grew now.
+// No ReplicaSet still has pods to delete; otherwise there would be too many if another grew now.
 bool IsAtRest(const ReplicaSets& sets) {
   return IsObserved(sets) && PodsWhileScaling(sets) <= SpecReplicas(sets);
 }
 
-// Largest first; of equal ones the newer first when growing, the older first when shrinking.
+// Largest first; among equal ones, the newer first when growing, the older first when shrinking.
 void SortBySize(ReplicaSets& sets, bool newer_first) {
   SortByAge(sets);
   if (newer_first) std::reverse(sets.begin(), sets.end());
@@ -100,7 +100,7 @@ Status DeploymentSync::Spread(const Rollout& rollout) {
     sizes.push_back(SpecReplicas(*rs) + part);
     added += part;
   }
-  // What rounding left over goes to the largest.
+  // The rounding remainder goes to the largest.
   sizes[0] = std::max(0, sizes[0] + to_add - added);
   for (std::size_t i = 0; i < active.size(); ++i) FLYBALL_TRY(Resize(*active[i], sizes[i]));
   return {};
@@ -122,7 +122,7 @@ Result<bool> DeploymentSync::ScaleDownOld(const Rollout& rollout) {
   const int at_most = SpecReplicas(rollout.all()) - fewest - new_unavailable;
   if (at_most <= 0) return false;
   SortByAge(old);
-  // Pods that do not work first: without them a rollout that went wrong could never be replaced.
+  // Pods that do not work go first; otherwise a failed rollout could never be replaced.
   FLYBALL_ASSIGN(const int dropped, DropUnhealthy(old, at_most));
   FLYBALL_ASSIGN(const bool scaled, DropAvailable(rollout, old));
   return dropped > 0 || scaled;

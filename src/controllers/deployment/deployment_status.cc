@@ -14,7 +14,8 @@ namespace {
 constexpr char kProgressing[] = "Progressing";
 constexpr char kReplicaFailure[] = "ReplicaFailure";
 
-// Something moved since the status was last written: more new pods, fewer old ones, more ready or available.
+// There was progress since the status was last written: more new pods, fewer old ones, more ready or
+// available.
 bool HasProgressed(const DeploymentStatus& before, const DeploymentStatus& now) {
   return now.updated_replicas > before.updated_replicas ||
          now.replicas - now.updated_replicas < before.replicas - before.updated_replicas ||
@@ -49,7 +50,7 @@ void SetProgressing(const Deployment& deployment, const Rollout& rollout, TimePo
     DeploymentCondition condition = MakeCondition<DeploymentCondition>(
         kProgressing, "True", kReplicaSetUpdated, subject + " is progressing.", now);
     if (current && current->status == "True") condition.last_transition_time = current->last_transition_time;
-    // Removed first: its update time is what the deadline is counted from, and must move.
+    // Removed first, because the deadline is counted from its update time, which must move.
     RemoveCondition(status.conditions, kProgressing);
     SetDeploymentCondition(status, std::move(condition));
   } else if (HasTimedOut(deployment, status, now)) {
@@ -159,7 +160,7 @@ std::optional<Duration> TimeUntilDeadline(const Deployment& deployment, const De
   if (IsComplete(deployment, status)) return std::nullopt;
   const TimePoint since = progress->last_update_time.value_or(api::Time{}).ToTimePoint();
   const Duration left = since + std::chrono::seconds(*deployment.spec.progress_deadline_seconds) - now;
-  // A second more: times in objects are cut to seconds, and looking too early would see nothing.
+  // One second more: times in objects are truncated to seconds, and checking too early would find nothing.
   return std::max(left, Duration::zero()) + std::chrono::seconds(1);
 }
 

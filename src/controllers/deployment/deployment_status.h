@@ -1,4 +1,4 @@
-// What a Deployment's status and conditions should say.
+// Computes a Deployment's status and conditions.
 #pragma once
 
 #include <string>
@@ -18,19 +18,21 @@ inline constexpr char kTimedOut[] = "ProgressDeadlineExceeded";
 inline constexpr char kPaused[] = "DeploymentPaused";
 inline constexpr char kResumed[] = "DeploymentResumed";
 
-// Adds or replaces. A condition of the same status and reason is left as it is, times and message too.
+// Adds or replaces a condition. One with the same status and reason stays unchanged, including its times and
+// message.
 void SetDeploymentCondition(DeploymentStatus& status, DeploymentCondition condition);
 
 bool HasProgressDeadline(const Deployment& deployment);
-// Everything is of the new template, available, and as many as asked for.
+// All pods are of the new template and available, and there are as many as requested.
 bool IsComplete(const Deployment& deployment, const DeploymentStatus& status);
 
 // The counts, and the Available condition.
 DeploymentStatus CountedStatus(const Deployment& deployment, const Rollout& rollout, TimePoint now);
-// The same with Progressing and ReplicaFailure brought up to date: during a rollout.
+// The same, with Progressing and ReplicaFailure updated. Used during a rollout.
 DeploymentStatus RolloutStatus(const Deployment& deployment, const Rollout& rollout, TimePoint now);
 
-// How long until the deployment's progress deadline has passed, if it is waiting for that; else nothing.
+// Returns how long until the progress deadline passes, if the Deployment is waiting for it; otherwise
+// nothing.
 std::optional<Duration> TimeUntilDeadline(const Deployment& deployment, const DeploymentStatus& status,
                                           TimePoint now);
 

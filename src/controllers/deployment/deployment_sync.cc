@@ -45,7 +45,7 @@ Result<ReplicaSets> DeploymentSync::ClaimReplicaSets() {
 Status DeploymentSync::NotePaused() {
   if (!HasProgressDeadline(deployment_)) return {};
   const DeploymentCondition* progress = FindCondition(deployment_.status.conditions, "Progressing");
-  // A rollout that failed stays failed, paused or not.
+  // A failed rollout stays failed, paused or not.
   if (progress && progress->reason == kTimedOut) return {};
   const bool noted = progress && progress->reason == kPaused;
   if (noted == deployment_.spec.paused) return {};
@@ -59,7 +59,8 @@ Status DeploymentSync::NotePaused() {
   return WriteStatusOf(status);
 }
 
-// A change of size while several ReplicaSets have pods is shared among them; it does not roll anything over.
+// If the size changes while several ReplicaSets have pods, the change is shared among them; it does not
+// continue the rollout.
 bool DeploymentSync::IsScalingEvent(const Rollout& rollout) const {
   for (const ReplicaSetPtr& rs : Active(rollout.all())) {
     const auto desired = IntAnnotation(rs->metadata, kDesiredReplicas);

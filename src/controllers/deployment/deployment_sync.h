@@ -18,15 +18,15 @@ class DeploymentSync {
 
  private:
   Result<ReplicaSets> ClaimReplicaSets();
-  // Notes in the status that the Deployment was paused or resumed.
+  // Records in the status that the Deployment was paused or resumed.
   Status NotePaused();
 
-  // Makes the template and the annotations of an earlier revision the current ones, and forgets that it was
-  // asked to. Revision 0 is the one before the current.
+  // Makes the template and the annotations of an earlier revision the current ones, and clears the rollback
+  // request. Revision 0 is the one before the current.
   Result<Action> RollBack(std::int64_t revision);
   ReplicaSetPtr RollbackTarget(std::int64_t revision) const;
 
-  // rollout.latest is null unless it exists; with `create` it is made.
+  // rollout.latest is null unless it exists; `create` creates it.
   Result<Rollout> FindRollout(bool create);
   Result<ReplicaSetPtr> UpdateLatest(const ReplicaSetPtr& latest, std::int64_t revision);
   Result<ReplicaSetPtr> CreateLatest(const ReplicaSets& old, std::int64_t revision);
@@ -47,15 +47,15 @@ class DeploymentSync {
   Result<bool> DropAvailable(const Rollout& rollout, ReplicaSets& old);
   bool OldPodsRun(const Rollout& rollout) const;
 
-  // True if the size changed.
+  // Returns true if the size changed.
   Result<bool> ScaleTo(ReplicaSet& rs, int replicas);
-  // The same, and also writes when only its annotations (how many were asked for) differ.
+  // The same, but also writes if only its annotations (the requested number of pods) differ.
   Result<bool> Resize(ReplicaSet& rs, int replicas);
   Status DeleteOldHistory(const ReplicaSets& old);
   Result<Action> WriteRolloutStatus(const Rollout& rollout);
   Status WriteStatusOf(const DeploymentStatus& status);
 
-  Deployment deployment_;  // as it is after what this reconcile has written
+  Deployment deployment_;  // as it is after the writes of this reconcile
   Context& ctx_;
   ReplicaSets claimed_;
 };

@@ -111,7 +111,7 @@ RolloutLimits LimitsOf(const Deployment& deployment) {
   const int desired = DesiredReplicas(deployment);
   RolloutLimits limits{Scaled(update.max_surge, desired, true),
                        Scaled(update.max_unavailable, desired, false)};
-  // Both zero (which 25% of one pod rounds to) would never get anywhere.
+  // If both were zero (25% of one pod rounds to that), the rollout would never progress.
   if (limits.max_surge == 0 && limits.max_unavailable == 0) limits.max_unavailable = 1;
   limits.max_unavailable = std::min(limits.max_unavailable, desired);
   return limits;

@@ -10,11 +10,11 @@
 
 namespace flyball::controllers {
 
-// Changed in place as the rollout scales them, so that each step counts what the ones before it did.
+// Modified in place as the rollout scales them, so that each step counts the effect of the previous ones.
 using ReplicaSetPtr = std::shared_ptr<ReplicaSet>;
 using ReplicaSets = std::vector<ReplicaSetPtr>;
 
-// What a Deployment has: the ReplicaSet of its current template, if it exists, and the others.
+// The ReplicaSets of a Deployment: the one of its current template, if it exists, and the others.
 struct Rollout {
   ReplicaSetPtr latest;
   ReplicaSets old;
@@ -27,28 +27,28 @@ int SpecReplicas(const ReplicaSets& sets);
 int StatusReplicas(const ReplicaSets& sets);
 int ReadyReplicas(const ReplicaSets& sets);
 int AvailableReplicas(const ReplicaSets& sets);
-// Those that are left of the available ones when each set has come down to its size: its status may be of the
-// time before.
+// How many of the available pods remain when each set has shrunk to its size; its status may be older than
+// the size.
 int AvailableWhenScaled(const ReplicaSets& sets);
-// At most so many pods exist while each set is on its way to its size.
+// The most pods that can exist while each set moves to its size.
 int PodsWhileScaling(const ReplicaSets& sets);
-// Each status is of the size that was asked for last.
+// Whether each status reflects the size that was requested last.
 bool IsObserved(const ReplicaSets& sets);
-// Those that should have pods.
+// The sets that should have pods.
 ReplicaSets Active(const ReplicaSets& sets);
 // Oldest first; by name among those of one second.
 void SortByAge(ReplicaSets& sets);
 
-// The one ReplicaSet that a change of size goes to: the only active one, or the latest if none is. Null if
-// several are active, or there is none.
+// The one ReplicaSet that a change of size goes to: the only active one, or the latest if none is active.
+// Null if several are active, or there is none.
 ReplicaSetPtr ActiveOrLatest(const Rollout& rollout);
 
-// Equal but for the label pod-template-hash.
+// Equal except for the label pod-template-hash.
 bool SameTemplate(const PodTemplateSpec& a, const PodTemplateSpec& b);
-// The oldest of those that have the Deployment's template. Null if none has.
+// The oldest ReplicaSet with the Deployment's template. Null if there is none.
 ReplicaSetPtr FindNew(const Deployment& deployment, const ReplicaSets& sets);
 
-// Limits of a rollout as numbers of pods; a Deployment that recreates has neither.
+// Limits of a rollout as numbers of pods; both are zero for the Recreate strategy.
 struct RolloutLimits {
   int max_surge = 0;
   int max_unavailable = 0;
@@ -57,8 +57,8 @@ RolloutLimits LimitsOf(const Deployment& deployment);
 bool IsRollingUpdate(const Deployment& deployment);
 int DesiredReplicas(const Deployment& deployment);
 
-// How many pods the latest ReplicaSet may have now, given all the others. Pods that a set still has to get
-// rid of count: there are never more than the surge allows, not even for a moment.
+// How many pods the latest ReplicaSet may have now, given all the others. Pods that a set still has to delete
+// count, so there are never more than the surge allows, not even for a moment.
 int NewReplicas(const Deployment& deployment, const ReplicaSets& all, const ReplicaSet& latest);
 
 }  // namespace flyball::controllers

@@ -23,14 +23,14 @@ namespace {
 
 using PodPtr = std::shared_ptr<const Pod>;
 
-// An eviction that was granted and not seen within this time did not happen (upstream: DeletionTimeout).
+// A granted eviction that is not seen within this time did not happen (upstream: DeletionTimeout).
 constexpr Duration kEvictionTimeout = std::chrono::minutes(2);
 
 bool Selects(const PodDisruptionBudget& budget, const Pod& pod) {
   return budget.spec.selector && Matches(*budget.spec.selector, pod.metadata.labels);
 }
 
-// The object whose replicas a pod is one of.
+// The object that a pod is a replica of.
 struct PodScale {
   std::string uid;
   int replicas = 0;
@@ -44,7 +44,7 @@ std::optional<PodScale> FindScaled(const std::string& ns, std::string_view name,
   return PodScale{object->metadata.uid, object->spec.replicas.value_or(1)};
 }
 
-// A ReplicaSet's Deployment, if it has one, knows better how many there should be.
+// If the ReplicaSet has a Deployment, that knows better how many there should be.
 std::optional<PodScale> FindReplicaSet(const std::string& ns, std::string_view name, std::string_view uid,
                                        Context& ctx) {
   const auto rs = ctx.lister<ReplicaSet>().Get(ns, name);
@@ -55,7 +55,7 @@ std::optional<PodScale> FindReplicaSet(const std::string& ns, std::string_view n
   return PodScale{rs->metadata.uid, rs->spec.replicas.value_or(1)};
 }
 
-// Of other kinds the subresource scale says it, if they have one.
+// For other kinds, the scale subresource says so, if they have one.
 Result<std::optional<PodScale>> FindByScale(const OwnerView& owner, const std::string& ns, RestMapper& kinds,
                                             Context& ctx) {
   const auto [group, version] = SplitApiVersion(owner.api_version);
@@ -87,8 +87,8 @@ constexpr char kUnmanagedPods[] =
     "for "
     "these pods please set \".spec.minAvailable\" field of the PDB to an integer value.";
 
-// How many pods the controllers of these pods want, each controller once. Pods that nobody controls do not
-// count.
+// How many pods the controllers of these pods want, counting each controller once. Pods without a controller
+// do not count.
 Result<int> ExpectedPods(const PodDisruptionBudget& budget, const std::vector<PodPtr>& pods,
                          RestMapper& kinds, Context& ctx) {
   std::map<std::string, int> wanted;
@@ -143,7 +143,7 @@ Action WhenNextTimesOut(const PodDisruptionBudgetStatus& status, TimePoint now) 
   if (status.disrupted_pods.empty()) return Done();
   TimePoint first = TimePoint::max();
   for (const auto& [pod, granted] : status.disrupted_pods) first = std::min(first, granted.ToTimePoint());
-  // A second more: times in objects are cut to seconds, and looking too early would see nothing.
+  // One second more: times in objects are truncated to seconds, and checking too early would find nothing.
   return RequeueAfter(std::max(first + kEvictionTimeout - now, Duration::zero()) + std::chrono::seconds(1));
 }
 
@@ -162,7 +162,7 @@ Status WriteIfChanged(const PodDisruptionBudget& before, const PodDisruptionBudg
   return {};
 }
 
-// Nobody knows how many there should be: then none may go.
+// The desired number is unknown, so none may be evicted.
 Result<Action> Refuse(const PodDisruptionBudget& budget, const Error& error, Context& ctx) {
   ctx.recorder().Warning(budget, "CalculateExpectedPodCountFailed",
                          "Failed to calculate the number of expected pods: " + error.message());

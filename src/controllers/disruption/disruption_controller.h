@@ -1,4 +1,4 @@
-// The disruption controller: says how many pods of a PodDisruptionBudget may be evicted now.
+// The disruption controller: computes how many pods of a PodDisruptionBudget may be evicted now.
 #pragma once
 
 #include "base/values/result.h"

@@ -9,12 +9,12 @@
 namespace flyball::controllers {
 namespace {
 
-// Who is still not being deleted after this time will not be (upstream: stalePodDisruptionTimeout).
+// A pod that is still not being deleted after this time will not be (upstream: stalePodDisruptionTimeout).
 constexpr Duration kStaleAfter = std::chrono::minutes(2);
-// A node may take as long as it likes from saying so to ending a pod.
+// A node may take as long as it likes between setting the condition and ending a pod.
 constexpr char kByNode[] = "TerminationByKubelet";
 
-// Nothing if it does not wait to be disrupted.
+// Nothing if the pod is not about to be disrupted.
 const PodCondition* WaitsToGo(const Pod& pod) {
   const PodCondition* target = FindCondition(pod.status.conditions, kDisruptionTarget);
   const bool waits = target && target->status == "True" && target->reason != kByNode &&

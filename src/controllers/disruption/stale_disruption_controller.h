@@ -1,11 +1,11 @@
-// Takes back what was said of pods that were to be disrupted and then were not.
+// Clears the DisruptionTarget condition of pods that were not deleted after all.
 #pragma once
 
 #include "controller/manager.h"
 
 namespace flyball::controllers {
 
-// A part of the disruption controller with a queue of its own, as upstream's stale_pod_disruption.
+// Part of the disruption controller, with its own queue, as upstream's stale_pod_disruption.
 Status AddStaleDisruptionController(Manager& manager, int workers);
 
 }  // namespace flyball::controllers

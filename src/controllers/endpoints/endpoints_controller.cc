@@ -17,14 +17,15 @@ namespace {
 constexpr char kManagedBy[] = "endpoints.kubernetes.io/managed-by";
 constexpr char kManager[] = "endpoint-controller";
 constexpr char kOverCapacity[] = "endpoints.kubernetes.io/over-capacity";
-// Addresses in one object at most (upstream: maxCapacity).
+// The most addresses in one object (upstream: maxCapacity).
 constexpr std::size_t kMaxAddresses = 1000;
 
 EndpointAddress AddressOf(const Backend& backend) {
   EndpointAddress address;
   address.ip = backend.address;
   address.hostname = backend.hostname;
-  // Also if it is on none, which the server then refuses: an address without a node is nobody's.
+  // Set even if the pod has no node; the server then rejects it, because an address without a node belongs to
+  // nobody.
   address.node_name = backend.pod->spec.node_name;
   address.target_ref = RefToPod(*backend.pod);
   return address;
@@ -42,7 +43,8 @@ std::vector<EndpointSubset> SubsetsOf(const Service& service, const std::vector<
   return RepackSubsets(each);
 }
 
-// Cuts what is beyond the limit, not ready ones first, each subset by its share. True if there was too much.
+// Removes addresses beyond the limit, not ready ones first, proportionally from each subset. Returns true if
+// there were too many.
 bool CutToCapacity(std::vector<EndpointSubset>& subsets) {
   std::size_t ready = 0, not_ready = 0;
   for (const EndpointSubset& subset : subsets) {
@@ -97,7 +99,7 @@ Result<Action> Write(const Endpoints& wanted, bool exists, Context& ctx) {
   if (written || written.error().HasCause("NamespaceTerminating")) return Done();
   const std::string& message = written.error().message();
   const std::string name = ctx.key().ToString();
-  // What is not there yet has only a name.
+  // An object that does not exist yet has only a name.
   const EventTarget unmade{KindRefOf<Endpoints>(), "", wanted.metadata.name, "", "", ""};
   if (exists)
     ctx.recorder().Warning(wanted, "FailedToUpdateEndpoint",
@@ -124,8 +126,8 @@ Result<Action> ReconcileEndpoints(const ObjectKey& key, TriggerTimes& triggers, 
   return Write(wanted, known != nullptr, ctx);
 }
 
-// Of Endpoints only ours are of interest while they exist: those without a Service may be somebody's own.
-// What people write over ours stays until the Service or a pod changes, as upstream.
+// Only our own Endpoints matter while they exist; Endpoints without a Service may belong to someone else.
+// Manual changes to ours stay until the Service or a pod changes, as upstream.
 Predicates<Endpoints> OursOrGone() {
   const auto ours = [](const Endpoints& endpoints) { return endpoints.metadata.labels.contains(kManagedBy); };
   Predicates<Endpoints> predicates;

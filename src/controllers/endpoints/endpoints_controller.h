@@ -1,4 +1,4 @@
-// The Endpoints controller: the older form of EndpointSlices, one object a Service.
+// The Endpoints controller: maintains the older form of EndpointSlices, one object per Service.
 #pragma once
 
 #include "base/values/result.h"

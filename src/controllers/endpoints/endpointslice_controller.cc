@@ -38,7 +38,7 @@ EndpointSlice PatternFor(const Service& service, const std::string& family) {
   return slice;
 }
 
-// Clients are sent to where they are (upstream: ReconcileHints).
+// Hints that keep clients in their zone (upstream: ReconcileHints).
 api::Optional<EndpointHints> HintsFor(const Service& service, const Endpoint& endpoint) {
   const std::string wish = service.spec.traffic_distribution.value_or("");
   const bool same_node = wish == "PreferSameNode";
@@ -90,7 +90,7 @@ void AllotByTopology(const Service& service, const std::string& family, std::vec
   hints.Allot(service, family, ctx.lister<Node>().List(), std::move(endpoints), ctx.recorder());
 }
 
-// The slices of one address family.
+// Plans the slices of one address family.
 void PlanFamily(const Service& service, const std::string& family, const std::vector<Backend>& backends,
                 const std::vector<SlicePtr>& existing, TopologyHints& hints, Context& ctx, SlicePlan& plan) {
   const EndpointSlice pattern = PatternFor(service, family);
@@ -99,7 +99,7 @@ void PlanFamily(const Service& service, const std::string& family, const std::ve
     GroupOf(groups, SlicePortsOf(backend.ports))
         .endpoints.push_back(EndpointOf(service, backend, ctx.lister<Node>()));
   AllotByTopology(service, family, groups, hints, ctx);
-  // A Service without pods has one empty slice: whoever waits for it sees that it was looked at.
+  // A Service without pods has one empty slice, so that clients that wait for it see that it was processed.
   if (groups.empty()) groups.emplace_back();
   SlicePlan own;
   for (const SlicePtr& slice : existing) {
@@ -120,7 +120,7 @@ void PlanFamily(const Service& service, const std::string& family, const std::ve
   plan.Append(std::move(own));
 }
 
-// Pods whose node is not there are left out, unless the Service wants every address; adds what to say of
+// Omits pods whose node does not exist, unless the Service wants every address, and adds a message about
 // them.
 void DropThoseWithoutNode(const Service& service, const Lister<Node>& nodes, std::vector<Backend>& backends,
                           std::set<std::string>& dropped) {
@@ -145,12 +145,12 @@ void ReportDropped(const Service& service, const std::set<std::string>& dropped,
                              service.metadata.name + ": " + text);
 }
 
-// What to do about the slices of all families; those of a family the Service does not have go.
+// Plans the slices of all families; slices of a family that the Service does not have are deleted.
 SlicePlan Plan(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods,
                std::vector<SlicePtr> existing, TopologyHints& hints, Context& ctx) {
   SlicePlan plan;
   std::set<std::string> dropped;
-  // Those of an earlier Service of this name are not ours to use again.
+  // Slices of an earlier Service with this name must not be reused.
   const auto foreign = std::stable_partition(existing.begin(), existing.end(), [&](const SlicePtr& slice) {
     return IsControlledBy(*slice, service);
   });
@@ -172,7 +172,7 @@ SlicePlan Plan(const Service& service, const std::vector<std::shared_ptr<const P
   return plan;
 }
 
-// What is remembered of Services between reconciles.
+// State about Services that is kept between reconciles.
 struct SliceMemory {
   TriggerTimes triggers;
   TopologyHints hints;
@@ -180,12 +180,13 @@ struct SliceMemory {
 
 Result<Action> ReconcileEndpointslice(const ObjectKey& key, SliceMemory& memory, Context& ctx) {
   const auto service = ctx.lister<Service>().Get(key);
-  // The slices of a Service that is gone are garbage, and collected as such.
+  // The garbage collector removes the slices of a Service that is gone.
   if (!service) {
     memory.triggers.Forget(key);
     memory.hints.Forget(key);
   }
-  // Without a selector the slices are the user's business; those an ExternalName had before are left as well.
+  // Without a selector, the user manages the slices; those from before it became an ExternalName are left as
+  // well.
   if (!service || IsDeleting(service->metadata) || !HasBackends(*service)) return Done();
   std::vector<SlicePtr> existing = ctx.lister<EndpointSlice>().ByIndex(kServiceIndex, key.ToString());
   std::erase_if(existing, [](const SlicePtr& slice) { return IsDeleting(slice->metadata); });
@@ -198,8 +199,8 @@ Result<Action> ReconcileEndpointslice(const ObjectKey& key, SliceMemory& memory,
   return Done();
 }
 
-// A node that comes, goes or moves to another zone changes what is said of its pods, and every change of its
-// part in the zone what Services are allotted that ask for it.
+// A node that appears, disappears or moves to another zone changes the endpoints of its pods. Every change of
+// its share of the zone changes the allocation of Services that request hints.
 std::vector<ObjectKey> ServicesConcerned(const Lister<Service>& services, const Lister<Pod>& pods,
                                          const Node& node) {
   std::vector<ObjectKey> keys;

@@ -1,4 +1,4 @@
-// The EndpointSlice controller: tells everyone where the pods of a Service are.
+// The EndpointSlice controller: publishes where the pods of a Service are.
 #pragma once
 
 #include "base/values/result.h"

@@ -20,10 +20,10 @@ namespace {
 constexpr char kMirror[] = "endpointslicemirroring-controller.k8s.io";
 constexpr char kMirrorIndex[] = "mirror";
 constexpr char kSkipMirror[] = "endpointslice.kubernetes.io/skip-mirror";
-// Theirs alone: they say nothing of the slice.
+// They belong to the Endpoints object alone and do not apply to the slice.
 constexpr std::array<std::string_view, 2> kNotMirrored = {"endpoints.kubernetes.io/last-change-trigger-time",
                                                           "kubectl.kubernetes.io/last-applied-configuration"};
-// Addresses of one subset at most (upstream: mirroring-max-endpoints-per-subset).
+// The most addresses per subset (upstream: mirroring-max-endpoints-per-subset).
 constexpr std::size_t kMaxMirrored = 1000;
 
 using SlicePtr = std::shared_ptr<const EndpointSlice>;
@@ -58,7 +58,7 @@ Endpoint EndpointAt(const EndpointAddress& address, bool ready) {
   return endpoint;
 }
 
-// A subset's endpoints, the ready ones first, as many as may be mirrored.
+// A subset's endpoints, ready ones first, up to the mirroring limit.
 std::vector<Endpoint> EndpointsIn(const EndpointSubset& subset) {
   std::vector<Endpoint> endpoints;
   for (const EndpointAddress& address : subset.addresses) endpoints.push_back(EndpointAt(address, true));
@@ -68,7 +68,7 @@ std::vector<Endpoint> EndpointsIn(const EndpointSubset& subset) {
   return endpoints;
 }
 
-// One slice for each family and set of ports, however many endpoints. `existing` loses those that stay.
+// One slice per family and set of ports, however many endpoints. Removes slices that stay from `existing`.
 void PlanMirrorOf(const EndpointSlice& wanted, std::vector<SlicePtr>& existing, SlicePlan& plan) {
   const auto same = std::find_if(existing.begin(), existing.end(), [&](const SlicePtr& slice) {
     return slice->address_type == wanted.address_type && slice->ports == wanted.ports;
@@ -116,7 +116,7 @@ Result<Action> ReconcileMirror(const ObjectKey& key, Context& ctx) {
   std::vector<SlicePtr> existing = ctx.lister<EndpointSlice>().ByIndex(kMirrorIndex, key.ToString());
   std::erase_if(existing, [](const SlicePtr& slice) { return IsDeleting(slice->metadata); });
   SlicePlan plan;
-  // With a selector the slices are made from the pods.
+  // With a selector, the slices are made from the pods.
   if (endpoints && IsMirrored(*endpoints) && service && service->spec.selector.empty())
     plan = PlanMirror(*endpoints, std::move(existing), ctx);
   else

@@ -1,5 +1,5 @@
-// The endpointslice-mirroring controller: who writes the Endpoints of a Service without a selector by hand
-// finds them in EndpointSlices too, where everybody looks.
+// The endpointslice-mirroring controller: copies hand-written Endpoints of a Service without a selector into
+// EndpointSlices, where clients look.
 #pragma once
 
 #include "controller/manager.h"

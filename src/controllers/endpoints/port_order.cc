@@ -11,7 +11,7 @@
 namespace flyball::controllers {
 namespace {
 
-// A pointer as Go's deep printer shows it: with its type if it is null, with what it points to if not.
+// Formats a pointer as Go's deep printer does: its type if it is null, else what it points to.
 template <typename T>
 std::string PointerText(const std::string& type, const std::optional<T>& value) {
   if (!value) return "(*" + type + ")<nil>";

@@ -1,5 +1,5 @@
-// The order in which Kubernetes lists the ports of endpoints: by the MD5 of how Go would print each of them.
-// People see it in `kubectl get endpoints` and `get endpointslices`.
+// The order in which Kubernetes lists the ports of endpoints: by the MD5 of how Go prints each port. It is
+// visible in `kubectl get endpoints` and `get endpointslices`.
 #pragma once
 
 #include <vector>

@@ -21,14 +21,14 @@ std::optional<std::int32_t> ResolvePort(const ServicePort& port, const Pod& pod)
   };
   for (const Container& container : pod.spec.containers)
     if (const auto found = in(container)) return found;
-  // A sidecar runs as long as the others do.
+  // A sidecar runs as long as the other containers.
   for (const Container& container : pod.spec.init_containers)
     if (container.restart_policy == "Always")
       if (const auto found = in(container)) return found;
   return std::nullopt;
 }
 
-// Empty if the pod has none of the family.
+// Empty if the pod has no address of the family.
 std::string AddressIn(const Pod& pod, std::string_view family) {
   for (const PodIP& ip : pod.status.pod_ips)
     if (FamilyOf(ip.ip) == family) return ip.ip;

@@ -1,4 +1,4 @@
-// Whose an EndpointSlice is: labels say which Service it is of and who keeps it.
+// The labels of an EndpointSlice that name its Service and its manager.
 #pragma once
 
 #include <string_view>
@@ -12,10 +12,10 @@ namespace flyball::controllers {
 inline constexpr char kServiceName[] = "kubernetes.io/service-name";
 inline constexpr char kSliceManagedBy[] = "endpointslice.kubernetes.io/managed-by";
 
-// The Service of a slice that `manager` keeps; nothing for slices of others.
+// The Service of a slice that `manager` maintains; nothing for other slices.
 std::vector<ObjectKey> ServiceOf(const EndpointSlice& slice, std::string_view manager);
 
-// By Service, of the slices that `manager` keeps: values for an index.
+// Index function: the Service of the slices that `manager` maintains.
 std::vector<std::string> ServiceIndexOf(const EndpointSlice& slice, std::string_view manager);
 
 }  // namespace flyball::controllers

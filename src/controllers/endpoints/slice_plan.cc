@@ -10,13 +10,13 @@
 namespace flyball::controllers {
 namespace {
 
-// Who an endpoint is: its pod and its address.
+// The identity of an endpoint: its pod and its address.
 std::string IdentityOf(const Endpoint& endpoint) {
   return (endpoint.target_ref ? endpoint.target_ref->uid : "") + "/" +
          (endpoint.addresses.empty() ? "" : endpoint.addresses[0]);
 }
 
-// What the slice holds of `wanted`, as it should be now; what it takes is removed from there.
+// The slice's endpoints that are in `wanted`, updated; removes them from `wanted`.
 EndpointSlice Kept(const EndpointSlice& slice, const EndpointSlice& pattern,
                    std::map<std::string, Endpoint>& wanted) {
   EndpointSlice kept = slice;
@@ -41,7 +41,7 @@ void Fill(EndpointSlice& slice, std::map<std::string, Endpoint>& wanted) {
 
 using Slices = std::vector<EndpointSlice>;
 
-// Those that change anyway take what they can, the fullest first.
+// Slices that change anyway take as many as they can, the fullest first.
 void FillChanged(Slices& kept, const std::vector<bool>& changed, std::map<std::string, Endpoint>& wanted) {
   std::vector<EndpointSlice*> slices;
   for (std::size_t i = 0; i < kept.size(); ++i)
@@ -52,7 +52,8 @@ void FillChanged(Slices& kept, const std::vector<bool>& changed, std::map<std::s
   for (EndpointSlice* slice : slices) Fill(*slice, wanted);
 }
 
-// Of those left alone so far, the one that all of `wanted` fits in and that is then the fullest.
+// Of the slices not changed so far, the one that all of `wanted` fits into and that is the fullest
+// afterwards.
 std::optional<std::size_t> BestFit(const Slices& kept, const std::vector<bool>& changed, std::size_t count) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < kept.size(); ++i) {

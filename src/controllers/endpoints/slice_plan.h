@@ -1,5 +1,5 @@
-// SlicePlan: which EndpointSlices to create, change and delete so that they hold exactly the endpoints they
-// should, changing as few of them as possible (every change goes to every node).
+// SlicePlan: decides which EndpointSlices to create, change and delete so that they hold exactly the wanted
+// endpoints, with as few changes as possible (every change is sent to every node).
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace flyball::controllers {
 
-// Endpoints in one slice at most (upstream: MaxEndpointsPerSlice).
+// The most endpoints in one slice (upstream: MaxEndpointsPerSlice).
 inline constexpr std::size_t kMaxEndpoints = 100;
 
 struct SlicePlan {
@@ -20,17 +20,17 @@ struct SlicePlan {
   void Append(SlicePlan other);
 };
 
-// `existing` are slices with the ports of `pattern`; new ones are made like it. With no endpoints one empty
-// slice is kept if `keep_one`.
+// `existing` are slices with the ports of `pattern`; new slices are created like it. Without endpoints, one
+// empty slice is kept if `keep_one`.
 void PlanSlices(const std::vector<std::shared_ptr<const EndpointSlice>>& existing,
                 const EndpointSlice& pattern, std::vector<Endpoint> endpoints, bool keep_one,
                 SlicePlan& plan);
 
-// Turns slices to remove and slices to create, of the same address type, into updates.
+// Turns pairs of a slice to delete and a slice to create, of the same address type, into updates.
 void Recycle(SlicePlan& plan);
 
-// Stops at the first failure. What cannot be made because its namespace ends, and what is already gone, is
-// none.
+// Stops at the first failure. A slice that cannot be created because its namespace is being deleted, or that
+// is already gone, is not a failure.
 Status Execute(const SlicePlan& plan, const Client& client);
 
 }  // namespace flyball::controllers

@@ -11,9 +11,9 @@
 namespace flyball::controllers {
 namespace {
 
-// An address and the pod it is of: two pods may have had the same.
+// An address and its pod: two pods may have had the same address.
 using AddressKey = std::pair<std::string, std::string>;
-// Whether each is ready.
+// Whether each address is ready.
 using AddressSet = std::map<AddressKey, bool>;
 
 struct PortLess {

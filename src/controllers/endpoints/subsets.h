@@ -8,12 +8,12 @@
 
 namespace flyball::controllers {
 
-// The same endpoints in the one form that Kubernetes writes (upstream: RepackSubsets): ports that the very
-// same addresses have are one subset, an address that is not ready for a port is so whatever else was said of
-// it, and everything is sorted.
+// The same endpoints in Kubernetes' canonical form (upstream: RepackSubsets). Ports with exactly the same
+// addresses form one subset. An address that is not ready for a port counts as not ready, whatever else was
+// said about it. Everything is sorted.
 std::vector<EndpointSubset> RepackSubsets(const std::vector<EndpointSubset>& subsets);
 
-// The ports of a subset as an EndpointSlice has them, in its order.
+// The ports of a subset as EndpointSlice ports, in its order.
 std::vector<EndpointSlicePort> SlicePortsOf(const std::vector<EndpointPort>& ports);
 
 }  // namespace flyball::controllers

@@ -10,7 +10,7 @@
 namespace flyball::controllers {
 namespace {
 
-// An endpoint may be asked this much more than its share.
+// How much an endpoint may be overloaded relative to its share.
 constexpr double kOverload = 0.2;
 constexpr char kDisabled[] = "TopologyAwareHintsDisabled";
 
@@ -33,7 +33,7 @@ bool Takes(const Node& node) {
          !node.metadata.labels.contains("node-role.kubernetes.io/master");
 }
 
-// Each zone's part of the CPUs; nothing if one node does not say, or there is one zone only.
+// Each zone's share of the CPUs; nothing if a node does not report them, or there is only one zone.
 std::optional<Shares> SharesOf(const Nodes& nodes) {
   Shares shares;
   double total = 0;
@@ -50,7 +50,7 @@ std::optional<Shares> SharesOf(const Nodes& nodes) {
   return shares;
 }
 
-// How many endpoints each zone should have, or why that cannot be.
+// How many endpoints each zone should have, or why that is impossible.
 struct Targets {
   std::map<std::string, double> wanted;
   std::string problem;
@@ -79,7 +79,7 @@ Targets TargetsFor(const Nodes& nodes, std::size_t endpoints) {
   return targets;
 }
 
-// Who has most of what is left; end() if there is nobody.
+// The zone with the largest remainder; end() if there is none.
 Shares::iterator Most(Shares& left) {
   return std::max_element(left.begin(), left.end(),
                           [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -91,7 +91,7 @@ void SetZone(Endpoint& endpoint, const std::string& zone) {
   endpoint.hints = std::move(hints);
 }
 
-// From zones with too many to those with too few, one at a time, as long as both gain.
+// Moves endpoints from zones with too many to zones with too few, one at a time, as long as both gain.
 void Share(const Targets& targets, std::map<std::string, std::vector<Endpoint*>>& by_zone) {
   Shares giving, receiving;
   for (const auto& [zone, wanted] : targets.wanted) {

@@ -1,5 +1,5 @@
-// Hints by the annotation service.kubernetes.io/topology-mode: Auto: each zone is given endpoints by its
-// share of the CPUs, so that clients can be served within it (upstream: topologycache).
+// Hints for the annotation service.kubernetes.io/topology-mode: Auto. Each zone gets endpoints by its share
+// of the CPUs, so that clients can be served within their zone (upstream: topologycache).
 #pragma once
 
 #include <map>
@@ -19,20 +19,20 @@ namespace flyball::controllers {
 inline constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
 
 bool WantsTopologyHints(const Service& service);
-// A node's part in what is allotted changed: its zone, whether it is ready, its CPUs.
+// Whether a change of a node affects the allocation: its zone, whether it is ready, its CPUs.
 bool TopologyChanged(const Node& before, const Node& now);
 
-// Which Services have hints now: the change is told once. Thread-safe.
+// Which Services have hints now; a change is reported once. Thread-safe.
 class TopologyHints {
  public:
-  // Gives the ready ones of `endpoints` (all of one Service and family) hints, or none where that would
-  // overload somebody, which is reported.
+  // Sets hints on the ready ones of `endpoints` (all of one Service and family), or none if an endpoint would
+  // be overloaded, which is reported.
   void Allot(const Service& service, const std::string& family,
              const std::vector<std::shared_ptr<const Node>>& nodes, std::vector<Endpoint*> endpoints,
              EventRecorder& recorder);
-  // The Service does not ask for it (any more): reported if it had hints.
+  // The Service does not (or no longer) request hints; reported if it had them.
   void Forget(const Service& service, const std::string& family, EventRecorder& recorder);
-  // It is gone.
+  // The Service is gone.
   void Forget(const ObjectKey& service);
 
  private:

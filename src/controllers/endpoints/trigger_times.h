@@ -1,5 +1,5 @@
-// TriggerTimes: when the change happened that an endpoints object is being written for (upstream:
-// TriggerTimeTracker). Consumers measure with it how long a change took to reach them.
+// TriggerTimes: the time of the change that an endpoints object is being written for (upstream:
+// TriggerTimeTracker). Consumers use it to measure how long a change took to reach them.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ inline constexpr char kTriggerTime[] = "endpoints.kubernetes.io/last-change-trig
 // Thread-safe.
 class TriggerTimes {
  public:
-  // The earliest of what is new since the last call for this Service: its creation, or the moments at which
-  // pods became ready or not. Nothing if only other things changed.
+  // The earliest event since the last call for this Service: its creation, or pods becoming ready or not
+  // ready. Nothing if only other things changed.
   std::optional<api::Time> Update(const Service& service,
                                   const std::vector<std::shared_ptr<const Pod>>& pods);
   void Forget(const ObjectKey& service);
@@ -34,7 +34,8 @@ class TriggerTimes {
   std::map<std::string, Seen> seen_ FLYBALL_GUARDED_BY(mu_);
 };
 
-// Notes `time` on an object that is about to be written, or removes the note if there is none.
+// Sets `time` as an annotation on an object that is about to be written, or removes the annotation if there
+// is none.
 void NoteTriggerTime(ObjectMeta& meta, const std::optional<api::Time>& time);
 
 }  // namespace flyball::controllers

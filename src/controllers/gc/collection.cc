@@ -6,7 +6,7 @@
 namespace flyball::controllers {
 namespace {
 
-// The policy that the finalizers an object already has imply.
+// The deletion policy that follows from the finalizers of an object.
 std::string PolicyFor(const json::Value& live) {
   const std::vector<std::string> finalizers = FinalizersIn(live);
   const auto has = [&](const char* name) {
@@ -42,7 +42,7 @@ Result<Action> Collection::Run(const std::string& uid) {
 
 Result<Action> Collection::VerifyVirtual(const GraphNode& node) {
   const auto kind = kinds_.Find(node.api_version, node.kind);
-  // Not served: nobody knows whether it exists. Looked at again when the kinds change.
+  // The kind is not served, so it is unknown whether the object exists. Checked again when the kinds change.
   if (!kind) return kind.error().Is(Reason::kNotFound) ? Result<Action>(Done()) : Unexpected(kind.error());
   if (kind->namespaced && node.ns.empty()) return Done();
   FLYBALL_ASSIGN(const auto live, Read(*kind, kind->namespaced ? node.ns : "", node.name, node.uid));
@@ -98,7 +98,7 @@ Result<Action> Collection::Decide(const GraphNode& node, const json::Value& live
   if (!owners.waiting.empty() && graph_.HasDependents(node.uid)) {
     policy = "Foreground";
     const std::vector<GraphNode> dependents = graph_.DependentsOf(node.uid);
-    // A cycle: its members would wait for each other for ever. This one stops blocking its owners.
+    // A cycle: its members would wait for each other forever. This one stops blocking its owners.
     if (std::any_of(dependents.begin(), dependents.end(),
                     [](const GraphNode& dependent) { return dependent.waits_for_dependents(); })) {
       std::vector<OwnerReference> unblocked = OwnersIn(live);
@@ -165,7 +165,7 @@ Result<std::optional<json::Value>> Collection::Read(const KindRef& kind, std::st
   return std::optional<json::Value>(std::move(*live));
 }
 
-// Only over the state that was read: a reference added meanwhile must not be lost.
+// Only if the object has not changed since it was read: a reference added in the meantime must not be lost.
 Status Collection::WriteOwners(const GraphNode& node, const json::Value& live,
                                const std::vector<OwnerReference>& owners) {
   json::Array list;

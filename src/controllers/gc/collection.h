@@ -11,7 +11,7 @@
 
 namespace flyball::controllers {
 
-// Confined to one reconcile. `look_at` gets what has to be looked at next.
+// Confined to one reconcile. `look_at` receives the objects to look at next.
 class Collection {
  public:
   Collection(ObjectGraph& graph, ServedKinds& kinds, Context& ctx, ObjectGraph::Uids& look_at)
@@ -20,11 +20,11 @@ class Collection {
   Result<Action> Run(const std::string& uid);
 
  private:
-  // Of an object's owners: those that are there, those that are not, and those that are being deleted in the
-  // foreground and wait for it.
+  // The owners of an object, sorted into those that exist, those that do not, and those that are being
+  // deleted in the foreground and wait for it.
   struct Owners {
     std::vector<OwnerReference> solid, dangling, waiting;
-    // Refers to an owner in a namespace though it is in none: nobody can say which one is meant.
+    // A cluster-scoped object that refers to a namespaced owner: which one is meant is unknown.
     bool unresolvable = false;
   };
 
@@ -39,7 +39,7 @@ class Collection {
   Result<OwnerState> StateOf(const GraphNode& node, const OwnerReference& reference);
   void ReportWrongNamespace(const GraphNode& node, const OwnerReference& reference);
 
-  // The object as it is now; nothing if it is gone or another has its name.
+  // The current object; nothing if it is gone or another object has its name.
   Result<std::optional<json::Value>> Read(const KindRef& kind, std::string_view ns, std::string_view name,
                                           std::string_view uid);
   Status WriteOwners(const GraphNode& node, const json::Value& live,

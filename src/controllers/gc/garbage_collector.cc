@@ -11,7 +11,7 @@
 namespace flyball::controllers {
 namespace {
 
-// Keys of the queue: which kinds there are, or one object by its UID.
+// Keys of the queue: the set of kinds, or one object by its UID.
 const ObjectKey kFollowKinds{"", "kinds"};
 ObjectKey KeyOfUid(const std::string& uid) {
   return {"uid", uid};
@@ -40,7 +40,7 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
 
   Result<Action> Reconcile(const ObjectKey& key, Context& ctx) {
     if (key == kFollowKinds) return FollowKinds();
-    // An owner may only not have been listed yet: nothing is judged before everything is known.
+    // An owner may not have been listed yet, so nothing is decided before everything is known.
     if (HoldBack(key.name)) return Done();
     ObjectGraph::Uids next;
     auto result = Collection(graph_, *kinds_, ctx, next).Run(key.name);
@@ -93,7 +93,7 @@ Status AddGarbageCollector(Manager& manager, int workers) {
   ControllerOptions options;
   options.name = "garbage-collector-controller";
   options.workers = workers;
-  // It acts on what it has just read, not on a cache.
+  // Acts on objects just read from the server, not on a cache.
   options.read_your_writes = false;
   const auto controller = manager.AddController(
       options, [collector](const ObjectKey& key, Context& ctx) { return collector->Reconcile(key, ctx); });

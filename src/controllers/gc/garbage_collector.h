@@ -1,4 +1,4 @@
-// The garbage collector: deletes what all of whose owners are gone, and carries out foreground and orphaning
+// The garbage collector: deletes objects whose owners are all gone, and carries out foreground and orphaning
 // deletes.
 #pragma once
 

@@ -7,7 +7,7 @@
 namespace flyball::controllers {
 namespace {
 
-// They come and go by the thousand, own nothing, and end by themselves.
+// There are thousands of them, they own nothing, and they expire by themselves.
 bool IsIgnored(const KindRef& kind) {
   return kind.plural == "events" && (kind.group.empty() || kind.group == "events.k8s.io");
 }
@@ -69,7 +69,7 @@ Monitors::Monitor Monitors::Start(const KindRef& kind) {
   EventHandler<PartialObject> handler;
   handler.on_add = [observe](const Ptr& object, bool) { observe(object); };
   handler.on_update = [observe, remove](const Ptr& old_object, const Ptr& object) {
-    // Deleted and made again while nobody watched.
+    // Deleted and created again while nobody watched.
     if (old_object->uid() != object->uid()) remove(old_object);
     observe(object);
   };

@@ -1,4 +1,4 @@
-// Monitors: one metadata-only cache a kind, for as long as the kind is served, all feeding one graph.
+// Monitors: one metadata-only cache per kind, for as long as the kind is served. All feed one graph.
 #pragma once
 
 #include <functional>
@@ -20,16 +20,16 @@ class Monitors : public std::enable_shared_from_this<Monitors> {
  public:
   using LookAt = std::function<void(const ObjectGraph::Uids&)>;
 
-  // `look_at` is called with what changes made worth looking at, and must not block.
+  // `look_at` is called with the objects that a change made worth looking at. It must not block.
   Monitors(Client client, ObjectGraph& graph, LookAt look_at)
       : client_(std::move(client)), graph_(graph), look_at_(std::move(look_at)) {}
   ~Monitors();
 
-  // Starts what is missing and stops what is no longer served.
+  // Starts missing caches and stops those of kinds that are no longer served.
   void Follow(const std::vector<ApiResource>& kinds);
-  // Every cache has been filled: what is not in the graph does not exist, as far as anybody knows.
+  // Every cache has been filled: an object that is not in the graph does not exist, as far as anyone knows.
   bool HasSynced() const;
-  // Calls fn whenever that becomes true. Set before Follow.
+  // Calls fn whenever HasSynced becomes true. Set before Follow.
   void OnSynced(std::function<void()> fn) { synced_ = std::move(fn); }
 
  private:

@@ -16,7 +16,7 @@ bool Contains(const std::vector<std::string>& list, std::string_view item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-// The reference names an object that is not the one with its UID.
+// The reference names an object that does not have its UID.
 bool IsMistaken(const OwnerReference& reference, const GraphNode& dependent, const GraphNode& owner) {
   if (owner.is_virtual()) return false;
   if (reference.name != owner.name || reference.kind != owner.kind) return true;
@@ -104,7 +104,7 @@ void ObjectGraph::Unlink(const Node& dependent, const std::string& owner_uid, Ui
   if (it == nodes_.end()) return;
   it->second.dependents.erase(dependent.state.uid);
   if (it->second.state.waits_for_dependents()) look_at.push_back(owner_uid);
-  // Nobody refers to it any more, and it never was seen.
+  // Nobody refers to it any more, and it was never seen.
   if (it->second.state.is_virtual() && it->second.dependents.empty()) nodes_.erase(it);
 }
 
@@ -116,7 +116,7 @@ ObjectGraph::Uids ObjectGraph::Remove(const std::string& uid) {
   const Node node = std::move(it->second);
   nodes_.erase(it);
   for (const OwnerReference& owner : node.state.owners) Unlink(node, owner.uid, look_at);
-  // They are looked at without the node: their reference to it dangles.
+  // They are looked at without the node, because their reference to it dangles.
   look_at.insert(look_at.end(), node.dependents.begin(), node.dependents.end());
   return look_at;
 }

@@ -1,7 +1,8 @@
-// ObjectGraph: who owns whom, over all kinds, by UID (upstream: the garbage collector's GraphBuilder).
+// ObjectGraph: which object owns which, over all kinds, by UID (upstream: the garbage collector's
+// GraphBuilder).
 //
-// A node is observed once its object has come through a watch; an owner that is only known from a reference
-// to it is virtual until then, or until somebody has asked the server and removed it.
+// A node is observed once its object has arrived through a watch. An owner that is only known from a
+// reference is virtual until then, or until the server was asked and it was removed.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,7 @@ inline constexpr char kForegroundFinalizer[] = "foregroundDeletion";
 inline constexpr char kOrphanFinalizer[] = "orphan";
 
 struct GraphNode {
-  // Of a virtual node: as the reference says. `ns` is then that of who refers to it.
+  // For a virtual node: as in the reference. `ns` is then the namespace of the object that refers to it.
   std::string api_version, kind, ns, name, uid;
   std::shared_ptr<const KindRef> ref;  // null if virtual
   std::vector<OwnerReference> owners;
@@ -42,9 +43,9 @@ class ObjectGraph {
  public:
   using Uids = std::vector<std::string>;
 
-  // An object was added or changed. What has to be looked at now.
+  // Adds or updates an object. Returns what to look at now.
   Uids Observe(const std::shared_ptr<const KindRef>& kind, const PartialObject& object);
-  // It is gone, or was never there.
+  // The object is gone, or never existed.
   Uids Remove(const std::string& uid);
 
   std::optional<GraphNode> Find(const std::string& uid) const;

@@ -1,4 +1,4 @@
-// IndexSet: completion indexes, in the text form of a Job's status: "0,2-5,7".
+// IndexSet: completion indexes, in the text form used in a Job's status: "0,2-5,7".
 #pragma once
 
 #include <set>
@@ -9,7 +9,7 @@ namespace flyball::controllers {
 
 using IndexSet = std::set<int>;
 
-// Parts that are no number, and indexes of `limit` and beyond, are skipped.
+// Skips parts that are not numbers, and indexes at or above `limit`.
 IndexSet ParseIndexes(std::string_view text, int limit);
 // Three or more in a row are written as a range.
 std::string FormatIndexes(const IndexSet& indexes);

@@ -9,8 +9,8 @@
 namespace flyball::controllers {
 namespace {
 
-// The Job that controls a pod; of an orphan, the one it was made for (to let it go), or any that may adopt
-// it.
+// The Job that controls a pod; for an orphan, the Job it was created for (to release it), or any that may
+// adopt it.
 std::vector<ObjectKey> JobsOf(const Lister<Job>& jobs, const Pod& pod) {
   std::vector<ObjectKey> keys = OwnersOf(jobs, pod);
   if (!ControllerOf(pod) && HasFinalizer(pod.metadata, kJobTracking))
@@ -23,7 +23,7 @@ Result<Action> ReconcileJob(const ObjectKey& key, Context& ctx) {
   const auto job = ctx.lister<Job>().Get(key);
   FLYBALL_TRY(ReleaseLeftPods(key, job ? job->metadata.uid : "", ctx));
   if (!job) return Done();
-  // Another controller's business altogether.
+  // Managed by another controller.
   if (job->spec.managed_by && *job->spec.managed_by != "kubernetes.io/job-controller") return Done();
   auto result = JobSync(*job, ctx).Run();
   if (!result && result.error().Is(Reason::kNotFound)) return Done();
@@ -43,7 +43,7 @@ Result<Action> ReconcileTtl(const Job& job, Context& ctx) {
   const Duration left =
       finished->ToTimePoint() + std::chrono::seconds(*job.spec.ttl_seconds_after_finished) - ctx.Now();
   if (left > Duration::zero()) return RequeueAfter(left);
-  // The cache may be behind: the TTL may have been raised meanwhile.
+  // The cache may be behind: the TTL may have been raised in the meantime.
   const auto fresh = ctx.client().Get<Job>(job.metadata.namespace_, job.metadata.name);
   if (!fresh) return fresh.error().Is(Reason::kNotFound) ? Result<Action>(Done()) : Unexpected(fresh.error());
   if (fresh->spec.ttl_seconds_after_finished != job.spec.ttl_seconds_after_finished) return Requeue();

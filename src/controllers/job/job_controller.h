@@ -1,5 +1,5 @@
-// The Job controller: runs pods until enough of them have succeeded. And the TTL controller, which deletes
-// Jobs some time after that.
+// The Job controller: runs pods until enough of them have succeeded. Also the TTL controller, which deletes
+// Jobs some time after they have finished.
 #pragma once
 
 #include "base/values/result.h"

@@ -1,4 +1,4 @@
-// How many pods a Job has at a time.
+// Decides how many pods a Job has at a time.
 #include <algorithm>
 #include <cmath>
 
@@ -10,9 +10,9 @@
 namespace flyball::controllers {
 namespace {
 
-// Most pods created or deleted by one reconcile (upstream: MaxPodCreateDeletePerSync).
+// The most pods created or deleted by one reconcile (upstream: MaxPodCreateDeletePerSync).
 constexpr int kMaxPerSync = 500;
-// After a failure the next pod waits: ten seconds, doubled with each further failure, ten minutes at most.
+// After a failure the next pod waits ten seconds, doubled with each further failure, at most ten minutes.
 constexpr Duration kBackoff = std::chrono::seconds(10);
 constexpr Duration kMaxBackoff = std::chrono::minutes(10);
 
@@ -25,7 +25,7 @@ Duration BackoffAfter(int failures) {
 Status JobSync::DeleteActive() {
   const PodBatch batch{ctx_.client(), ctx_.recorder(), TargetOf(job_)};
   FLYBALL_TRY(DeletePods(batch, active_).status);
-  // They are ending now; each comes back through the watch, and is counted then.
+  // They are terminating now; each is counted when its end arrives through the watch.
   job_.status.terminating = job_.status.terminating.value_or(0) + static_cast<std::int32_t>(active_.size());
   job_.status.active = 0;
   job_.status.ready = 0;
@@ -47,14 +47,14 @@ int JobSync::WantedActive() const {
       job_.status.succeeded + static_cast<int>(job_.status.uncounted_terminated_pods->succeeded.size());
   const int parallelism = job_.spec.parallelism.value_or(1);
   if (!job_.spec.completions) {
-    // One success ends the work: those that run may finish, none is added.
+    // One success means that the work is done: running pods may finish, none is added.
     return succeeded > 0 ? std::min(parallelism, static_cast<int>(active_.size())) : parallelism;
   }
   const int left = *job_.spec.completions - succeeded - static_cast<int>(failed_indexes_.size());
   return std::max(0, std::min(left, parallelism));
 }
 
-// Not failures: their finalizer goes first, so that nobody counts them.
+// These are not failures: their finalizer is removed first, so that they are not counted.
 Status JobSync::RemoveSurplus(int count) {
   const std::vector<PodPtr> chosen =
       PodsToDelete(active_, active_, static_cast<std::size_t>(std::min(count, kMaxPerSync)));
@@ -121,7 +121,7 @@ void JobSync::LookAgainIn(Duration time) {
   look_again_ = look_again_ ? std::min(*look_again_, time) : time;
 }
 
-// From the pods that are there: failures since the last success.
+// Counted from the existing pods: failures since the last success.
 Duration JobSync::BackoffLeft() const {
   const api::Time now = api::Time::From(ctx_.Now());
   api::Time last_success{}, last_failure{};

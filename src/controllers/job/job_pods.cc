@@ -20,7 +20,7 @@ int NumberIn(const std::map<std::string, std::string>& map, const char* name, in
   return value;
 }
 
-// The first container whose exit code the rule is about.
+// The first container whose exit code matches the rule.
 const ContainerStatus* MatchExitCodes(const PodFailurePolicyOnExitCodesRequirement& rule, const Pod& pod) {
   for (const auto* list : {&pod.status.container_statuses, &pod.status.init_container_statuses}) {
     for (const ContainerStatus& status : *list) {
@@ -92,7 +92,8 @@ IndexFailures FailuresWith(const Job& job, const Pod& pod) {
 
 bool HasFailed(const Pod& pod, const Job& job) {
   if (pod.status.phase == "Failed") return true;
-  // A pod that is deleted may be gone before it can say that it failed; but where that is waited for, it is.
+  // A deleted pod may be gone before it can report that it failed. Where replacement waits for Failed, the
+  // controller waits for the report.
   return IsDeleting(pod.metadata) && !ReplacesOnlyFailed(job) && pod.status.phase != "Succeeded";
 }
 

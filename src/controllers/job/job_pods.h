@@ -1,4 +1,4 @@
-// What a Job makes of its pods: how they count, and what new ones look like.
+// How a Job counts its pods, and what new pods look like.
 #pragma once
 
 #include <memory>
@@ -21,27 +21,27 @@ using PodPtr = std::shared_ptr<const Pod>;
 
 bool IsIndexed(const Job& job);
 bool IsSuspended(const Job& job);
-// The Complete or Failed condition is true.
+// Whether the Complete or Failed condition is true.
 bool IsFinished(const Job& job);
-// Pods are replaced when they have failed, not already when they begin to end.
+// Whether pods are replaced only when they have failed, not when they start to terminate.
 bool ReplacesOnlyFailed(const Job& job);
 
 // -1 if it has none.
 int IndexOf(const Pod& pod);
-// How often pods of its index had failed before it was made.
+// How often pods of its index had failed before this pod was created.
 struct IndexFailures {
   int counted = 0;
-  int ignored = 0;  // by the failure policy: they count for the back-off alone
+  int ignored = 0;  // ignored by the failure policy: they count only for the back-off
   int total() const { return counted + ignored; }
 };
 IndexFailures FailuresBefore(const Pod& pod);
-// The same, with the pod's own failure.
+// The same, including the pod's own failure.
 IndexFailures FailuresWith(const Job& job, const Pod& pod);
 bool HasFailed(const Pod& pod, const Job& job);
-// When its last container ended, or the best there is to know about that.
+// When its last container ended, or the best estimate of that.
 api::Time FinishTime(const Pod& pod, api::Time now);
 
-// What the failure policy says about a failed pod.
+// The failure policy's verdict on a failed pod.
 struct FailureVerdict {
   enum class Action { kCount, kIgnore, kFailIndex, kFailJob };
   Action action = Action::kCount;
@@ -52,7 +52,7 @@ FailureVerdict Judge(const Job& job, const Pod& pod);
 // "Matched rules at index 0" if the success policy is met.
 std::optional<std::string> MatchSuccessPolicy(const Job& job, const std::string& completed_indexes);
 
-// `index` -1: of a Job that is not indexed.
+// `index` is -1 for a Job that is not indexed.
 Pod NewJobPod(const Job& job, int index, IndexFailures failures);
 
 }  // namespace flyball::controllers

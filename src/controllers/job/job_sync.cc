@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kFailureTarget[] = "FailureTarget";
 constexpr char kSuccessCriteriaMet[] = "SuccessCriteriaMet";
-// UIDs in the status at most: it must not grow with the Job (upstream: maxUncountedPods).
+// The most UIDs in the status, which must not grow with the Job (upstream: maxUncountedPods).
 constexpr std::size_t kMaxUncounted = 500;
 
 JobCondition JobConditionOf(std::string type, const char* status, std::string reason, std::string message,
@@ -99,7 +99,7 @@ void JobSync::CountPods() {
 bool JobSync::CountEnded(const Pod& pod) {
   if (IsUncounted(pod.metadata.uid)) return true;
   UncountedTerminatedPods& uncounted = *job_.status.uncounted_terminated_pods;
-  // The rest has its turn when these are counted: their release brings the next reconcile.
+  // The others get their turn once these are counted: releasing them triggers the next reconcile.
   if (uncounted.succeeded.size() + uncounted.failed.size() >= kMaxUncounted) return false;
   const int index = IndexOf(pod);
   if (pod.status.phase == "Succeeded") {
@@ -168,7 +168,7 @@ void JobSync::DecideCompletion() {
   const int succeeded =
       job_.status.succeeded + static_cast<int>(job_.status.uncounted_terminated_pods->succeeded.size());
   if (!job_.spec.completions) {
-    // Any success means that the work is done, once nobody works any more.
+    // Any success means that the work is done, once no pod is active any more.
     if (succeeded > 0)
       EndWith(kSuccessCriteriaMet, "CompletionsReached", "Reached expected number of succeeded pods");
     return;
@@ -201,7 +201,7 @@ void JobSync::NoteSuspended() {
 Result<Action> JobSync::WriteProgress() {
   if (interim_ && !FindCondition(job_.status.conditions, interim_->type))
     job_.status.conditions.push_back(*interim_);
-  // What is about to be released must be on record first.
+  // What is about to be released must be recorded first.
   if (!ended_.empty()) FLYBALL_TRY(WriteStatusIfChanged());
   FLYBALL_TRY(RemoveTracking(ended_));
   SettleCounts();
@@ -210,7 +210,7 @@ Result<Action> JobSync::WriteProgress() {
   return look_again_ ? RequeueAfter(*look_again_) : Done();
 }
 
-// The UIDs whose finalizers have gone become counts.
+// UIDs whose finalizers are gone become counts.
 void JobSync::SettleCounts() {
   UncountedTerminatedPods& uncounted = *job_.status.uncounted_terminated_pods;
   job_.status.succeeded += static_cast<std::int32_t>(uncounted.succeeded.size());
@@ -220,7 +220,7 @@ void JobSync::SettleCounts() {
 }
 
 void JobSync::Finish() {
-  // Those still ending are waited for: only then is it known how the Job ended.
+  // Waits for terminating pods: only then is it known how the Job ended.
   if (!interim_ || job_.status.active > 0 || job_.status.terminating.value_or(0) > 0) return;
   const bool complete = interim_->type == kSuccessCriteriaMet;
   job_.status.conditions.push_back(JobConditionOf(complete ? "Complete" : "Failed", "True", interim_->reason,
@@ -236,7 +236,8 @@ void JobSync::Finish() {
 
 Status JobSync::WriteStatusIfChanged() {
   if (job_.status == written_) return {};
-  // Never over a newer one: its counts say which pods were counted, and those would be counted again.
+  // Never overwrites a newer status: its counters say which pods were counted, and those would be counted
+  // again.
   FLYBALL_ASSIGN(Job updated, ctx_.client().UpdateStatus(job_));
   written_ = job_.status;
   job_.metadata = std::move(updated.metadata);
@@ -245,7 +246,7 @@ Status JobSync::WriteStatusIfChanged() {
 
 Status JobSync::RemoveTracking(const std::vector<PodPtr>& pods) {
   for (const PodPtr& pod : pods) {
-    // 404 and conflicts are left to the next reconcile, which the pod's change brings about.
+    // 404 and conflicts are left to the next reconcile, which the pod's change triggers.
     FLYBALL_TRY(DropFinalizer(ctx_.client(), *pod, kJobTracking));
   }
   return {};

@@ -1,8 +1,8 @@
 // One reconcile of one Job.
 //
-// No pod is counted twice, whatever happens in between: a pod keeps the finalizer job-tracking until its end
-// has been written to the status (its UID in uncountedTerminatedPods, or its index in completedIndexes); only
-// then the finalizer goes; only when it has gone does the UID become a count.
+// No pod is counted twice, whatever happens in between. A pod keeps the finalizer job-tracking until its end
+// has been written to the status (its UID in uncountedTerminatedPods, or its index in completedIndexes). Only
+// then is the finalizer removed, and only after that does the UID become a count.
 #pragma once
 
 #include <optional>
@@ -25,11 +25,11 @@ class JobSync {
  private:
   Status ClaimPods();
   void CountPods();
-  // True if the pod has ended and that is on record now, so that it may be released.
+  // Returns true if the pod has ended and this has been recorded, so that it may be released.
   bool CountEnded(const Pod& pod);
   void SetIndexes();
 
-  // Whether, and how, the Job ends. Sets interim_.
+  // Decides whether and how the Job ends. Sets interim_.
   void DecideEnd();
   void EndWith(const char* type, const char* reason, std::string message);
   Status DeleteActive();
@@ -39,9 +39,10 @@ class JobSync {
   Status AddMissing(int count);
   std::vector<int> MissingIndexes(int count) const;
   int WantedActive() const;
-  // Of a Job that is backed off as a whole.
+  // For a Job with one back-off for all pods.
   Duration BackoffLeft() const;
-  // With backoffLimitPerIndex each index is backed off by itself. Leaves those whose time has come.
+  // With backoffLimitPerIndex, each index has its own back-off. Keeps only the indexes whose waiting time is
+  // over.
   void DropIndexesBackedOff(std::vector<int>& indexes);
   void LookAgainIn(Duration time);
   void NoteSuspended();
@@ -54,12 +55,12 @@ class JobSync {
   Status RemoveTracking(const std::vector<PodPtr>& pods);
   bool IsTracked(const Pod& pod) const;
   bool IsUncounted(const std::string& uid) const;
-  // The pod of the index that failed last; null if none has.
+  // The pod of the index that failed last; null if none failed.
   const Pod* LastFailed(int index) const;
 
   Job job_;  // with the status as this reconcile builds it
   Context& ctx_;
-  JobStatus written_;  // what the server has
+  JobStatus written_;  // as stored on the server
   std::vector<PodPtr> pods_, active_;
   std::vector<PodPtr> ended_;  // counted now or before, and still with the finalizer
   IndexSet succeeded_indexes_, failed_indexes_;
@@ -67,7 +68,7 @@ class JobSync {
   std::optional<Duration> look_again_;
 };
 
-// Lets the pods of a Job that is gone go: nobody counts them any more.
+// Releases the pods of a Job that is gone, because nobody counts them any more.
 Status ReleaseLeftPods(const ObjectKey& key, const std::string& job_uid, Context& ctx);
 
 }  // namespace flyball::controllers

@@ -48,7 +48,7 @@ Status DeleteAll(const Client& client, const ApiResource& kind, const std::strin
 
 void DeleteKind(const Client& client, const ApiResource& kind, const std::string& ns, Remaining& remaining) {
   const Status deleted = DeleteAll(client, kind, ns, remaining);
-  // 404, 405: the kind went away, or cannot be deleted this way.
+  // 404, 405: the kind has disappeared, or cannot be deleted this way.
   if (deleted || deleted.error().Is(Reason::kNotFound) || deleted.error().Is(Reason::kMethodNotAllowed))
     return;
   remaining.failures.push_back(deleted.error().message());

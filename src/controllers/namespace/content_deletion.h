@@ -1,4 +1,4 @@
-// Deletes everything in a namespace, and says what is left.
+// Deletes everything in a namespace, and reports what is left.
 #pragma once
 
 #include <map>
@@ -10,16 +10,17 @@
 
 namespace flyball::controllers {
 
-// What is still there after a deletion was asked for.
+// What remains after the deletion was requested.
 struct Remaining {
-  std::map<std::string, int> objects;     // by "configmaps." or "deployments.apps": how many
-  std::map<std::string, int> finalizers;  // by finalizer: on how many objects
-  std::vector<std::string> failures;      // of deletes and lists, for people
+  std::map<std::string, int> objects;     // by "configmaps." or "deployments.apps": the number of objects
+  std::map<std::string, int> finalizers;  // by finalizer: the number of objects
+  std::vector<std::string> failures;      // errors of deletes and lists, for users
 
   bool nothing() const { return objects.empty() && failures.empty(); }
 };
 
-// Pods go first, and the rest waits for them: what they use should be there until they have ended.
+// Pods are deleted first, and everything else waits for them: what they use should exist until they have
+// ended.
 Remaining DeleteContent(const Client& client, const std::vector<ApiResource>& kinds, const std::string& ns);
 
 }  // namespace flyball::controllers

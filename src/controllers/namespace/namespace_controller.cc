@@ -14,7 +14,7 @@ namespace flyball::controllers {
 namespace {
 
 constexpr char kFinalizer[] = "kubernetes";
-// What is left goes by its own finalizers' time: nobody tells us when, so we look again.
+// The rest waits for its own finalizers. Nothing notifies us when they are done, so check again.
 constexpr Duration kLookAgain = std::chrono::seconds(2);
 
 std::string Join(const std::vector<std::string>& parts) {

@@ -1,4 +1,4 @@
-// The namespace controller: empties namespaces that are being deleted, then lets them go.
+// The namespace controller: deletes the content of namespaces that are being deleted, then finalizes them.
 #pragma once
 
 #include "base/values/result.h"

@@ -6,7 +6,7 @@
 namespace flyball::controllers {
 namespace {
 
-// A zone with fewer silent nodes than this is not called disrupted, whatever their share.
+// A zone with fewer silent nodes than this does not count as disrupted, whatever their share.
 constexpr int kFewSilentNodes = 2;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What the node lifecycle controller remembers between reconciles: when each node was last heard of, and how
-// much of each zone still works.
+// What the node lifecycle controller remembers between reconciles: when each node last reported, and how much
+// of each zone still works.
 #pragma once
 
 #include <map>
@@ -16,23 +16,23 @@ namespace flyball::controllers {
 struct NodeLifecycleOptions {
   Duration node_monitor_grace_period = std::chrono::seconds(50);
   Duration node_startup_grace_period = std::chrono::seconds(60);
-  double node_eviction_rate = 0.1;             // nodes a second and zone
-  double secondary_node_eviction_rate = 0.01;  // the same, in a zone much of which does not work
+  double node_eviction_rate = 0.1;             // nodes per second and zone
+  double secondary_node_eviction_rate = 0.01;  // the same, in a zone where many nodes do not work
   int large_cluster_size_threshold = 50;       // zones up to this size then evict nothing at all
-  double unhealthy_zone_threshold = 0.55;      // what "much of" means
+  double unhealthy_zone_threshold = 0.55;      // the share of nodes that counts as many
 };
 
-// When each node was last heard of, by our own clock: the clocks of nodes are not to be trusted. Thread-safe.
+// When each node last reported, by our own clock, because the clocks of nodes cannot be trusted. Thread-safe.
 class Heartbeats {
  public:
-  // `sign` changes whenever the node reports; a node not known before counts as heard at `first`. The time
-  // since when it has not changed.
+  // `sign` changes whenever the node reports. An unknown node counts as having reported at `first`. Returns
+  // since when the sign has not changed.
   TimePoint LastHeard(const std::string& node, const std::string& sign, TimePoint first, TimePoint now);
-  // True the first time a node is seen.
+  // Returns true the first time a node is seen.
   bool Register(const std::string& node, const std::string& uid);
   // The UID it was registered with; nothing if it was not.
   std::optional<std::string> Forget(const std::string& node);
-  // Everybody gets a new chance: it was us who could not hear.
+  // Gives every node a new chance, because the controller itself was cut off.
   void ResetAll(TimePoint now);
 
  private:
@@ -45,8 +45,9 @@ class Heartbeats {
   std::map<std::string, std::string> registered_ FLYBALL_GUARDED_BY(mu_);
 };
 
-// How much of each zone works, and so how fast the nodes of it that do not may lose their pods (upstream:
-// handleDisruption). If nothing works anywhere it is most likely us: nothing is evicted. Thread-safe.
+// How much of each zone works, and therefore how fast its failed nodes may lose their pods (upstream:
+// handleDisruption). If nothing works anywhere, the controller itself is most likely cut off, and nothing is
+// evicted. Thread-safe.
 class ZoneHealth {
  public:
   explicit ZoneHealth(const NodeLifecycleOptions& options) : options_(options) {}
@@ -56,12 +57,12 @@ class ZoneHealth {
   Change Forget(const std::string& node);
 
   bool all_down() const;
-  // Zero if a node of the zone may be tainted now, which uses up a turn; else how long to wait before asking
-  // again; nothing if that depends on other nodes.
+  // Returns zero if a node of the zone may be tainted now, which uses up a turn; otherwise how long to wait
+  // before asking again; nothing if that depends on other nodes.
   std::optional<Duration> Turn(const std::string& zone, TimePoint now);
-  // The turn was of no use: the node could not be tainted.
+  // Gives the turn back: the node could not be tainted.
   void GiveBack(const std::string& zone);
-  // All nodes known: who has to be looked at when a change concerns everybody.
+  // All known nodes, to look at when a change concerns every node.
   std::vector<std::string> nodes() const;
 
  private:

@@ -17,10 +17,10 @@ namespace {
 
 constexpr char kLeaseNamespace[] = "kube-node-lease";
 constexpr std::array<const char*, 4> kConditions = {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"};
-// Of a condition of a node that was heard of before.
+// For a condition of a node that has reported before.
 constexpr char kSilentReason[] = "NodeStatusUnknown";
 constexpr char kLeftOut[] = "node.kubernetes.io/exclude-disruption";
-// Old names of labels, kept in step with the new ones for those who still select by them.
+// Old label names, kept in step with the new ones for those who still select by them.
 constexpr std::array<std::pair<const char*, const char*>, 2> kOldLabels = {
     {{"kubernetes.io/os", "beta.kubernetes.io/os"}, {"kubernetes.io/arch", "beta.kubernetes.io/arch"}}};
 
@@ -33,24 +33,24 @@ std::string ZoneOf(const Node& node) {
   return LabelOf(node, "topology.kubernetes.io/region") + "/" + LabelOf(node, "topology.kubernetes.io/zone");
 }
 
-// "True", "False", "Unknown", or "" if it never said.
+// "True", "False", "Unknown", or "" if it was never reported.
 std::string ReadyStatus(const Node& node) {
   const NodeCondition* ready = FindCondition(node.status.conditions, "Ready");
   return ready ? ready->status : "";
 }
 
-// Differs from what it was whenever the node has reported.
+// Changes whenever the node has reported.
 std::string SignOf(const Node& node, const Lister<Lease>& leases) {
   std::string sign;
   if (const auto lease = leases.Get(kLeaseNamespace, node.metadata.name); lease && lease->spec.renew_time)
     sign = api::FormatMicroTime(*lease->spec.renew_time);
-  // That there is a condition at all is a sign; that it changed is none: we write it ourselves.
+  // The existence of a condition is a sign of life. A change of it is not, because we write it ourselves.
   if (const NodeCondition* ready = FindCondition(node.status.conditions, "Ready"))
     sign += "/" + (ready->last_heartbeat_time ? api::FormatTime(*ready->last_heartbeat_time) : "");
   return sign;
 }
 
-// What events of nodes are about: upstream leaves the version out.
+// The object of node events; upstream omits the version.
 EventTarget NodeTarget(const std::string& name, const std::string& uid) {
   return {KindRefOf<Node>(), "", name, uid, "", ""};
 }
@@ -67,7 +67,7 @@ class NodeSync {
         ctx_(ctx),
         now_{api::Time::From(ctx.Now()).seconds, 0} {}
 
-  // `concerns_all` is set if every node has to be looked at.
+  // `concerns_all` is set if every node must be looked at.
   Result<Action> Run(bool& concerns_all) {
     const std::string said = ReadyStatus(node_);
     const Duration left = TimeLeft();
@@ -83,7 +83,7 @@ class NodeSync {
   }
 
  private:
-  // Until it counts as silent.
+  // How long until the node counts as silent.
   Duration TimeLeft() {
     const bool reported = !ReadyStatus(node_).empty();
     const TimePoint created = node_.metadata.creation_timestamp.value_or(now_).ToTimePoint();
@@ -116,9 +116,8 @@ class NodeSync {
                            "Node " + node_.metadata.name + " status is now: NodeNotReady");
   }
 
-  // When a node falls silent nobody else can say it for its pods, and Services must not send anyone there.
-  // Pods that were made ready later, and those of a node that never said anything, are somebody else's
-  // business.
+  // When a node falls silent, nobody else can mark its pods, and Services must not send traffic there. Pods
+  // that became ready later, and pods of a node that never reported, are not handled here.
   Status MarkPodsNotReady() {
     const NodeCondition* silent = FindCondition(node_.status.conditions, "Ready");
     if (!silent || silent->reason != kSilentReason) return {};
@@ -147,7 +146,7 @@ class NodeSync {
     return change != ZoneHealth::Change::kNone;
   }
 
-  // How long until the NoExecute taint has its turn, if it has to wait.
+  // How long until the NoExecute taint may be added, if it has to wait.
   Result<Duration> WriteTaintsAndLabels(const std::string& ready) {
     Node updated = node_;
     SetNoScheduleTaints(updated, now_);
@@ -177,7 +176,7 @@ class NodeSync {
     return {};
   }
 
-  Node node_;  // as it is after what this reconcile has written
+  Node node_;  // as it is after the writes of this reconcile
   Heartbeats& heartbeats_;
   ZoneHealth& zones_;
   const NodeLifecycleOptions& options_;

@@ -1,4 +1,4 @@
-// The node lifecycle controller: notices nodes that no longer report, and taints those that are not ready.
+// The node lifecycle controller: detects nodes that no longer report, and taints those that are not ready.
 #pragma once
 
 #include "base/values/result.h"

@@ -22,7 +22,7 @@ constexpr std::array kConditionTaints = {
     ConditionTaint{"PIDPressure", "True", "node.kubernetes.io/pid-pressure"},
 };
 
-// Whether a taint with this key follows from what the node says, and is not somebody's own.
+// Whether a taint with this key follows from the node's conditions, and was not added by someone else.
 bool IsOurs(std::string_view key) {
   return key == kUnschedulable || std::any_of(kConditionTaints.begin(), kConditionTaints.end(),
                                               [&](const ConditionTaint& rule) { return rule.key == key; });
@@ -49,7 +49,7 @@ bool HasTaint(const std::vector<Taint>& taints, std::string_view key, std::strin
 }
 
 void SetNoScheduleTaints(Node& node, api::Time now) {
-  // New ones in the order of the conditions they follow from.
+  // New taints follow the order of their conditions.
   std::vector<std::string_view> wanted;
   for (const NodeCondition& condition : node.status.conditions)
     for (const ConditionTaint& rule : kConditionTaints)

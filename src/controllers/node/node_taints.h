@@ -1,4 +1,4 @@
-// Which taints a node has because of its conditions.
+// The taints that follow from a node's conditions.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ inline constexpr char kOutOfService[] = "node.kubernetes.io/out-of-service";
 
 bool HasTaint(const std::vector<Taint>& taints, std::string_view key, std::string_view effect);
 
-// Brings the NoSchedule taints that follow from conditions, and from spec.unschedulable, up to date; others
-// stay. Nobody is evicted by them.
+// Updates the NoSchedule taints that follow from conditions and from spec.unschedulable; other taints stay.
+// These taints evict no pods.
 void SetNoScheduleTaints(Node& node, api::Time now);
-// not-ready or unreachable with effect NoExecute, as `key` says; "" for neither.
+// Sets the taint not-ready or unreachable with effect NoExecute, as `key` says; "" for neither.
 void SetNoExecuteTaint(Node& node, std::string_view key, api::Time now);
 
 }  // namespace flyball::controllers

@@ -14,8 +14,8 @@ namespace {
 
 constexpr char kNodeTtl[] = "node.alpha.kubernetes.io/ttl";
 
-// Clusters of up to `most` nodes use `seconds`; one that shrinks keeps the longer time down to `least`, so
-// that it does not go to and fro.
+// Clusters of up to `most` nodes use `seconds`. A cluster that shrinks keeps the longer time down to `least`
+// nodes, so that it does not oscillate.
 struct TtlStep {
   std::size_t least, most;
   int seconds;

@@ -1,5 +1,5 @@
-// The TTL controller: tells nodes how long they may go on with a Secret or ConfigMap before they look again,
-// longer the more nodes there are.
+// The TTL controller: tells nodes how long they may cache a Secret or ConfigMap. The more nodes there are,
+// the longer.
 #pragma once
 
 #include "base/values/result.h"

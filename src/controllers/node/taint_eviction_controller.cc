@@ -15,8 +15,8 @@
 namespace flyball::controllers {
 namespace {
 
-// A pod that is to be evicted at some time, and since when: a taint need not say when it was added. Or one
-// that was: nobody is evicted twice by the same taints.
+// A pod that will be evicted, and since when (a taint need not say when it was added). Or a pod that was
+// evicted: the same taints evict a pod only once.
 struct Eviction {
   std::string uid;
   TimePoint since;
@@ -26,7 +26,7 @@ struct Eviction {
 // Thread-safe.
 class Evictions {
  public:
-  // Of the pod of this name and uid: one that took the name of another starts afresh.
+  // For the pod with this name and uid: a new pod with the same name starts over.
   std::optional<Eviction> Find(const ObjectKey& pod, const std::string& uid) const {
     MutexLock lock(mu_);
     const auto found = entries_.find(pod.ToString());
@@ -37,7 +37,7 @@ class Evictions {
     MutexLock lock(mu_);
     entries_[pod.ToString()] = std::move(eviction);
   }
-  // Forgets the pod. True if it was still to be evicted.
+  // Forgets the pod. Returns true if it was still waiting to be evicted.
   bool Cancel(const ObjectKey& pod) {
     MutexLock lock(mu_);
     const auto found = entries_.extract(pod.ToString());
@@ -49,8 +49,8 @@ class Evictions {
   std::map<std::string, Eviction> entries_ FLYBALL_GUARDED_BY(mu_);
 };
 
-// When the pod has to go because of one taint: never, or at a time that may have passed. Of the tolerations
-// that match, the first counts.
+// When one taint evicts the pod: never, or at a time that may have passed. Of the matching tolerations, the
+// first counts.
 std::optional<TimePoint> EvictionTime(const Pod& pod, const Taint& taint, TimePoint since) {
   if (taint.time_added) since = std::min(since, taint.time_added->ToTimePoint());
   for (const Toleration& toleration : pod.spec.tolerations) {
@@ -62,7 +62,7 @@ std::optional<TimePoint> EvictionTime(const Pod& pod, const Taint& taint, TimePo
 }
 
 void Report(const ObjectKey& pod, const char* what, Context& ctx) {
-  // What the events are about: upstream names the pod, and no more.
+  // The object of the events; upstream only names the pod.
   const EventTarget named{KindRefOf<Pod>(), pod.ns, pod.name, "", "", ""};
   ctx.recorder().Normal(named, "TaintManagerEviction", what + pod.ToString());
 }
@@ -82,7 +82,7 @@ Status Evict(const Pod& pod, Context& ctx) {
   return {};
 }
 
-// Nothing if no taint of its node drives it out.
+// Nothing if no taint of its node evicts it.
 std::optional<TimePoint> EvictionTime(const Pod& pod, const Node& node, TimePoint since) {
   std::optional<TimePoint> first;
   for (const Taint& taint : node.spec.taints) {

@@ -1,5 +1,5 @@
-// The taint eviction controller: deletes pods from nodes whose NoExecute taints they do not tolerate (any
-// longer).
+// The taint eviction controller: deletes pods from nodes whose NoExecute taints they do not (or no longer)
+// tolerate.
 #pragma once
 
 #include "base/values/result.h"

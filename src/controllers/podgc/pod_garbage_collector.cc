@@ -17,14 +17,14 @@ namespace flyball::controllers {
 namespace {
 
 constexpr char kEndedIndex[] = "ended";
-// A node may only be late to register: so long is it waited for. Upstream waits 40 s (quarantineTime) and
-// looks every 20 s, so that a pod goes after 40 to 80 s.
+// A node may only be late to register, so this is how long to wait. Upstream waits 40 s (quarantineTime) and
+// checks every 20 s, so a pod is deleted after 40 to 80 s.
 constexpr Duration kQuarantine = std::chrono::seconds(60);
-// The key of the reconcile that counts ended pods: no pod is without a namespace.
+// The key of the reconcile that counts ended pods; every pod has a namespace.
 const ObjectKey kCountEnded{"", "ended"};
 
-// Since when pods have been seen without their node: each by itself, so that one that comes to a node missed
-// long before is given the same time. Thread-safe.
+// Since when each pod has been seen without its node. Tracked per pod, so that a pod bound to a long-missing
+// node gets the same time. Thread-safe.
 class PodsWithoutNode {
  public:
   TimePoint Since(const ObjectKey& pod, const std::string& uid, TimePoint now) {
@@ -57,7 +57,7 @@ Result<Action> DeleteNow(const Pod& pod, Context& ctx) {
 
 enum class NodeIs { kThere, kGone };
 
-// Says that it failed before it goes: whoever counts it learns of that, and why.
+// Sets the phase Failed before deleting the pod, so that whoever counts it learns that, and why.
 Result<Action> FailAndDelete(const Pod& pod, NodeIs node, Context& ctx) {
   if (!IsPodFinished(pod)) {
     Pod failed = pod;
@@ -77,7 +77,7 @@ bool IsOutOfService(const Node& node) {
                      [](const Taint& taint) { return taint.key == kOutOfService; });
 }
 
-// Asked again of the server, not of the cache.
+// Checked against the server, not the cache.
 Result<bool> IsReallyGone(const std::string& node, Context& ctx) {
   const auto live = ctx.client().Get<Node>("", node);
   if (live) return false;
@@ -99,7 +99,7 @@ Result<Action> ReconcilePod(const Pod& pod, PodsWithoutNode& missing, Context& c
   return gone ? FailAndDelete(pod, NodeIs::kGone, ctx) : Done();
 }
 
-// Evicted ones first, then the oldest.
+// Evicted pods first, then the oldest.
 Result<Action> DeleteOldestEnded(int threshold, Context& ctx) {
   auto ended = ctx.lister<Pod>().ByIndex(kEndedIndex, "yes");
   if (threshold <= 0 || static_cast<int>(ended.size()) <= threshold) return Done();

@@ -1,5 +1,5 @@
-// The pod garbage collector: removes pods that no node will ever report on again, and the oldest of those
-// that ended when there are very many.
+// The pod garbage collector: removes pods that no node will ever report on again and, when there are very
+// many, the oldest pods that have ended.
 #pragma once
 
 #include "base/values/result.h"
@@ -7,7 +7,7 @@
 
 namespace flyball::controllers {
 
-// `terminated_threshold`: so many ended pods are kept; 0 or less: all (upstream:
+// `terminated_threshold`: how many ended pods to keep; 0 or less: all (upstream:
 // --terminated-pod-gc-threshold).
 Status AddPodGarbageCollector(Manager& manager, int workers, int terminated_threshold);
 

@@ -32,8 +32,8 @@ bool Selects(const ReplicationController& rc, const Labels& labels) {
   return !rc.spec.selector.empty() && HasLabels(labels, rc.spec.selector);
 }
 
-// One reconcile of a ReplicaSet, or of a ReplicationController (the same in an older form), and the pod
-// handlers that lead to it. Thread-safe.
+// Reconciles ReplicaSets and ReplicationControllers (the same in an older form), with the pod handlers that
+// trigger it. Thread-safe.
 template <typename Set>
 class ReplicaLoop {
  public:
@@ -44,7 +44,7 @@ class ReplicaLoop {
 
   Result<Action> Reconcile(const ObjectKey& key, Context& ctx);
 
-  // What to reconcile because of a pod: its owner, or for an orphan everyone who might adopt it.
+  // The keys to reconcile because of a pod: its owner or, for an orphan, every owner that might adopt it.
   std::vector<ObjectKey> OwnersOf(const Pod& pod) const;
   std::vector<ObjectKey> PodAdded(const Pod& pod);
   std::vector<ObjectKey> PodUpdated(const Pod& old_pod, const Pod& pod);
@@ -57,7 +57,7 @@ class ReplicaLoop {
   Status ManageReplicas(const Set& rs, const std::vector<PodPtr>& pods, Context& ctx);
   Status AddPods(const Set& rs, int count, Context& ctx);
   Status RemovePods(const Set& rs, const std::vector<PodPtr>& pods, std::size_t count, Context& ctx);
-  // The active pods of every set that has the same controller.
+  // The active pods of all sets with the same controller.
   std::vector<PodPtr> RelatedPods(const Set& rs) const;
 
   const Lister<Set> sets_;
@@ -70,7 +70,7 @@ int MissingPods(const Set& rs, const std::vector<PodPtr>& pods) {
   return rs.spec.replicas.value_or(1) - static_cast<int>(pods.size());
 }
 
-// When a ready pod becomes available by time alone, somebody has to look again.
+// A ready pod becomes available by time alone, so check again then.
 template <typename Set>
 Action WhenNextAvailable(const Set& rs, const std::vector<PodPtr>& pods, TimePoint now) {
   Duration next = Duration::max();
@@ -88,7 +88,7 @@ Result<Action> ReplicaLoop<Set>::Reconcile(const ObjectKey& key, Context& ctx) {
     expectations_.Forget(key);
     return Done();
   }
-  // Asked before the pods are read: what is observed in between must be among them.
+  // Checked before the pods are read, so that everything observed in between is among them.
   const bool may_act = expectations_.Satisfied(key);
   FLYBALL_ASSIGN(const std::vector<PodPtr> pods, ClaimPods(*rs, ctx));
 
@@ -139,7 +139,7 @@ Status ReplicaLoop<Set>::AddPods(const Set& rs, int count, Context& ctx) {
   const Pod pod = PodFromTemplate(TemplateOf(rs), rs);
   expectations_.ExpectCreations(ctx.key(), count);
   const BatchResult made = CreatePods({ctx.client(), ctx.recorder(), TargetOf(rs)}, count, pod);
-  // Those that failed, or were not tried after the first failure, will never be observed.
+  // Creations that failed, or were not tried after the first failure, will never be observed.
   for (int i = made.succeeded; i < count; ++i) expectations_.CreationObserved(ctx.key());
   return made.status;
 }
@@ -190,7 +190,7 @@ std::vector<ObjectKey> ReplicaLoop<Set>::OwnersOf(const Pod& pod) const {
 
 template <typename Set>
 std::vector<ObjectKey> ReplicaLoop<Set>::PodAdded(const Pod& pod) {
-  // A restart may first see the pod when it is already going.
+  // After a restart, the pod may first be seen when it is already terminating.
   if (IsDeleting(pod.metadata)) return PodDeleted(pod);
   std::vector<ObjectKey> owners = OwnersOf(pod);
   if (ControllerOf(pod))
@@ -207,7 +207,7 @@ std::vector<ObjectKey> ReplicaLoop<Set>::PodUpdated(const Pod& old_pod, const Po
     for (ObjectKey& key : PodDeleted(pod)) owners.push_back(std::move(key));
     return owners;
   }
-  // Of an orphan only changes that may make it match somebody are of interest.
+  // For an orphan, only changes that may make it match an owner matter.
   if (!after && !before && old_pod.metadata.labels == pod.metadata.labels) return owners;
   for (ObjectKey& key : OwnersOf(pod)) owners.push_back(std::move(key));
   return owners;
@@ -221,8 +221,8 @@ std::vector<ObjectKey> ReplicaLoop<Set>::PodDeleted(const Pod& pod) {
   return owners;
 }
 
-// Expectations must be lowered before the key is queued, by the same call: a reconcile that still waits for
-// them does nothing, and nobody would call it again.
+// Expectations must be lowered before the key is queued, by the same call. A reconcile that still waits for
+// them does nothing, and nothing would trigger it again.
 template <typename Set>
 EventHandler<Pod> PodHandler(const std::shared_ptr<ReplicaLoop<Set>>& loop,
                              const std::weak_ptr<Controller>& controller) {

@@ -1,5 +1,5 @@
-// The ReplicaSet controller: keeps as many pods of one template as the ReplicaSet says.
-// ReplicationControllers are the same in an older form, and kept by the same loop.
+// The ReplicaSet controller: keeps the requested number of pods of one template running.
+// ReplicationControllers are the older form and use the same loop.
 #pragma once
 
 #include "base/values/result.h"
@@ -7,7 +7,7 @@
 
 namespace flyball::controllers {
 
-// Most pods created or deleted by one reconcile (upstream: BurstReplicas).
+// The most pods created or deleted by one reconcile (upstream: BurstReplicas).
 inline constexpr int kBurstReplicas = 500;
 
 Status AddReplicaSetController(Manager& manager, int workers);

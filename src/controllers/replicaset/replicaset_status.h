@@ -1,4 +1,4 @@
-// What the status of a ReplicaSet, or a ReplicationController, should say, from the pods it has.
+// Computes the status of a ReplicaSet or a ReplicationController from its pods.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace flyball::controllers {
 
-// `manage` is how the last attempt to create or delete pods went; `missing` how many pods were too few
-// (negative: too many).
+// `manage` is the result of the last attempt to create or delete pods; `missing` is how many pods were
+// missing (negative: too many).
 ReplicaSetStatus StatusOf(const ReplicaSet& rs, const std::vector<std::shared_ptr<const Pod>>& pods,
                           int missing, const Status& manage, TimePoint now);
 ReplicationControllerStatus StatusOf(const ReplicationController& rc,
                                      const std::vector<std::shared_ptr<const Pod>>& pods, int missing,
                                      const Status& manage, TimePoint now);
 
-// The pod it makes; a ReplicationController without one makes an empty pod, which the server refuses.
+// The pod template; a ReplicationController without one creates an empty pod, which the server rejects.
 const PodTemplateSpec& TemplateOf(const ReplicaSet& rs);
 const PodTemplateSpec& TemplateOf(const ReplicationController& rc);
 

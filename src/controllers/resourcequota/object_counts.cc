@@ -6,7 +6,7 @@ namespace flyball::controllers {
 
 Result<std::optional<KindRef>> ObjectCounts::Find(const std::string& group, const std::string& plural) {
   for (const bool again : {false, true}) {
-    if (again) mapper_.Reset();  // a custom kind may have come since
+    if (again) mapper_.Reset();  // a custom kind may have been added since
     FLYBALL_ASSIGN(const std::vector<ApiResource> all, mapper_.Resources());
     for (const ApiResource& resource : all)
       if (resource.ref.group == group && resource.ref.plural == plural && resource.ref.namespaced)

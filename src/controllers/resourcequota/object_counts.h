@@ -14,17 +14,18 @@
 
 namespace flyball::controllers {
 
-// One metadata-only cache a kind, begun when the kind is first asked for: nothing is watched that no quota
-// names. Thread-safe. Must be owned by a shared_ptr.
+// One metadata-only cache per kind, started on first use: kinds that no quota names are not watched.
+// Thread-safe. Must be owned by a shared_ptr.
 class ObjectCounts : public std::enable_shared_from_this<ObjectCounts> {
  public:
-  // `changed` is called with a namespace when objects have gone from it, and must not block; with ""
-  // when the counts of a kind have become known.
+  // `changed` is called with a namespace when objects were deleted from it, and with "" when the counts of a
+  // kind have become known. It must not block.
   using Changed = std::function<void(const std::string& ns)>;
   ObjectCounts(Manager& manager, Changed changed)
       : informers_(manager.informers()), mapper_(manager.client()), changed_(std::move(changed)) {}
 
-  // nullopt while it is not known yet; zero for a kind that is not served. Blocks for discovery at first.
+  // nullopt while it is not known yet; zero for a kind that is not served. Blocks for discovery the first
+  // time.
   Result<std::optional<std::size_t>> Count(const std::string& group, const std::string& plural,
                                            const std::string& ns);
 

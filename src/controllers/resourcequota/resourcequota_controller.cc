@@ -19,18 +19,19 @@ using api::ResourceAmounts;
 constexpr QuotaKind kQuotaPods{"", "pods"};
 constexpr QuotaKind kQuotaServices{"", "services"};
 constexpr QuotaKind kQuotaClaims{"", "persistentvolumeclaims"};
-// Pods that should long be gone stop counting as time passes (upstream: --resource-quota-sync-period).
+// Pods that should have been gone for a long time stop counting as time passes (upstream:
+// --resource-quota-sync-period).
 constexpr Duration kQuotaResync = std::chrono::minutes(5);
 constexpr std::string_view kCountPrefix = "count/";
 
-// Counts what one quota is about.
+// Counts the objects that one quota covers.
 class QuotaCount {
  public:
   QuotaCount(const ResourceQuota& quota, Context& ctx) : quota_(quota), spec_(ToJson(quota.spec)), ctx_(ctx) {
     for (const auto& [name, limit] : quota.spec.hard) used_[name] = api::Quantity(0);
   }
 
-  // What objects use by more than their number.
+  // Usage of objects beyond their number.
   template <typename T>
   void AddObjects(const QuotaKind& kind) {
     if (!IsAbout(kind)) return;
@@ -40,7 +41,7 @@ class QuotaCount {
     }
   }
 
-  // What is only counted. False if a count is not known yet.
+  // Resources that are only counted. Returns false if a count is not known yet.
   Result<bool> AddCounts(ObjectCounts& counts) {
     for (auto& [name, used] : used_) {
       const std::optional<std::pair<std::string, std::string>> kind = OnlyCounted(name);
@@ -66,7 +67,8 @@ class QuotaCount {
       if (const auto found = used_.find(name); found != used_.end()) found->second += amount;
   }
 
-  // Group and plural of "configmaps" or "count/deployments.apps"; nothing for what AddObjects knows.
+  // Group and plural of "configmaps" or "count/deployments.apps"; nothing for resources that AddObjects
+  // handles.
   static std::optional<std::pair<std::string, std::string>> OnlyCounted(std::string_view name) {
     for (const QuotaKind& kind : {kQuotaPods, kQuotaServices, kQuotaClaims})
       if (api::QuotaCounts(kind, name)) return std::nullopt;
@@ -88,21 +90,21 @@ Result<Action> ReconcileQuota(const ResourceQuota& quota, ObjectCounts& counts, 
   count.AddObjects<Service>(kQuotaServices);
   count.AddObjects<PersistentVolumeClaim>(kQuotaClaims);
   FLYBALL_ASSIGN(const bool known, count.AddCounts(counts));
-  if (!known) return Done();  // runs again when it is
+  if (!known) return Done();  // runs again when it is known
 
   ResourceQuota updated = quota;
   updated.status.hard = quota.spec.hard;
   updated.status.used = count.used();
   if (updated.status == quota.status) return Done();
-  // With the version that was read: admission may have charged the quota meanwhile.
+  // With the version that was read, because admission may have charged the quota in the meantime.
   const auto written = ctx.client().UpdateStatus(updated);
   if (!written && !written.error().Is(Reason::kNotFound)) return Unexpected(written.error());
   return Done();
 }
 
-// What is made is charged by admission, before any cache shows it: a count from a cache at that moment would
-// give back what has just been taken. So a quota is counted when its own limits change and when objects go or
-// shrink (as upstream), and again at every resync.
+// Admission charges creations before any cache shows them; a count from a cache at that moment would give
+// back what has just been charged. A quota is therefore counted when its own limits change, when objects are
+// deleted or shrink (as upstream), and at every resync.
 Predicates<ResourceQuota> LimitsChanged() {
   return {.create = nullptr,
           .update =

@@ -1,6 +1,6 @@
-// The resource quota controller: keeps status.hard and status.used of every ResourceQuota true. Admission
-// charges a quota when something is made; this loop counts anew when something goes, ends, or was there
-// before the quota.
+// The resource quota controller: keeps status.hard and status.used of every ResourceQuota correct. Admission
+// charges a quota when an object is created. This controller recounts when an object is deleted, has ended,
+// or existed before the quota.
 #pragma once
 
 #include "base/values/result.h"

@@ -22,7 +22,7 @@ bool IsTerminating(const Namespace& ns) {
   return IsDeleting(ns.metadata) || ns.status.phase == "Terminating";
 }
 
-// The namespace of an object, if that is the one object of its kind we look after.
+// The namespace of an object, if it is the one object of its kind that we maintain.
 template <ApiObject T>
 std::function<std::vector<ObjectKey>(const T&)> NamespaceIfNamed(std::string name) {
   return [name = std::move(name)](const T& object) -> std::vector<ObjectKey> {
@@ -31,7 +31,7 @@ std::function<std::vector<ObjectKey>(const T&)> NamespaceIfNamed(std::string nam
   };
 }
 
-// Somebody else was faster, or the namespace has just begun to go: both are fine.
+// Someone else was faster, or the namespace is being deleted; both are fine.
 template <typename T>
 Result<Action> Finished(const Result<T>& written) {
   if (written || written.error().Is(Reason::kAlreadyExists) ||

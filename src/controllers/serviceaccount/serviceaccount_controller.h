@@ -1,4 +1,4 @@
-// What every namespace always has: the ServiceAccount `default`, and the ConfigMap kube-root-ca.crt.
+// Maintains what every namespace has: the ServiceAccount `default` and the ConfigMap kube-root-ca.crt.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ std::string PodName(const StatefulSet& set, int ordinal) {
   return set.metadata.name + "-" + std::to_string(ordinal);
 }
 
-// Volumes of the claims first; they take the place of the template's of the same name.
+// Volumes of the claims come first; they replace the template's volumes of the same name.
 void AddClaimVolumes(const StatefulSet& set, int ordinal, PodSpec& spec) {
   std::vector<Volume> volumes;
   for (const PersistentVolumeClaim& claim : set.spec.volume_claim_templates) {

@@ -17,7 +17,7 @@ Status AddStatefulSetController(Manager& manager, int workers) {
       .Workers(workers)
       .Reconcile([](const StatefulSet& set, Context& ctx) -> Result<Action> {
         auto result = StatefulSetSync(set, ctx).Run();
-        // The set is about to go with its namespace.
+        // The set is about to be deleted with its namespace.
         if (!result && result.error().HasCause("NamespaceTerminating")) return Done();
         return result;
       });

@@ -1,4 +1,4 @@
-// The StatefulSet controller: pods with names, numbers and claims of their own, one after the other.
+// The StatefulSet controller: runs pods with their own names, numbers and claims, one after the other.
 #pragma once
 
 #include "base/values/result.h"

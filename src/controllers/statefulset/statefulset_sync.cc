@@ -11,7 +11,7 @@ namespace flyball::controllers {
 namespace {
 
 constexpr char kHashLabel[] = "controller.kubernetes.io/hash";
-// A claim of an earlier pod is on its way out: nobody tells us when it is gone.
+// A claim of an earlier pod is being deleted. Nothing notifies us when it is gone.
 constexpr Duration kClaimRetry = std::chrono::seconds(1);
 
 bool IsRunningAndReady(const Pod& pod) {
@@ -107,7 +107,7 @@ Result<StatefulSetSync::Progress> StatefulSetSync::ManageReplica(int ordinal) {
   return Progress::kContinue;
 }
 
-// It comes back under its name once it is gone.
+// It is created again under its name once it is gone.
 Result<StatefulSetSync::Progress> StatefulSetSync::ReplaceEnded(const Pod& pod) {
   if (!IsDeleting(pod.metadata)) {
     Discount(pod);
@@ -116,7 +116,7 @@ Result<StatefulSetSync::Progress> StatefulSetSync::ReplaceEnded(const Pod& pod) 
   return IsOrdered() ? Progress::kWait : Progress::kContinue;
 }
 
-// Below the partition, or not yet reached by the update.
+// Below the partition, or not reached by the update yet.
 bool StatefulSetSync::RunsOldRevision(int ordinal) const {
   const StatefulSetUpdateStrategy& strategy = set_.spec.update_strategy;
   if (strategy.rolling_update)
@@ -153,7 +153,7 @@ Result<StatefulSetSync::Progress> StatefulSetSync::MakePod(int ordinal) {
   return IsOrdered() ? Progress::kWait : Progress::kContinue;
 }
 
-// False if one of them still belongs to an earlier pod.
+// Returns false if one of them still belongs to an earlier pod.
 Result<bool> StatefulSetSync::MakeClaims(int ordinal) {
   const auto pod = pods_.find(ordinal);
   const std::string uid = pod == pods_.end() ? "" : pod->second->metadata.uid;
@@ -199,7 +199,7 @@ Status StatefulSetSync::UpdateClaims(const Pod& pod, int ordinal) {
 
 Result<StatefulSetSync::Progress> StatefulSetSync::RemoveSurplus(const Pod& pod) {
   if (IsDeleting(pod.metadata)) return IsOrdered() ? Progress::kWait : Progress::kContinue;
-  // One that is not healthy is waited for, unless it is the first that is not: that one may never be.
+  // Waits for an unhealthy pod, unless it is the first unhealthy one, which may never become healthy.
   if (IsOrdered() && !IsReadyLongEnough(pod) && FirstUnhealthy() != &pod) return Progress::kWait;
   Discount(pod);
   FLYBALL_TRY(DeletePod(pod));
@@ -212,8 +212,8 @@ const Pod* StatefulSetSync::FirstUnhealthy() const {
   return nullptr;
 }
 
-// From the last down to the partition: the first that is of another revision goes; one that is not healthy is
-// waited for.
+// From the last pod down to the partition: deletes the first with another revision; waits for an unhealthy
+// one.
 Status StatefulSetSync::RollUpdate() {
   const auto& rolling = set_.spec.update_strategy.rolling_update;
   const int partition = StartOrdinal(set_) + (rolling ? rolling->partition.value_or(0) : 0);
@@ -247,7 +247,7 @@ Status StatefulSetSync::DeletePod(const Pod& pod) {
   return deleted;
 }
 
-// Everything is of the update's revision: from now on that is the current one.
+// All pods have the update revision: from now on it is the current one.
 void StatefulSetSync::FinishUpdate() {
   StatefulSetStatus& status = set_.status;
   const int wanted = StatefulReplicas(set_);

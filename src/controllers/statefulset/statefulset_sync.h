@@ -1,5 +1,5 @@
-// One reconcile of one StatefulSet: pods are made from the first to the last, and removed and updated from
-// the last to the first; each step waits for the pod before it to be running and ready (unless
+// One reconcile of one StatefulSet. Pods are created from the first to the last, and deleted and updated from
+// the last to the first. Each step waits until the previous pod is running and ready (unless
 // podManagementPolicy is Parallel).
 #pragma once
 
@@ -26,7 +26,7 @@ class StatefulSetSync {
   Result<PodTemplateSpec> TemplateOf(const ControllerRevision& revision) const;
   void CountPods();
 
-  // Whether to go on with the next pod, or to wait until something has changed.
+  // Whether to continue with the next pod, or to wait until something has changed.
   enum class Progress { kContinue, kWait };
   Status ManagePods();
   Result<Progress> ManageReplica(int ordinal);
@@ -52,7 +52,7 @@ class StatefulSetSync {
   StatefulSet set_;  // with the status as this reconcile builds it
   Context& ctx_;
   StatefulSetStatus known_;
-  std::map<int, PodPtr> pods_;  // by ordinal, those too many as well
+  std::map<int, PodPtr> pods_;  // by ordinal, including surplus ones
   std::vector<RevisionPtr> revisions_;
   RevisionPtr current_, update_;
   bool look_again_ = false;

@@ -13,7 +13,7 @@ namespace {
 constexpr char kProtection[] = "kubernetes.io/pvc-protection";
 constexpr char kClaimIndex[] = "claim";
 
-// A volume of its own kind has a claim that is named after the pod.
+// An ephemeral volume has a claim named after the pod.
 std::vector<ObjectKey> ClaimsOf(const Pod& pod) {
   std::vector<ObjectKey> claims;
   for (const Volume& volume : pod.spec.volumes) {
@@ -24,7 +24,7 @@ std::vector<ObjectKey> ClaimsOf(const Pod& pod) {
   return claims;
 }
 
-// A pod on no node has not begun to use it, and will not be started while it is being deleted.
+// A pod without a node has not started to use it, and will not be started while the claim is being deleted.
 bool Uses(const Pod& pod) {
   return !pod.spec.node_name.empty() && !IsPodFinished(pod);
 }
@@ -34,7 +34,7 @@ Result<Action> ReconcileClaim(const PersistentVolumeClaim& claim, Context& ctx) 
   const ObjectKey key{claim.metadata.namespace_, claim.metadata.name};
   for (const auto& pod : ctx.lister<Pod>().ByIndex(kClaimIndex, key.ToString()))
     if (Uses(*pod)) return Done();
-  // The cache may be behind, and what is let go cannot be had back.
+  // The cache may be behind, and releasing the claim cannot be undone.
   FLYBALL_ASSIGN(const auto live, ctx.client().List<Pod>(key.ns));
   for (const Pod& pod : live.items)
     for (const ObjectKey& used : ClaimsOf(pod))

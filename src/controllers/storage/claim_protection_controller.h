@@ -1,4 +1,5 @@
-// The protection of claims: a PersistentVolumeClaim that is being deleted stays as long as a pod uses it.
+// The claim protection controller: a PersistentVolumeClaim that is being deleted stays as long as a pod uses
+// it.
 #pragma once
 
 #include "base/values/result.h"

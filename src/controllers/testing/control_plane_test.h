@@ -1,5 +1,5 @@
 // A control plane on virtual time: the real API server on a memory store, the built-in controllers, and a
-// node that only says that pods run. One thread; tests of minutes take milliseconds.
+// node that only reports that pods run. It runs in one thread; tests of minutes take milliseconds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,8 @@ class ControlPlane {
         store(store::NewMemoryStore(executor)),
         runtime{.executor = executor, .random = executor.random(), .metrics = metrics, .may_block = false} {
     server::ApiServerOptions options;
-    // Most tests run one controller alone: pods must not wait for the one that makes service accounts.
+    // Most tests run one controller alone, so pods must not wait for the controller that creates service
+    // accounts.
     options.disable_admission = {"ServiceAccount"};
     auto made = server::ApiServer::Make(options, *store, executor, executor.random(), metrics);
     if (!made) ADD_FAILURE() << made.error().ToString();
@@ -42,7 +43,7 @@ class ControlPlane {
   }
 
   void StartControllers(ControllersOptions options = {}) { StartControllers(*client, options); }
-  // Over another way to the server.
+  // Uses another transport to the server.
   void StartControllers(const Client& way, ControllersOptions options) {
     // As the program runs them.
     manager = std::make_unique<Manager>(way, ManagerOptions{.drop_managed_fields = true});
@@ -57,7 +58,7 @@ class ControlPlane {
     manager.reset();
   }
 
-  // Creates from YAML of one object.
+  // Creates one object from YAML.
   void Create(std::string_view yaml) {
     auto value = json::ParseYaml(yaml);
     ASSERT_TRUE(value) << value.error().ToString();
@@ -125,7 +126,7 @@ class ControlPlane {
     const auto written = client->UpdateStatus(p);
     EXPECT_TRUE(written) << written.error().ToString();
   }
-  // Every pending pod becomes Running and ready, every terminating one is removed. How many changed.
+  // Makes every pending pod Running and ready, and removes every terminating one. Returns how many changed.
   int RunPods() {
     int changed = 0;
     for (const Pod& pod : List<Pod>()) {

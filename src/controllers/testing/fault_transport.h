@@ -1,6 +1,6 @@
-// FaultTransport: the way from a manager to the API server, with everything that can go wrong on it: refused
-// and failing requests, answers that get lost after the write was done, watches that lag behind or break, and
-// the death of the manager itself.
+// FaultTransport: connects a manager to the API server and injects everything that can go wrong: rejected and
+// failing requests, responses that get lost after the write was committed, watches that lag or break, and the
+// death of the manager itself.
 #pragma once
 
 #include <algorithm>
@@ -19,19 +19,19 @@
 
 namespace flyball::controllers::testing {
 
-// Each is a probability a request, or a piece of a watch.
+// Each is a probability per request, or per event of a watch.
 struct Faults {
-  double conflict = 0;     // a write is answered 409 and not done
-  double refused = 0;      // a request is answered 500 and not done
-  double failed = 0;       // a write is done and answered 500
-  double lost = 0;         // a write is done and its answer lost
+  double conflict = 0;     // a write fails with 409 and is not done
+  double refused = 0;      // a request fails with 500 and is not done
+  double failed = 0;       // a write is done but fails with 500
+  double lost = 0;         // a write is done but its response is lost
   double unreachable = 0;  // a request does not reach the server
-  double lag = 0;          // a list's answer or a watch event is late, and everything behind it
+  double lag = 0;          // the response to a list, or a watch event, and everything behind it is late
   Duration longest_lag = std::chrono::seconds(3);
   double cut = 0;  // a watch breaks before an event
 };
 
-// Confined to one SimExecutor. Requests are answered inline, except late ones.
+// Confined to one SimExecutor. Requests complete inline, except late ones.
 class FaultTransport final : public net::Transport, public std::enable_shared_from_this<FaultTransport> {
  public:
   FaultTransport(std::shared_ptr<net::Transport> server, Executor& executor, std::uint64_t seed)
@@ -44,14 +44,14 @@ class FaultTransport final : public net::Transport, public std::enable_shared_fr
   }
 
   void SetFaults(const Faults& faults) { faults_ = faults; }
-  // After the write of that number (1 is the next) has been done nothing passes in either direction any more.
-  // kNever takes that back.
+  // After the write of that number (1 is the next) has been done, nothing passes in either direction. kNever
+  // reverts that.
   static constexpr int kNever = 0;
   void DieAfterWrites(int count) { writes_left_ = count; }
   bool dead() const { return dead_; }
-  // Writes that were done.
+  // How many writes were done.
   int writes() const { return writes_; }
-  // "PUT /apis/... -> lost": what was done to the writes, for the report of a failure.
+  // "PUT /apis/... -> lost": what happened to the writes, for the report of a failure.
   const std::vector<std::string>& log() const { return log_; }
 
  private:
@@ -82,7 +82,7 @@ class FaultTransport::Answered final : public net::Call {
   void Resume() override {}
 };
 
-// Takes an answer that nobody gets to see.
+// Receives a response that nobody gets to see.
 class FaultTransport::Discard final : public net::ResponseSink {
  public:
   void OnHead(int, const net::Headers&) override {}
@@ -91,7 +91,7 @@ class FaultTransport::Discard final : public net::ResponseSink {
   void OnError(const Error&) override {}
 };
 
-// A stream whose pieces arrive late but in order, until it breaks.
+// A stream whose events arrive late but in order, until it breaks.
 class FaultTransport::Late final : public net::ResponseSink,
                                    public net::Call,
                                    public std::enable_shared_from_this<Late> {
@@ -145,7 +145,7 @@ class FaultTransport::Late final : public net::ResponseSink,
     pieces_.pop_front();
     piece(*sink_);
   }
-  // What was on its way is lost with the connection.
+  // Whatever was in flight is lost with the connection.
   void Break() {
     pieces_.clear();
     const auto call = call_;
@@ -161,8 +161,8 @@ class FaultTransport::Late final : public net::ResponseSink,
   const std::shared_ptr<FaultTransport> transport_;
   const std::shared_ptr<net::ResponseSink> sink_;
   const bool may_break_;
-  bool ended_ = false;      // nothing more comes from the server
-  bool cancelled_ = false;  // nobody listens any more
+  bool ended_ = false;      // nothing more arrives from the server
+  bool cancelled_ = false;  // nobody reads any more
   SteadyTime due_{};
   std::deque<Piece> pieces_;
   std::shared_ptr<net::Call> call_;
@@ -174,7 +174,7 @@ inline std::shared_ptr<net::Call> FaultTransport::Start(net::Request request,
   if (request.method != "GET") return StartWrite(std::move(request), std::move(sink));
   if (Chance(faults_.refused)) return Fail(*sink, InternalError("injected"));
   const bool watch = request.target.find("watch=true") != std::string::npos;
-  // Only what fills a cache may be late: other reads are waited for by the only thread there is.
+  // Only requests that fill a cache may be late: the single thread waits for all other reads.
   if (!watch && request.target.find("resourceVersion=") == std::string::npos)
     return server_->Start(std::move(request), std::move(sink));
   auto late = std::make_shared<Late>(shared_from_this(), std::move(sink), watch);

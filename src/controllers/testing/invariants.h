@@ -1,5 +1,5 @@
-// What must hold of pods at every moment, whatever goes wrong: judged on the store itself, change by change,
-// not on anybody's cache.
+// What must hold for pods at every moment, whatever goes wrong. It is checked against the store itself,
+// change by change, not against a cache.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,7 @@ class PodHistory : public store::WatchSink {
   const std::vector<std::string>& violations() const { return violations_; }
 
  protected:
-  // Either is null: made, or gone.
+  // One of them is null when the object was created or deleted.
   virtual void OnPodChange(const std::string& key, const PodFact* before, const PodFact* after) = 0;
   virtual void OnJob(const json::Value&) {}
 
@@ -92,12 +92,12 @@ class PodHistory : public store::WatchSink {
   std::vector<std::string> violations_;
 };
 
-// Of the one Deployment: never more pods than its size and surge allow, and no working pod taken away below
-// what must be available.
+// For the one Deployment: never more pods than its size and surge allow, and no working pod is removed below
+// the number that must be available.
 class RolloutInvariants final : public PodHistory {
  public:
-  // The user set a size. A manager that has not heard of it yet acts on the one before: of all sizes the
-  // largest bounds the pods, the smallest what must be available.
+  // The user set a size. A manager that has not seen it yet acts on the previous one, so the largest of all
+  // sizes bounds the pods, and the smallest what must be available.
   void Allow(int replicas, int max_surge, int max_unavailable) {
     most_ = std::max(most_, replicas + max_surge);
     fewest_ = fewest_ < 0 ? replicas - max_unavailable : std::min(fewest_, replicas - max_unavailable);
@@ -113,7 +113,7 @@ class RolloutInvariants final : public PodHistory {
     if (!before && active > most_)
       Violation(key + " is pod number " + std::to_string(active) + " of at most " + std::to_string(most_));
     if (!before || !before->available() || (after && after->available())) return;
-    // A working pod less. By itself, by the user, or by us?
+    // One working pod less. Did it end by itself, or did the user or a controller remove it?
     const bool deleted = !after || after->deleting;
     if (!deleted || excused_.erase(key) > 0) {
       ++lost_by_chance_;
@@ -130,8 +130,8 @@ class RolloutInvariants final : public PodHistory {
   std::set<std::string> excused_;
 };
 
-// Of the one Job: never more pods at work than may be, no pod counted that has not ended, none twice, no work
-// done again that was done.
+// For the one Job: never more active pods than allowed, no pod counted before it has ended, none counted
+// twice, and no finished work done again.
 class JobInvariants final : public PodHistory {
  public:
   JobInvariants(int parallelism, int completions) : parallelism_(parallelism), completions_(completions) {}
@@ -153,7 +153,7 @@ class JobInvariants final : public PodHistory {
          Count([&](const PodFact& pod) { return works(pod) && pod.index == after->index; }) > 1))
       Violation(key + " does index " + std::to_string(after->index) + " again");
     if (!after) {
-      // Gone before it could say how it ended.
+      // Gone before it could report how it ended.
       if (!before->finished()) failed_.insert(before->uid);
       return;
     }

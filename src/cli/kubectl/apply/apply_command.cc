@@ -31,7 +31,8 @@ bool Listed(const std::vector<Manifest>& manifests, const KindRef& kind, const j
   return false;
 }
 
-// Deletes what an earlier apply made and the manifests say no more, of the kinds on the allow-list.
+// Deletes objects that an earlier apply created and the manifests no longer contain, of the kinds on the
+// allow-list.
 Status Prune(Session& session, const ApplyFlags& flags, const std::vector<Manifest>& manifests) {
   for (const std::string& allowed : flags.prune_allowlist) {
     const auto parts = SplitText(allowed, '/');

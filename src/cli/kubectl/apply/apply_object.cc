@@ -37,7 +37,7 @@ Result<Applied> CreateFirst(Session& session, const ApplyOptions& options, const
   return Applied{std::move(*made), "created"};
 }
 
-// What was applied last, from the object; null, with a warning, if it was not applied.
+// The last applied manifest, from the object; null, with a warning, if the object was not applied.
 json::Value LastAppliedOf(Session& session, const Manifest& manifest, const json::Value& current) {
   const json::Value& text = LastAppliedIn(current);
   if (text.is_string()) {
@@ -107,7 +107,7 @@ Result<Applied> ApplyOnServer(Session& session, const ApplyOptions& options, con
   FLYBALL_ASSIGN(json::Value object, SendApply(session, options, manifest, manager));
   if (options.dry_run.empty() || options.dry_run == "none") {
     FLYBALL_ASSIGN(const bool upgraded, UpgradeManagers(session, manifest, object, manager));
-    // Now that the fields are ours alone, those that the manifest no longer has go.
+    // Now that the fields are ours alone, this removes those that the manifest no longer has.
     if (upgraded) {
       FLYBALL_ASSIGN(object, SendApply(session, options, manifest, manager));
     }

@@ -1,4 +1,4 @@
-// Making one object match its manifest, as `apply` does and `diff` tries.
+// Makes one object match its manifest, for `apply` and `diff`.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 namespace flyball::cli {
 
 struct ApplyOptions {
-  std::string field_manager;  // empty: kubectl's name for the way it is applied
+  std::string field_manager;  // empty: kubectl's name for this kind of apply
   bool server_side = false, force_conflicts = false;
-  bool remember = true;  // what is applied on the client, in an annotation
-  std::string dry_run;   // "client": nothing is sent; "server": it does everything but storing it
+  bool remember = true;  // records the applied manifest in an annotation (client-side apply)
+  std::string dry_run;   // "client": nothing is sent; "server": everything is done except storing
 };
 
 struct Applied {
@@ -22,13 +22,13 @@ struct Applied {
   std::string what;  // "created", "configured", "unchanged", "serverside-applied"
 };
 
-// On the client by a three-way patch of manifest, object and what was applied last; on the server by
-// server-side apply. Errors are worded as kubectl words them.
+// Client-side apply sends a three-way patch of manifest, live object and last applied manifest; server-side
+// apply sends the manifest. Errors have kubectl's wording.
 Result<Applied> ApplyManifest(Session& session, const ApplyOptions& options, const Manifest& manifest);
 
-// What the annotation of client-side apply remembers; null if there is none.
+// The manifest recorded in the annotation of client-side apply; null if there is none.
 const json::Value& LastAppliedIn(const json::Value& object);
-// The manifest with the annotation that remembers it.
+// The manifest with the annotation that records it.
 json::Value WithLastApplied(const json::Value& object);
 
 }  // namespace flyball::cli

@@ -17,7 +17,7 @@ struct DiffFlags {
   bool show_managed_fields = false;
 };
 
-// Values of Secrets are not shown, only that they differ.
+// Masks the values of Secrets; shows only that they differ.
 void MaskData(json::Value& live, json::Value& merged) {
   const auto mask = [](json::Value& object, const json::Value& other, const char* differs) {
     const json::Value* data = std::as_const(object).Find("data");
@@ -40,7 +40,7 @@ std::string FileName(const Manifest& manifest) {
   return name;
 }
 
-// The object as it is and as it would be, each in its folder.
+// Writes the live object and the object after apply, each into its folder.
 Status WriteBoth(Session& session, const DiffFlags& flags, const Manifest& manifest, ObjectPrinter& printer,
                  const TemporaryFolder& folder) {
   auto live = session.Get(manifest.kind, manifest.ns, manifest.name);

@@ -49,7 +49,7 @@ Result<std::string> LetEdit(const TemporaryFolder& folder, const std::string& te
   return WithoutComments(in);
 }
 
-// What was changed, as a patch.
+// The user's changes as a patch.
 Status SendEdit(Session& session, const ObjectRef& ref, const json::Value& before, const std::string& text) {
   auto after = json::ParseYaml(text);
   if (!after) return Unexpected(LocalError("not valid YAML: " + after.error().message()));
@@ -61,7 +61,7 @@ Status SendEdit(Session& session, const ObjectRef& ref, const json::Value& befor
   return {};
 }
 
-// Opens the editor until what it saves is taken by the server, or nothing is changed any more.
+// Opens the editor until the server accepts the saved text, or the text is unchanged.
 Status EditOne(Session& session, const ObjectRef& ref) {
   FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter({.output = "yaml"}));

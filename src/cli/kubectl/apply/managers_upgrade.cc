@@ -21,7 +21,7 @@ bool OwnsLastApplied(const json::Value& entry) {
   return !entry["fieldsV1"]["f:metadata"]["f:annotations"][field].is_null();
 }
 
-// Who applied on the client: whoever updates the annotation.
+// Whoever updates the annotation is the one that applied client-side.
 std::set<std::string> ClientSideManagers(const json::Array& entries) {
   std::set<std::string> managers;
   for (const json::Value& entry : entries)
@@ -29,7 +29,7 @@ std::set<std::string> ClientSideManagers(const json::Array& entries) {
   return managers;
 }
 
-// The union of two field sets: they are trees of names.
+// Merges two field sets, which are trees of names.
 void Unite(json::Value& fields, const json::Value& more) {
   if (!more.is_object()) return;
   for (const auto& [name, below] : more.as_object()) {
@@ -48,7 +48,7 @@ json::Value* FindApplied(json::Array& entries, const std::string& manager) {
   return found == entries.end() ? nullptr : &*found;
 }
 
-// The annotation alone, applied by a manager of its own, so that it outlives the hand-over.
+// Applies the annotation alone, under a manager of its own, so that it survives the move.
 Result<json::Value> KeepLastApplied(Session& session, const Manifest& manifest, const json::Value& object) {
   json::Value annotation;
   annotation["apiVersion"] = object["apiVersion"];

@@ -1,4 +1,4 @@
-// From client-side to server-side apply: what an object's fields are owned by has to follow.
+// Moves an object from client-side to server-side apply: the owners of its fields must change accordingly.
 #pragma once
 
 #include <string>
@@ -10,17 +10,16 @@
 
 namespace flyball::cli {
 
-// The manager of `apply --server-side` when none is given.
+// The manager of `apply --server-side` if none is given.
 inline constexpr const char* kServerSideManager = "kubectl";
 
-// To be called with what a server-side apply by `manager` gave. If the object was applied on the client
-// before, the fields owned by that way of applying are handed over to `manager`, and what remembers the last
-// application to a manager of its own. True if anything was handed over: then the manifest is to be applied
-// again.
+// Call with the result of a server-side apply by `manager`. If the object was applied client-side before, the
+// fields owned by client-side apply move to `manager`, and the last-applied annotation moves to a manager of
+// its own. Returns true if anything moved; the manifest must then be applied again.
 Result<bool> UpgradeManagers(Session& session, const Manifest& manifest, json::Value object,
                              const std::string& manager);
 
-// The managedFields after the hand-over, unions of field sets where both had an entry. Unchanged if nobody
+// The managedFields after the move; where both had an entry, the field sets are merged. Unchanged if nobody
 // owns the annotation of client-side apply by an update.
 json::Value HandOver(const json::Value& managed_fields, const std::string& manager);
 

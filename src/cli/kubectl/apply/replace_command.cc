@@ -18,7 +18,7 @@ struct ReplaceFlags {
 
 Status ReplaceOne(Session& session, const Manifest& manifest) {
   json::Value object = manifest.object;
-  // Without a version in the manifest the newest is meant: last write wins, as kubectl does it.
+  // A manifest without a version means the newest: the last write wins, as in kubectl.
   if (std::as_const(object)["metadata"]["resourceVersion"].is_null()) {
     auto current = session.Get(manifest.kind, manifest.ns, manifest.name);
     if (!current)

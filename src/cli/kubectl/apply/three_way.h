@@ -1,4 +1,4 @@
-// The patch of client-side apply: from what was applied last, what is to be, and what is there (upstream:
+// The patch of client-side apply, computed from the last applied, the desired and the live object (upstream:
 // CreateThreeWayMergePatch of strategicpatch and jsonmergepatch).
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace flyball::cli {
 
-// Sets what `modified` says and `current` does not, deletes what only `original` said; what others have set
-// stays. With a type: a strategic merge patch (lists by key where the schema says so, directives); with null,
-// a merge patch. An empty object if there is nothing to do.
+// Sets what is in `modified` but not in `current`, and deletes what is only in `original`; what others have
+// set stays. With a type, returns a strategic merge patch (lists by key where the schema says so,
+// directives); with null, a merge patch. Returns an empty object if there is nothing to do.
 json::Value ThreeWayPatch(const api::TypeInfo* type, const json::Value& original, const json::Value& modified,
                           const json::Value& current);
 

@@ -28,7 +28,7 @@ json::Value Strings(const std::vector<std::string>& texts) {
   return list;
 }
 
-// One rule an API group, as kubectl makes them.
+// One rule per API group, as kubectl creates them.
 Result<json::Array> RulesOf(Session& session, const CreateAccessFlags& flags) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_group;
   for (const std::string& text : Flatten(flags.resources)) {

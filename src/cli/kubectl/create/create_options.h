@@ -1,4 +1,4 @@
-// What the verbs that make an object from flags share.
+// Shared by the commands that create an object from flags.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct CreateOptions {
   void AddTo(const Command& command);
 };
 
-// Creates the object (or only prints it) and says "<kind>/<name> <verb>".
+// Creates the object (or only prints it) and prints "<kind>/<name> <verb>".
 Status CreateObject(Session& session, const CreateOptions& options, json::Value object,
                     std::string_view verb = "created");
 
@@ -28,7 +28,7 @@ void AddAccessCreators(const Command& create);    // role, rolebinding, clusterr
 
 // apiVersion, kind, and metadata with kubectl's null creationTimestamp.
 json::Value NewObject(std::string_view api_version, std::string_view kind, const std::string& name);
-// The one name that must be among the arguments.
+// The one name that the arguments must contain.
 Result<std::string> OneName(const std::vector<std::string>& args);
 // "a=b,c=d" as an object of strings; values may be numbers (quantities).
 Result<json::Object> ParsePairs(const std::string& text);

@@ -26,7 +26,7 @@ std::string Joined(const json::Value& list, const char* between = ",") {
   return out;
 }
 
-// Addresses behind one port, at most three of them.
+// The addresses behind one port, at most three.
 std::string EndpointsText(const std::vector<json::Value>& slices, const json::Value& port_name) {
   std::string out;
   int shown = 0, all = 0;
@@ -171,7 +171,7 @@ std::string RoleText(const json::Value& object) {
     const std::string tail = "\t[" + Joined(rule["nonResourceURLs"], " ") + "]\t[" +
                              Joined(rule["resourceNames"], " ") + "]\t[" + Joined(rule["verbs"], " ") + "]\n";
     if (rule["resources"].empty()) out += "  " + tail;
-    // A line a resource and group, subresources first as kubectl sorts them.
+    // One line per resource and group, subresources first, as kubectl sorts them.
     std::vector<std::string> names;
     if (rule["resources"].is_array())
       for (const json::Value& resource : rule["resources"].as_array())

@@ -1,4 +1,4 @@
-// Descriptions, kind by kind; kinds without their own get all their fields.
+// Descriptions per kind; a kind without its own shows all its fields.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace flyball::cli {
 
 struct Description {
   std::string text;    // with tabs, for DescriptionWriter
-  bool events = true;  // to be followed by the events
+  bool events = true;  // whether the events follow
 };
 Description Describe(Session& session, const json::Value& object);
 
-// One file a family.
+// One file per family of kinds.
 std::string DeploymentText(Session& session, const json::Value& object);
 std::string ReplicaSetText(Session& session, const json::Value& object);
 std::string JobText(Session& session, const json::Value& object);

@@ -148,7 +148,7 @@ const json::Value& StatusOf(const json::Value& statuses, const json::Value& name
   return kNone;
 }
 
-// `space` is "" for a pod and two blanks within a template.
+// `space` is "" for a pod and two spaces within a template.
 std::string ContainerLines(const char* title, const json::Value& containers, const json::Value& statuses,
                            const std::string& space) {
   std::string out = space + title + ":\n";

@@ -1,4 +1,4 @@
-// Descriptions of pods and of the templates of pods.
+// Descriptions of pods and pod templates.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace flyball::cli {
 
-// "Pod Template:\n  Labels:\t..." as workloads show theirs.
+// "Pod Template:\n  Labels:\t..." as in the descriptions of workloads.
 std::string PodTemplateText(const json::Value& pod_template);
 // Without events.
 std::string PodText(const json::Value& pod);

@@ -28,7 +28,7 @@ std::string Pairs(std::string_view title, const json::Value& map, std::string_vi
   return out;
 }
 
-// As kubectl says ages: two units where the first is small.
+// Formats ages as kubectl does: two units if the first is small.
 std::string HumanAge(std::int64_t seconds) {
   const auto text = [](std::int64_t a, const char* unit, std::int64_t b = 0, const char* unit_b = "") {
     return std::to_string(a) + unit + (b ? std::to_string(b) + unit_b : "");
@@ -155,7 +155,7 @@ std::string EventLines(Session& session, const json::Value& object) {
   std::string selector = "involvedObject.name=" + std::string(metadata["name"].string_or(""));
   selector += ",involvedObject.kind=" + std::string(object["kind"].string_or(""));
   if (!ns.empty()) selector += ",involvedObject.namespace=" + ns;
-  // The node's own events name it by its name instead of its uid.
+  // A node's own events refer to it by name instead of its uid.
   if (object["kind"].string_or("") != "Node")
     selector += ",involvedObject.uid=" + std::string(metadata["uid"].string_or(""));
   const auto events = EventsBySelector(session, ns, selector);

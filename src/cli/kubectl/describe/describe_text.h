@@ -1,4 +1,5 @@
-// The parts that descriptions of all kinds share. Everything returns text with tabs, for DescriptionWriter.
+// Parts that the descriptions of all kinds share. Every function returns text with tabs, for
+// DescriptionWriter.
 #pragma once
 
 #include <string>
@@ -12,26 +13,26 @@ namespace flyball::cli {
 
 // "Labels:\ta=b\n\tc=d\n", "<none>" if there are none.
 std::string LabelLines(std::string_view title, const json::Value& labels);
-// The same without what apply remembers.
+// The same without the last-applied annotation.
 std::string AnnotationLines(std::string_view title, const json::Value& annotations);
-// "Name:\tweb\nNamespace:\tw\n"; no namespace, no line.
+// "Name:\tweb\nNamespace:\tw\n"; without a namespace, its line is omitted.
 std::string NameLines(const json::Value& object);
 // "Mon, 02 Jan 2006 15:04:05 +0000" from RFC 3339.
 std::string LongTime(const json::Value& time);
-// "5m", as ages are shown.
+// "5m", as ages are printed.
 std::string AgeSince(const Session& session, const json::Value& time);
 // A number, a string, a condition's status, ...; `none` if absent.
 std::string TextOr(const json::Value& value, std::string_view none);
 // "app=web,tier in (a,b)".
 std::string SelectorText(const json::Value& selector);
-// "ReplicaSet/web-1" of the owner that controls; "" if there is none.
+// "ReplicaSet/web-1" for the controlling owner; "" if there is none.
 std::string ControllerText(const json::Value& object);
 // "5m (x3 over 10m)": when it was last seen, and how often.
 std::string EventAge(const Session& session, const json::Value& event);
 // Oldest first.
 Result<std::vector<json::Value>> EventsBySelector(Session& session, const std::string& ns,
                                                   const std::string& field_selector);
-// The events about the object, with their headline.
+// The events about the object, with a heading.
 std::string EventLines(Session& session, const json::Value& object);
 
 }  // namespace flyball::cli

@@ -7,7 +7,7 @@
 
 namespace flyball::cli {
 
-// `space` is "" for a pod and two blanks within a template.
+// `space` is "" for a pod and two spaces within a template.
 std::string VolumeLines(const json::Value& volumes, const std::string& space);
 
 }  // namespace flyball::cli

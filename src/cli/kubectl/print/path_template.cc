@@ -7,7 +7,7 @@
 namespace flyball::cli {
 namespace {
 
-// Where the brace that closes an action is; quoted braces do not count.
+// Returns the position of the brace that closes an action; quoted braces do not count.
 std::size_t FindClose(std::string_view text) {
   char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -98,7 +98,7 @@ void PathTemplate::RenderParts(const std::vector<Part>& parts, const json::Value
   for (const Part& part : parts) {
     if (part.is_range) {
       for (const json::Value* value : part.path.Evaluate(at)) {
-        // A list given as such is ranged over too.
+        // A list given as a whole is iterated too.
         if (value->is_array())
           for (const json::Value& item : value->as_array()) RenderParts(part.body, item, out);
         else

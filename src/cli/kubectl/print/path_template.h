@@ -16,12 +16,12 @@ namespace flyball::cli {
 class PathTemplate {
  public:
   static Result<PathTemplate> Parse(std::string_view text);
-  // What is missing prints as nothing; several results of one path are separated by blanks.
+  // Missing values print nothing; several results of one path are separated by spaces.
   std::string Render(const json::Value& root) const;
 
  private:
   struct Part {
-    std::string text;  // printed as it is
+    std::string text;  // printed unchanged
     api::JsonPath path;
     bool is_path = false, is_range = false;
     std::vector<Part> body;  // of a range
@@ -33,7 +33,7 @@ class PathTemplate {
   std::vector<Part> parts_;
 };
 
-// As jsonpath prints a value: strings as they are, everything else as JSON.
+// Formats a value as jsonpath prints it: strings unchanged, everything else as JSON.
 std::string PathText(const json::Value& value);
 
 }  // namespace flyball::cli

@@ -1,4 +1,4 @@
-// Printing objects: the ways of `-o`.
+// Prints objects in the formats of `-o`.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace flyball::cli {
 
-// Prints whole objects one after the other (what -o asks for besides tables). Thread-compatible.
+// Prints whole objects one after the other (all -o formats except tables). Thread-compatible.
 class ObjectPrinter {
  public:
   virtual ~ObjectPrinter() = default;
-  // To be called with each object, or with a List of them.
+  // Call with each object, or with a List of them.
   virtual std::string Print(const json::Value& object) = 0;
 };
 
@@ -26,17 +26,17 @@ struct PrintFlags {
   bool no_headers = false;
 };
 
-// For yaml, json, name, jsonpath=..., custom-columns=.... Null for "", "wide": those are tables. An error for
-// what is not known.
+// For yaml, json, name, jsonpath=..., custom-columns=.... Returns null for "" and "wide", which are tables,
+// and an error for unknown formats.
 Result<std::unique_ptr<ObjectPrinter>> NewObjectPrinter(const PrintFlags& flags);
 
 // {"apiVersion":"v1","kind":"List",...} around several objects.
 json::Value ListOf(std::vector<json::Value> items);
-// Members by name at every level, as Go writes maps.
+// Sorts members by name at every level, as Go writes maps.
 void SortKeysDeep(json::Value& value);
-// What is added to what would have been done: " (dry run)" for client, " (server dry run)", else nothing.
+// The suffix of a dry run: " (dry run)" for client, " (server dry run)" for server, else nothing.
 std::string DryRunNote(std::string_view dry_run);
-// "deployment.apps/web" from the object alone.
+// Returns "deployment.apps/web", derived from the object alone.
 std::string NameOf(const json::Value& object);
 
 }  // namespace flyball::cli

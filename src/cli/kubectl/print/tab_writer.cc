@@ -5,7 +5,7 @@
 namespace flyball::cli {
 namespace {
 
-// In characters, not bytes.
+// Width in characters, not bytes.
 std::size_t WidthOf(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));

@@ -1,5 +1,4 @@
-// TabWriter: text with tabs into aligned columns, as Go's text/tabwriter lays it out, which kubectl's output
-// comes from.
+// TabWriter: aligns text with tabs in columns, with the layout of Go's text/tabwriter, which kubectl uses.
 #pragma once
 
 #include <string>
@@ -8,17 +7,16 @@
 
 namespace flyball::cli {
 
-// A cell ends with a tab; the text after a line's last tab takes no part in alignment. A column is as wide as
-// its widest cell among neighbouring lines that have it. Thread-compatible.
+// A tab ends a cell; the text after a line's last tab is not aligned. A column is as wide as its widest cell
+// among adjacent lines that have it. Thread-compatible.
 class TabWriter {
  public:
   TabWriter(std::size_t min_width, std::size_t padding) : min_width_(min_width), padding_(padding) {}
 
   void Write(std::string_view text) { text_.append(text); }
-  // The text laid out; begins anew.
+  // Returns the aligned text and starts over.
   std::string Take();
-  // From now on columns are at least as wide as they were in the last Take, so that rows that come later
-  // align.
+  // From now on columns are at least as wide as in the last Take, so that later rows align.
   void RememberWidths() { remember_ = true; }
 
  private:
@@ -33,7 +31,7 @@ class TabWriter {
   std::vector<std::size_t> remembered_;
 };
 
-// kubectl's tables, and its descriptions.
+// Writers for kubectl's tables and descriptions.
 inline TabWriter TableWriter() {
   return TabWriter(6, 3);
 }

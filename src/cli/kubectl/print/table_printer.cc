@@ -27,7 +27,7 @@ std::string LabelHeader(const std::string& label) {
 
 std::string CellText(const json::Value& cell) {
   std::string text = cell.is_null() ? "<none>" : PathText(cell);
-  // Only the first line of a cell is shown, and that it goes on.
+  // Prints only the first line of a cell, with a mark if there are more.
   if (const std::size_t end = text.find('\n'); end != std::string::npos) text = text.substr(0, end) + "...";
   return text;
 }

@@ -1,4 +1,4 @@
-// TablePrinter: the server's Tables as kubectl prints them.
+// TablePrinter: prints the server's Tables as kubectl does.
 #pragma once
 
 #include <string>
@@ -19,12 +19,12 @@ struct TableFlags {
   std::vector<std::string> label_columns;
 };
 
-// Tables of one kind; rows that come later align with those before. Thread-compatible.
+// Prints Tables of one kind; later rows align with earlier ones. Thread-compatible.
 class TablePrinter {
  public:
   TablePrinter(KindRef kind, TableFlags flags);
-  // The rows, with headers the first time. A Table without column definitions (as in later watch events) has
-  // those of the one before.
+  // Prints the rows, with headers the first time. A Table without column definitions (as in later watch
+  // events) uses those of the previous one.
   std::string Print(const json::Value& table);
 
  private:
@@ -38,7 +38,7 @@ class TablePrinter {
   TabWriter writer_ = TableWriter();
 };
 
-// What asks the server for a Table.
+// The Accept header that requests a Table.
 inline constexpr std::string_view kTableAccept =
     "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 

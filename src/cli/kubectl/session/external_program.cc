@@ -11,7 +11,7 @@
 namespace flyball::cli {
 namespace {
 
-// As the shell takes it back unchanged.
+// Quotes the text for the shell.
 std::string Quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -1,4 +1,4 @@
-// Programs of the user's choice that verbs run: an editor, a comparer.
+// Runs external programs that the user chooses: an editor, a diff program.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace flyball::cli {
 
-// A folder of its own below the system's temporary one, readable by the user alone; removed with the object
+// A private folder in the system's temporary folder, readable only by the user. Removed with the object
 // unless kept. Thread-compatible.
 class TemporaryFolder {
  public:
@@ -21,7 +21,7 @@ class TemporaryFolder {
 
   const std::filesystem::path& path() const { return path_; }
   void Keep() { path_.clear(); }
-  // The path of what was written.
+  // Returns the path of the written file.
   Result<std::string> Write(const std::filesystem::path& name, std::string_view text) const;
 
  private:
@@ -29,11 +29,11 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// Runs what the user configured (a command line, for the shell) with these arguments, on our terminal. The
-// exit status; 127 or more if it could not be run or was killed.
+// Runs the configured command line through the shell, with these arguments, on our terminal. Returns the exit
+// status; 127 or more if it could not be run or was killed.
 int RunExternal(const std::string& command_line, const std::vector<std::string>& arguments);
 
-// The first of these variables of the environment that is set, else `otherwise`.
+// The first of these environment variables that is set, else `otherwise`.
 std::string FromEnvironment(const std::vector<const char*>& names, const std::string& otherwise);
 
 }  // namespace flyball::cli

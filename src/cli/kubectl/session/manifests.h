@@ -1,4 +1,5 @@
-// Manifests: the objects of -f: files, folders, standard input; YAML or JSON, several documents, Lists.
+// Manifests: the objects given with -f: files, folders or standard input; YAML or JSON, several documents,
+// Lists.
 #pragma once
 
 #include <string>
@@ -27,10 +28,10 @@ struct Manifest {
   std::string source;  // "STDIN" or the file, for messages
 };
 
-// All of them, or the first error. BadRequest texts are kubectl's.
+// Returns all objects, or the first error. BadRequest messages are kubectl's.
 Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags);
 
-// The objects that files describe; without files, those the arguments name.
+// Returns the objects that the files describe; without files, those that the arguments name.
 Result<std::vector<ObjectRef>> NamedObjects(Session& session, const ManifestFlags& files,
                                             const std::vector<std::string>& args, const Selection& selection);
 

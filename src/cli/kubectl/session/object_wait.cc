@@ -5,7 +5,7 @@
 namespace flyball::cli {
 namespace {
 
-// The server ends a watch now and then; a broken one is begun anew after this.
+// The server ends watches from time to time. A broken watch is restarted after this delay.
 constexpr Duration kReconnectDelay = std::chrono::milliseconds(200);
 
 Error TimedOut(const ObjectRef& object) {
@@ -19,7 +19,7 @@ RestRequest ListOne(const ObjectRef& object) {
   return request;
 }
 
-// A watch that ends when its time is over.
+// A watch that ends when the time is over.
 class TimedWatch {
  public:
   TimedWatch(Session& session, RestRequest request, bool limited, SteadyTime deadline)

@@ -1,4 +1,4 @@
-// Waiting for one object to come into a state, by watching it.
+// Waits for one object to reach a state, by watching it.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace flyball::cli {
 
-// Calls `done` with the object as it is and at every change, with null once it is gone, until it returns
-// true. Zero timeout: for ever; else a kTimeout error when it is over.
+// Calls `done` with the current object, on every change, and with null once it is gone, until it returns
+// true. A zero timeout waits forever; otherwise a kTimeout error is returned when it has passed.
 Status WaitForObject(Session& session, const ObjectRef& object, Duration timeout,
                      const std::function<Result<bool>(const json::Value* object)>& done);
 
-// Until it is gone, or another object has its name.
+// Waits until the object is gone, or another object has its name.
 Status WaitUntilGone(Session& session, const ObjectRef& object, const std::string& uid, Duration timeout);
 
 }  // namespace flyball::cli

@@ -1,4 +1,4 @@
-// What a person types to say which objects are meant: `pods`, `deploy,rs`, `deploy/x svc/y`, `deploy x y`.
+// Parses the arguments that select objects: `pods`, `deploy,rs`, `deploy/x svc/y`, `deploy x y`.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace flyball::cli {
 
-// One kind, and the objects of it that are meant; all of them (or those a selector takes) if there are no
-// names.
+// One kind and the names of the selected objects; without names, all objects (or those that match a
+// selector).
 struct ResourceArg {
   KindRef kind;
   std::vector<std::string> names;
 };
 
-// In the order they were typed. Categories ("all") stand for their kinds. Errors are kubectl's.
+// In the order given. Categories ("all") expand to their kinds. Errors are kubectl's.
 Result<std::vector<ResourceArg>> ParseResourceArgs(Session& session, const std::vector<std::string>& args);
 
 // One object by name.
@@ -26,7 +26,8 @@ struct ObjectRef {
   KindRef kind;
   std::string ns, name;
 };
-// Those the arguments name; where there are none, those the selector takes (all of them if `all`).
+// Returns the objects that the arguments name; without names, those that match the selector (all of them if
+// `all`).
 struct Selection {
   std::string label_selector, field_selector;
   bool all = false;
@@ -35,7 +36,7 @@ struct Selection {
 Result<std::vector<ObjectRef>> ResolveObjects(Session& session, const std::vector<std::string>& args,
                                               const Selection& selection);
 
-// The items of a list, with apiVersion and kind put into each, which the server leaves out.
+// The items of a list, with apiVersion and kind added to each, because the server omits them.
 Result<std::vector<json::Value>> ListObjects(Session& session, const KindRef& kind, std::string_view ns,
                                              std::string_view label_selector = {},
                                              std::string_view field_selector = {});

@@ -10,7 +10,7 @@
 namespace flyball::cli {
 namespace {
 
-// The text of a `299 - "text"` header (RFC 7234), quotes and escapes undone.
+// The text of a `299 - "text"` header (RFC 7234), unquoted and unescaped.
 std::string WarningText(std::string_view header) {
   const std::size_t open = header.find('"');
   if (open == std::string_view::npos) return std::string(header);
@@ -22,7 +22,7 @@ std::string WarningText(std::string_view header) {
   return text;
 }
 
-// Who has said nothing about where the cluster is, is told how to.
+// If the user has not configured a cluster, the error explains how to.
 Error NoConfig(const ConnectionFlags& flags, const Error& error) {
   const bool said = !flags.kubeconfig.empty() || !FromEnvironment({"KUBECONFIG"}, "").empty();
   return LocalError(error.message() +

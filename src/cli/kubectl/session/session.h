@@ -1,5 +1,5 @@
-// Session: a connection to a server as the user's verbs need it: the client, discovery, the namespace that is
-// meant, and warnings printed as they come.
+// Session: a connection to a server for one command: the client, discovery, the selected namespace, and
+// warnings printed as they arrive.
 #pragma once
 
 #include <functional>
@@ -17,18 +17,18 @@
 
 namespace flyball::cli {
 
-// Thread-compatible: one verb uses it.
+// Thread-compatible: used by one command.
 class Session {
  public:
   // Reads the kubeconfig; connects with the first request.
   static Result<std::unique_ptr<Session>> Open(const Invocation& invocation);
   ~Session();
 
-  // Sends and parses; the server's warnings go to standard error.
+  // Sends the request and parses the response; the server's warnings go to standard error.
   Result<json::Value> Call(RestRequest request);
   // The same without parsing.
   Result<std::string> CallText(RestRequest request);
-  // Objects by the path of their kind.
+  // Access to objects by the path of their kind.
   Result<json::Value> Get(const KindRef& kind, std::string_view ns, std::string_view name);
   Result<json::Value> Patch(const KindRef& kind, std::string_view ns, std::string_view name,
                             std::string_view content_type, const json::Value& patch,
@@ -36,9 +36,9 @@ class Session {
   Result<json::Value> Create(const KindRef& kind, std::string_view ns, const json::Value& object,
                              const std::string& field_manager, bool dry_run = false);
 
-  // What -n, or the context, or else "default" says.
+  // The namespace from -n, else from the context, else "default".
   const std::string& ns() const { return ns_; }
-  // For a kind without namespaces: "".
+  // The same; "" for a cluster-scoped kind.
   std::string NamespaceFor(const KindRef& kind) const { return kind.namespaced ? ns_ : std::string(); }
   bool ns_given() const { return ns_given_; }
   const std::string& url() const { return url_; }
@@ -51,11 +51,11 @@ class Session {
   std::ostream& out() { return std::cout; }
   std::ostream& err() { return std::cerr; }
 
-  // Prints the error and goes on; the exit status will be 1.
+  // Prints the error and continues; the exit status will be 1.
   void Report(const Error& error);
   bool failed() const { return failed_; }
 
-  // Blocks the calling thread until `delay` is over: for verbs that wait for what cannot be watched.
+  // Blocks the calling thread for `delay`. For commands that wait for something that cannot be watched.
   void Pause(Duration delay);
 
  private:
@@ -77,8 +77,8 @@ inline constexpr std::string_view kMergePatch = "application/merge-patch+json";
 inline constexpr std::string_view kStrategicPatch = "application/strategic-merge-patch+json";
 inline constexpr std::string_view kApplyPatch = "application/apply-patch+yaml";
 
-// Makes `command` a verb that talks to a server: adds --kubeconfig, --context, -n and --as, and runs `verb`
-// with a session. An error is printed as kubectl prints it, and the program's exit status is 1.
+// Makes `command` a command that talks to a server: adds --kubeconfig, --context, -n and --as, and runs
+// `verb` with a session. An error is printed as kubectl prints it, and the program's exit status is 1.
 void RunVerb(const Command& command, std::function<Status(Session&)> verb);
 
 }  // namespace flyball::cli

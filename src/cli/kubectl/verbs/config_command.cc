@@ -22,7 +22,7 @@ struct ConfigFlags {
   bool raw = false, current = false;
 };
 
-// The file the verbs use: --kubeconfig, the first of $KUBECONFIG, or ~/.kube/config.
+// The file that the commands use: --kubeconfig, the first of $KUBECONFIG, or ~/.kube/config.
 std::string KubeconfigPath(const Invocation& invocation) {
   const std::string& given = invocation.connection.kubeconfig;
   if (!given.empty()) return given;
@@ -46,7 +46,7 @@ Status WriteConfig(const Invocation& invocation, const json::Value& config) {
   return {};
 }
 
-// Keys and passwords do not belong on a screen.
+// Keys and passwords must not appear on a screen.
 void HideSecrets(json::Value& value) {
   if (value.is_array())
     for (json::Value& item : value.as_array()) HideSecrets(item);
@@ -96,7 +96,7 @@ Status PrintCurrentContext(const Invocation& invocation, const ConfigFlags&) {
   return {};
 }
 
-// The entry's context; null if there is none of that name.
+// The context of the entry; null if there is none with that name.
 json::Value* FindContext(json::Value& config, std::string_view name) {
   if (json::Value* contexts = config.Find("contexts"); contexts && contexts->is_array())
     for (json::Value& entry : contexts->as_array())

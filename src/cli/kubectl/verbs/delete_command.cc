@@ -43,7 +43,7 @@ json::Value DeleteOptions(const DeleteFlags& flags, const std::string& policy) {
   return options;
 }
 
-// The uid of what was deleted: in the object, or in the Status' details.
+// The uid of the deleted object: in the object, or in the Status' details.
 std::string DeletedUid(const json::Value& answer) {
   const std::string_view uid = answer["metadata"]["uid"].string_or("");
   return std::string(uid.empty() ? answer["details"]["uid"].string_or("") : uid);

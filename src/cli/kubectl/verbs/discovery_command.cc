@@ -22,7 +22,7 @@ std::string Join(const std::vector<std::string>& parts) {
   return out;
 }
 
-// What is served in the group's preferred version only.
+// Only resources served in the group's preferred version.
 std::vector<ApiResource> Preferred(const std::vector<ApiResource>& all) {
   std::vector<ApiResource> out;
   for (const ApiResource& resource : all) {

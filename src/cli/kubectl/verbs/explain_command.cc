@@ -38,7 +38,7 @@ class Schemas {
     return nullptr;
   }
 
-  // What describes the members: behind references, the element of lists and maps.
+  // The schema that describes the members: follows references, and takes the element of lists and maps.
   const json::Value& Resolve(const json::Value& schema) const {
     if (const std::string name = ReferredName(schema); !name.empty()) return Resolve(all()[name]);
     if (schema["items"].is_object()) return Resolve(schema["items"]);
@@ -71,7 +71,7 @@ class Schemas {
   json::Value document_;
 };
 
-// Lines of at most kTextWidth columns, broken between words, each indented.
+// Wraps text to at most kTextWidth columns, between words, with each line indented.
 std::string Wrapped(std::string_view text, const std::string& indent) {
   std::string out;
   for (const std::string& paragraph : SplitText(text, '\n')) {
@@ -116,7 +116,7 @@ void PrintFields(Session& session, const Schemas& schemas, const json::Value& ow
               [](const auto& a, const auto& b) { return a.string_or("") < b.string_or(""); });
     if (!sorted.empty()) session.out() << indent << Joined(sorted, "enum: ", ", ") << "\n";
     if (recursive) {
-      // A schema that contains itself is shown once.
+      // A schema that contains itself is printed once.
       if (&resolved != &owner && indent.size() < 60)
         PrintFields(session, schemas, resolved, true, indent + "  ");
       continue;

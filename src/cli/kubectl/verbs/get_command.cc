@@ -21,7 +21,7 @@ struct GetFlags {
   bool all_namespaces = false, watch = false, watch_only = false, ignore_not_found = false;
 };
 
-// One GET of objects or of a Table.
+// One GET of objects or a Table.
 struct Query {
   KindRef kind;
   std::string ns, name;  // no name: a list
@@ -64,7 +64,7 @@ void SayNothingFound(Session& session, const GetFlags& flags, bool namespaced) {
                         : std::string("No resources found\n"));
 }
 
-// The rows of the same kind, as one Table.
+// Combines the rows of one kind into one Table.
 void AppendRows(json::Value& table, json::Value more) {
   if (table.is_null()) {
     table = std::move(more);

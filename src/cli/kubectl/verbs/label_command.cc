@@ -8,7 +8,7 @@
 namespace flyball::cli {
 namespace {
 
-// `label` and `annotate` are the same verb on two maps of the metadata.
+// `label` and `annotate` are the same command on two maps of the metadata.
 struct Words {
   const char* verb;
   const char* field;

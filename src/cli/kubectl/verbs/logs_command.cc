@@ -22,7 +22,7 @@ struct LogsFlags {
 
 const KindRef kLogPods{"", "v1", "Pod", "pods", true};
 
-// Prints what arrives.
+// Prints data as it arrives.
 class LogSink final : public net::ResponseSink {
  public:
   void OnHead(int status, const net::Headers&) override { status_ = status; }

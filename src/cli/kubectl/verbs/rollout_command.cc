@@ -25,7 +25,7 @@ struct RolloutFlags {
   std::optional<std::int64_t> revision, to_revision;
 };
 
-// One state of a workload in its history.
+// One revision in the history of a workload.
 struct Revision {
   std::int64_t number = 0;
   std::string change_cause;
@@ -46,7 +46,7 @@ bool RevisionsOwnedBy(const json::Value& object, const json::Value& owner) {
   });
 }
 
-// Of a Deployment: its ReplicaSets. Of the others: ControllerRevisions.
+// For a Deployment, its ReplicaSets; for other kinds, ControllerRevisions.
 Result<std::vector<Revision>> HistoryOf(Session& session, const json::Value& object, const ObjectRef& ref) {
   const bool deployment = ref.kind.kind == "Deployment";
   const KindRef kind = deployment ? KindRef{"apps", "v1", "ReplicaSet", "replicasets", true}
@@ -150,7 +150,7 @@ Status Restart(Session& session, const RolloutFlags& flags) {
   return {};
 }
 
-// The revision to go back to: the one asked for, or the one before the newest.
+// The revision to return to: the requested one, or the one before the newest.
 Result<Revision> Earlier(const std::vector<Revision>& history, std::int64_t wanted) {
   if (wanted > 0) {
     for (const Revision& revision : history)

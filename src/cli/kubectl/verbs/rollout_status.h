@@ -1,4 +1,4 @@
-// How far a rollout has come, in kubectl's words.
+// The progress of a rollout, in kubectl's words.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@ struct RolloutState {
   bool done = false;
 };
 
-// Of a Deployment, DaemonSet or StatefulSet. An error if the rollout has failed or cannot be followed.
+// For a Deployment, DaemonSet or StatefulSet. Returns an error if the rollout has failed or cannot be
+// followed.
 Result<RolloutState> RolloutStateOf(const json::Value& object);
 
 }  // namespace flyball::cli

@@ -21,7 +21,7 @@ struct Target {
   json::Value object;
 };
 
-// Arguments with '=' (or a final '-') are what to set; the others say on what.
+// Arguments with '=' (or a trailing '-') are the values to set; the others select objects.
 struct SetArguments {
   std::vector<std::string> objects, changes;
 };
@@ -52,7 +52,7 @@ const json::Value& PodSpecOf(const json::Value& object) {
   return object["spec"]["template"]["spec"];
 }
 
-// The pod spec's patch in its place in the object.
+// Puts the pod spec's patch into its place in the object.
 json::Value Wrap(const json::Value& object, json::Value pod_spec) {
   const std::string_view kind = object["kind"].string_or("");
   json::Value patch;

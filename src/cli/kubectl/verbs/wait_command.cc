@@ -27,7 +27,7 @@ bool HasCondition(const json::Value& object, std::string_view type, std::string_
   if (!conditions.is_array()) return false;
   for (const json::Value& condition : conditions.as_array()) {
     if (LowerCase(condition["type"].string_or("")) != LowerCase(type)) continue;
-    // A condition about an older spec does not count yet.
+    // A condition for an older spec does not count yet.
     const std::int64_t observed =
         condition["observedGeneration"].int_or(object["status"]["observedGeneration"].int_or(0));
     if (observed != 0 && observed < object["metadata"]["generation"].int_or(0)) return false;
@@ -37,7 +37,7 @@ bool HasCondition(const json::Value& object, std::string_view type, std::string_
 }
 
 Result<Condition> PathCondition(std::string text) {
-  // {.path}=value, or {.path} alone: that there is a value.
+  // {.path}=value, or {.path} alone, which requires any value.
   const std::size_t close = text.rfind('}');
   const std::size_t equals = close == std::string::npos ? text.find('=') : text.find('=', close);
   const bool has_value = equals != std::string::npos;
