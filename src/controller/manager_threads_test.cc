@@ -1,4 +1,4 @@
-// The same machinery on real threads: what the thread sanitizer is run on.
+// The same machinery on real threads, for the thread sanitizer.
 #include <flyball/sdk.h>
 #include <gtest/gtest.h>
 

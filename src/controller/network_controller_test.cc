@@ -1,4 +1,4 @@
-// The smallest controller, as docs/controllers.md shows it, on virtual time.
+// The smallest controller, as in docs/controllers.md, on virtual time.
 #include <flyball/sdk.h>
 #include <gtest/gtest.h>
 
@@ -84,7 +84,7 @@ TEST_F(NetworkControllerTest, RetriesWithBackOffWhenTheServerFails) {
   ASSERT_TRUE(manager_->Start());
   executor_.RunFor(1s);
   EXPECT_EQ(CidrOfConfigMap(), "10.0.0.0/8");
-  // Three that fail, one that works, and one because the ConfigMap it made is a change too.
+  // Three that fail, one that succeeds, and one because the ConfigMap it created is a change too.
   EXPECT_EQ(server_->requests("PATCH", "configmaps"), 5u);
 }
 

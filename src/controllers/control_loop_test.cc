@@ -1,5 +1,5 @@
-// The control loop followed once around, step by step, as docs/control-loop.md tells it. Every step is
-// stopped at and looked at: the executor runs one closure at a time.
+// Follows the control loop once around, step by step, as in docs/control-loop.md. The executor runs one
+// closure at a time, so the test can stop and check after every step.
 #include "controllers/testing/control_plane_test.h"
 #include "informer/reflector.h"
 
@@ -39,7 +39,7 @@ spec:
       if (controller->name() == "replicaset-controller") return controller->queue();
     throw std::logic_error("no replicaset-controller");
   }
-  // Runs one closure after another until the condition holds. False if it never does.
+  // Runs one closure after another until the condition holds. Returns false if it never does.
   template <typename Fn>
   bool StepUntil(Fn holds) {
     for (int i = 0; i < 10000; ++i) {
@@ -63,7 +63,7 @@ TEST_F(ControlLoopTest, TheServerTakesTheChange) {
   EXPECT_EQ(Pods().size(), 2u) << "nobody has acted yet";
 }
 
-// Steps 3 and 4 on a reflector of our own: the informers' are not to be looked into.
+// Steps 3 and 4 use a separate reflector, because those of the informers cannot be inspected.
 TEST_F(ControlLoopTest, TheWatchEventReachesTheDeltaQueueUnderTheKeyOfTheObject) {
   DeltaQueue queue([] {});
   ReflectorOptions options;
@@ -93,7 +93,7 @@ TEST_F(ControlLoopTest, TheWatchEventReachesTheDeltaQueueUnderTheKeyOfTheObject)
 }
 
 TEST_F(ControlLoopTest, FromTwoPodsToThree) {
-  // A second listener, to see when handlers hear of it: not before the local store has it.
+  // A second handler, to see when handlers are notified: not before the local store has the object.
   std::vector<std::string> heard;
   EventHandler<ReplicaSet> listener;
   listener.on_update = [&](const auto& before, const auto& now) {
@@ -107,7 +107,7 @@ TEST_F(ControlLoopTest, FromTwoPodsToThree) {
   ScaleTo3();
   EXPECT_EQ(Cache().Get(kRsa)->spec.replicas, 2) << "the local store only follows";
 
-  // 5. The local store has it, found by its namespace.
+  // 5. The local store has it, and finds it by its namespace.
   ASSERT_TRUE(StepUntil([&] { return Cache().Get(kRsa)->spec.replicas == 3; }));
   ASSERT_EQ(Cache().List("nsa").size(), 1u);
   EXPECT_EQ(Cache().List("nsa")[0]->metadata.name, "rsa");
@@ -121,7 +121,7 @@ TEST_F(ControlLoopTest, FromTwoPodsToThree) {
   EXPECT_EQ(Queue().size(), 1u);
   EXPECT_EQ(Pods().size(), 2u) << "handlers do not act";
 
-  // 7. A worker takes it; one pod is made, which says whose it is.
+  // 7. A worker takes it and creates one pod, which names its owner.
   const auto known = Pods();
   ASSERT_TRUE(StepUntil([&] { return Pods().size() == 3; }));
   EXPECT_EQ(heard, std::vector<std::string>{"2 -> 3"});
@@ -138,12 +138,12 @@ TEST_F(ControlLoopTest, FromTwoPodsToThree) {
     EXPECT_TRUE(pod.metadata.name.starts_with("rsa-"));
   }
 
-  // 8. The pod comes back through its own watch; its handler finds the owner and queues the owner's key.
+  // 8. The pod arrives through its own watch; its handler finds the owner and queues the owner's key.
   ASSERT_TRUE(StepUntil([&] { return PodCache().List("nsa").size() == 3; }));
   EXPECT_EQ(Rsa().status.replicas, 2);
   ASSERT_TRUE(StepUntil([&] { return Queue().size() + Queue().processing() > 0; }));
 
-  // 9. The second reconcile counts three; then the loop is at rest.
+  // 9. The second reconcile counts three pods; then the loop is at rest.
   ASSERT_TRUE(StepUntil([&] { return Rsa().status.replicas == 3; }));
   plane_.Run(5s);
   const std::string version = Rsa().metadata.resource_version;
@@ -153,7 +153,7 @@ TEST_F(ControlLoopTest, FromTwoPodsToThree) {
   EXPECT_EQ(Queue().size() + Queue().processing(), 0u);
 }
 
-// The larger circle: the test is the scheduler and the node.
+// The larger circle, in which the test plays scheduler and node.
 TEST_F(ControlLoopTest, FromADeploymentToItsReplacedPod) {
   plane_.Create("{apiVersion: v1, kind: Node, metadata: {name: n1}}");
   plane_.Create(R"(
@@ -189,7 +189,7 @@ spec:
   ASSERT_TRUE(StepUntil([&] { return sets()[0].status.ready_replicas == 1; }));
   ASSERT_TRUE(StepUntil([&] { return deployment().status.available_replicas == 1; }));
 
-  // It ends; it is no longer counted, and replaced.
+  // It ends, is no longer counted, and is replaced.
   plane_.SetPod(first, "Failed", false, 1);
   ASSERT_TRUE(StepUntil([&] { return pods().size() == 2; }));
   ASSERT_TRUE(StepUntil([&] { return deployment().status.available_replicas == 0; }));

@@ -23,7 +23,7 @@ TEST(ControllersTest, SomeAreOffUnlessNamed) {
     EXPECT_TRUE(IsEnabled({"*", name}, name)) << name;
   }
   EXPECT_EQ(*ParseControllers("tokencleaner"), std::vector<std::string>{"token-cleaner-controller"});
-  // What has no old name is not found under an empty one.
+  // A controller without an old name is not found under an empty one.
   EXPECT_FALSE(ParseControllers("*,,job"));
 }
 

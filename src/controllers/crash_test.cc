@@ -1,5 +1,5 @@
-// The manager dies after any one of its writes, is started again, and everything ends as if nothing had
-// happened: one run for each write, on virtual time.
+// The manager dies after any one of its writes and is restarted, and everything ends as if nothing had
+// happened. One run per write, on virtual time.
 #include <algorithm>
 
 #include "base/observe/log.h"
@@ -12,13 +12,13 @@ namespace {
 using testing::ControlPlane;
 using testing::FaultTransport;
 
-// One story: what is there, what the user does, and how it must end.
+// One scenario: the initial state, what the user does, and how it must end.
 struct Story {
   std::vector<std::string> controllers;
-  // Before the writes are counted: the manager works undisturbed.
+  // Before the writes are counted, the manager works undisturbed.
   std::function<void(ControlPlane&)> before;
   std::function<void(ControlPlane&)> act;
-  // Optional: a second deed, once the first has come to rest.
+  // Optional: a second action of the user, once the first has come to rest.
   std::function<void(ControlPlane&)> then;
 };
 
@@ -41,7 +41,7 @@ class CrashRun {
  public:
   CrashRun(const Story& story, int crash_after) : story_(story), crash_after_(crash_after) {}
 
-  // How everything ended. Ends early on a failure of its own.
+  // The final state. Ends early on a failure of its own.
   std::string Run() {
     options_.enabled = story_.controllers;
     if (story_.before) {
@@ -76,7 +76,7 @@ class CrashRun {
     plane_.StopControllers();
     StartManager(-1);
   }
-  // Until neither the pods nor the store have changed for a while.
+  // Runs until neither the pods nor the store have changed for a while.
   void Rest() {
     constexpr int kQuiet = 4;
     store::Revision seen = 0;
@@ -143,7 +143,7 @@ class CrashRun {
   std::string last_write_;
 };
 
-// Runs the story once for each write of the manager. `holds` must be in the undisturbed end.
+// Runs the scenario once per write of the manager. `holds` must be in the undisturbed final state.
 void EndsTheSameAfterEveryCrash(const Story& story, const std::vector<std::string>& holds) {
   log::SetLevel(log::Level::kNone);
   const std::string undisturbed = CrashRun(story, -1).Run();

@@ -1,8 +1,9 @@
-// A Deployment that is rolled over and a Job, while everything between the manager and the server goes wrong
-// at random: stale caches, broken watches, 409s, 500s, lost answers, a manager that dies. What must never
-// happen does not happen at any moment, and in the end everything is as it should be.
+// A rollout of a Deployment and a Job, while everything between the manager and the server goes wrong at
+// random: stale caches, broken watches, 409s, 500s, lost responses, a manager that dies. The invariants hold
+// at every moment, and the final state is correct.
 //
-// FLYBALL_FAULT_SEEDS=n runs n seeds; FLYBALL_FAULT_SEED=n replays one and tells what was done to its writes.
+// FLYBALL_FAULT_SEEDS=n runs n seeds; FLYBALL_FAULT_SEED=n replays one and prints what happened to its
+// writes.
 #include <cstdlib>
 
 #include "base/observe/log.h"
@@ -19,7 +20,7 @@ using testing::FaultTransport;
 using testing::JobInvariants;
 using testing::RolloutInvariants;
 
-// Enough for the everyday run; the release build does 500 in less than a minute.
+// Enough for a normal run; the release build does 500 in less than a minute.
 constexpr int kDefaultSeeds = 50;
 
 int FromEnvironment(const char* name, int fallback) {
@@ -38,7 +39,7 @@ class FaultRun {
         parallelism_(Between(1, 3)),
         completions_(Between(2, 5)),
         indexed_(random_.OneIn(2)),
-        // In every second run nothing is lost but by the manager: there the bounds are exact.
+        // In every second run, only the manager removes pods, so the bounds are exact.
         pods_fail_(random_.OneIn(2)),
         job_(parallelism_, completions_) {}
 
@@ -167,7 +168,7 @@ class FaultRun {
     (void)plane_.client->Delete(pod, params);
   }
 
-  // Long enough for the longest back-off, and for expectations that nobody fulfils.
+  // Long enough for the longest back-off, and for expectations that are never fulfilled.
   void Settle() {
     for (int i = 0; i < 1500 && !(Converged() && PodsAreAsWanted()); ++i) {
       if (way_->dead()) {
@@ -179,7 +180,7 @@ class FaultRun {
     }
     plane_.Run(30s);
   }
-  // The truth. A status may look right while news of a pod that is gone are still on their way.
+  // The actual pods. A status may look right while the deletion of a pod is still in flight.
   bool PodsAreAsWanted() {
     int ready = 0;
     for (const Pod& pod : plane_.List<Pod>("default", "app=web")) {
@@ -226,7 +227,7 @@ class FaultRun {
   RolloutInvariants rollout_;
   JobInvariants job_;
   std::shared_ptr<FaultTransport> way_;
-  std::vector<std::string> log_;  // of the ways before
+  std::vector<std::string> log_;  // of the previous transports
 };
 
 TEST(FaultTest, NothingForbiddenEverHappensAndEverythingArrives) {

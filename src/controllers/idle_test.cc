@@ -1,4 +1,4 @@
-// A cluster in which nothing happens: its controllers ask for nothing.
+// In a cluster where nothing happens, the controllers send no requests.
 #include <map>
 
 #include "controllers/testing/control_plane_test.h"
@@ -6,7 +6,7 @@
 namespace flyball::controllers {
 namespace {
 
-// Counts what goes to the server, by method and path.
+// Counts requests to the server by method and path.
 class CountingTransport final : public net::Transport {
  public:
   explicit CountingTransport(std::shared_ptr<net::Transport> target) : target_(std::move(target)) {}

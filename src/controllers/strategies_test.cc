@@ -1,4 +1,4 @@
-// Three ways to write a controller, and what each makes of an event that it never hears of. The job: every
+// Three ways to write a controller, and how each handles an event that it never receives. The task: every
 // ConfigMap in namespace `from` has a copy in namespace `to`.
 #include "controllers/testing/control_plane_test.h"
 
@@ -38,7 +38,7 @@ class StrategiesTest : public ::testing::Test {
     return out;
   }
 
-  // Edge only: does what the event says, to what the event is about.
+  // Edge-triggered: does what the event says, to the object of the event.
   void StartEdgeOnly() {
     EventHandler<ConfigMap> handler;
     handler.on_add = [client = *plane_.client](const MapPtr& map, bool) {
@@ -49,8 +49,8 @@ class StrategiesTest : public ::testing::Test {
     ASSERT_TRUE(plane_.manager->Start());
     plane_.Run(1s);
   }
-  // Level-driven: an event only says that it is time to look; the reconcile compares all there is with all
-  // there should be.
+  // Level-driven: an event only says that it is time to look; the reconcile compares the whole actual state
+  // with the whole desired state.
   void StartLevelDriven(Duration resync) {
     const auto maps = plane_.manager->informers().For<ConfigMap>().lister();
     ControllerOptions options;

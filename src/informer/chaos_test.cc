@@ -1,5 +1,6 @@
-// Whatever happens to the server and the connections: when it is over, every cache equals a fresh list, and
-// every handler has been told exactly what leads there. On virtual time; a failure replays from its seed.
+// Whatever happens to the server and the connections, in the end every cache equals a fresh list, and every
+// handler has received exactly the notifications that lead to it. Runs on virtual time; a failure replays
+// from its seed.
 #include <gtest/gtest.h>
 
 #include "api/types/core.h"

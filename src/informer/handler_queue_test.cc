@@ -40,7 +40,7 @@ class HandlerQueueTest : public ::testing::Test {
   void Delete(const std::string& n, const std::string& v) {
     queue_->Push({{Note::Type::kDelete, nullptr, MakeQueue(n, v), false}});
   }
-  // Fills the buffer so that what follows is merged.
+  // Fills the buffer so that further notifications are merged.
   void Fill() {
     for (std::size_t i = 0; i < kHandlerBuffer; ++i) Add("filler" + std::to_string(i), "0");
   }

@@ -14,9 +14,9 @@ TEST(InitialItemsTest, TheLastThatWasSaidOfEachIsLeft) {
   items.Put("b", first);
   items.Put("c", first);
   items.Put("b", second);  // changed
-  items.Remove("a");       // gone
+  items.Remove("a");       // deleted
   items.Remove("c");
-  items.Put("c", second);  // gone, and made again
+  items.Put("c", second);  // deleted, and created again
   items.Remove("never there");
 
   const auto left = items.Take();

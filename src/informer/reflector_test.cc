@@ -108,7 +108,7 @@ TEST_F(ReflectorTest, BacksOffWithGrowingPausesWhileTheServerIsAway) {
   server_->SetDown(true);
   Begin();
   executor_.RunFor(2min);
-  // 0.8 s doubled up to 30 s, each with up to as much again: between 6 and 10 tries in two minutes.
+  // 0.8 s doubled up to 30 s, each with a jitter of up to 100 %: between 6 and 10 attempts in two minutes.
   EXPECT_GE(server_->requests(), 5u);
   EXPECT_LE(server_->requests(), 10u);
   EXPECT_EQ(reflector_->state(), State::kWaiting);
@@ -130,7 +130,7 @@ TEST_F(ReflectorTest, AnOverloadedServerIsAskedForTheWatchAgainNotForTheList) {
 TEST_F(ReflectorTest, LongListsComeInPages) {
   for (int i = 0; i < 1200; ++i) Put("c" + std::to_string(i));
   Begin();
-  // The first list of anything cached is whole; the one after an expiry is not.
+  // The first list may be served from the cache and is not paged; the list after an expiry is.
   server_->AnswerNext("GET", "resourceVersion=0", 410, R"({"kind":"Status","reason":"Expired","code":410})");
   executor_.RunReady();
   EXPECT_EQ(server_->requests("GET", "continue="), 2u);
@@ -168,7 +168,7 @@ TEST_F(ReflectorTest, WhereStreamingListsAreRefusedItLists) {
 TEST_F(ReflectorTest, AServerThatIgnoresSendInitialEventsIsNoticed) {
   Put("a");
   Begin(true);
-  // Old servers answer with a plain watch: no bookmark ends the initial events.
+  // Old servers respond with a plain watch: no bookmark ends the initial events.
   server_->AnswerNext("GET", "sendInitialEvents", 200, "");
   executor_.RunReady();
   EXPECT_NE(reflector_->state(), State::kIdle);

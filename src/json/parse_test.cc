@@ -77,7 +77,7 @@ TEST(ParseTest, NumbersBeyondDoubleAreRefusedInGosWords) {
 TEST(ParseTest, EscapesAndSurrogates) {
   EXPECT_EQ(Parse(R"("\u00e9\ud83d\ude00\/\"\\\b\f\n\r\t")")->as_string(), "é😀/\"\\\b\f\n\r\t");
   EXPECT_EQ(Parse(R"("\u0000")")->as_string(), std::string_view("\0", 1));
-  // Go replaces half a pair instead of refusing it.
+  // Go replaces half a pair instead of rejecting it.
   EXPECT_EQ(Parse(R"("a\ud800b")")->as_string(), "a\ufffdb");
   EXPECT_EQ(Parse(R"("\ud800\u0041")")->as_string(), "\ufffdA");
   EXPECT_EQ(Parse(R"("\ude00\ud83d\ude00")")->as_string(), "\ufffd😀");

@@ -7,7 +7,7 @@
 namespace flyball::json {
 namespace {
 
-// The patched document as text, or the error's.
+// The patched document as text, or the error message.
 std::string Patched(std::string_view document, std::string_view patch) {
   auto result = ApplyJsonPatch(*Parse(document), *Parse(patch));
   return result ? Write(*result) : result.error().message();
@@ -48,7 +48,7 @@ TEST(JsonPatchTest, PointersAreUnescaped) {
 }
 
 TEST(JsonPatchTest, Peculiarities) {
-  // "replace" and "copy" do not ask whether a member of an object is there; "test" takes an absent one for
+  // "replace" and "copy" do not check whether a member of an object exists; "test" treats an absent one as
   // null.
   EXPECT_EQ(Patched("{}", R"([{"op":"replace","path":"/a","value":1}])"), R"({"a":1})");
   EXPECT_EQ(Patched("{}", R"([{"op":"copy","from":"/a","path":"/b"}])"), R"({"b":null})");
@@ -199,7 +199,7 @@ TEST(MergePatchTest, ExamplesOfTheRfc) {
 
 TEST(MergePatchTest, NullsInsideListsThatAreAdded) {
   EXPECT_EQ(Merged("{}", R"({"a":[null,{"b":null,"c":1}]})"), R"({"a":[null,{"c":1}]})");
-  // A list that takes the place of an object is taken as it is.
+  // A list that replaces an object is taken unchanged.
   EXPECT_EQ(Merged(R"({"a":{}})", R"({"a":[{"b":null}]})"), R"({"a":[{"b":null}]})");
 }
 

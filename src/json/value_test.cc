@@ -5,7 +5,7 @@
 namespace flyball::json {
 namespace {
 
-// n arrays, one in another.
+// n nested arrays.
 Value Nested(int n) {
   Value value;
   for (int i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// Placements recorded from an unmodified kube-scheduler, against Place and FindVictims.
+// Compares Place and FindVictims with placements recorded from an unmodified kube-scheduler.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -109,7 +109,7 @@ class RecordedCluster {
   std::map<std::string, std::map<std::string, api::Quantity>> overheads_;
 };
 
-// What was decided for one pod, in the recording's words.
+// The decision for one pod, in the recording's format.
 void CheckScores(const json::Value& want, const Placement& placement, std::ostream& wrong) {
   if (placement.scores.size() != want.as_object().size()) wrong << "feasible nodes differ; ";
   for (const NodeScore& score : placement.scores) {
@@ -220,7 +220,7 @@ std::string Replay(const json::Value& recorded) {
   return wrong.str();
 }
 
-// Volumes are not looked at; requeues and nominations over time are the Scheduler's, not Place's.
+// Volumes are not considered. Requeues and nominations over time are the scheduler's job, not Place's.
 bool Covered(const json::Value& recorded) {
   const std::string_view feature = recorded["feature"].string_or("");
   if (feature == "volumes" || recorded.Find("steps") || recorded.Find("hold")) return false;

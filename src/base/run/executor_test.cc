@@ -54,7 +54,7 @@ TEST(ThreadPoolTest, ASpareWorksInPlaceOfAStuckThreadAndIsGivenBack) {
 TEST(StrandTest, RunsOneAtATimeInOrder) {
   ThreadPool pool("test", 4);
   Strand strand(pool);
-  std::vector<int> order;  // no lock: the strand is one
+  std::vector<int> order;  // no lock: the strand acts as one
   Notification<bool> done;
   for (int i = 0; i < 1000; ++i) strand.Post([&order, i] { order.push_back(i); });
   strand.Post([&] { done.Set(true); });
@@ -73,7 +73,7 @@ TEST(StrandTest, MayBeDestroyedWithWorkPending) {
   EXPECT_TRUE(done.Wait());
 }
 
-// A closure that owns whoever owns its strand kept both for ever once the executor had gone.
+// A closure that owned the owner of its strand used to keep both alive forever once the executor was gone.
 TEST(StrandTest, GoesWithItsExecutorThoughItsClosuresOwnIt) {
   auto executor = std::make_unique<SimExecutor>(1);
   auto strand = std::make_shared<Strand>(*executor);

@@ -48,7 +48,7 @@ TEST(TaskTest, CallbackThatCompletesAtOnceGoesOnInline) {
     got = co_await waiting;
   };
   Spawn(body(), [](std::exception_ptr) {});
-  EXPECT_EQ(got, 5);  // nothing had to be run
+  EXPECT_EQ(got, 5);  // no closure had to run
 }
 
 TEST(TaskTest, CallbackThatCompletesLaterGoesOnOnTheExecutor) {

@@ -9,7 +9,7 @@
 namespace flyball {
 namespace {
 
-// Counts how many of it are alive, so that a target lost or destroyed twice shows.
+// Counts live instances, so that a target that leaks or is destroyed twice shows.
 template <std::size_t kBytes>
 struct Counted {
   explicit Counted(int& count) : alive(&count) { ++*alive; }

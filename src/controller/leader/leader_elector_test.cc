@@ -28,7 +28,7 @@ class LeaderElectorTest : public ::testing::Test {
     log::SetLevel(log::Level::kInfo);
   }
 
-  // A candidate with its own line to the server, which can be cut.
+  // A candidate with its own connection to the server, which can be cut.
   struct Candidate {
     std::string name;
     std::unique_ptr<LeaderElector> elector;
@@ -71,7 +71,7 @@ class LeaderElectorTest : public ::testing::Test {
   std::vector<std::unique_ptr<Candidate>> candidates_;
 };
 
-// A line to the server that can be cut.
+// A connection to the server that can be cut.
 class Line final : public net::Transport {
  public:
   explicit Line(std::shared_ptr<net::Transport> target) : target_(std::move(target)) {}
@@ -139,7 +139,7 @@ TEST_F(LeaderElectorTest, ALeaderThatCannotRenewStopsBeforeAnotherStarts) {
 }
 
 TEST_F(LeaderElectorTest, ExpiryIsJudgedByOurOwnClock) {
-  // A record from a holder whose clock is a year ahead, and who never renews.
+  // A record from a holder whose clock is a year ahead and who never renews.
   server_->Put(kLeases, json::Object{{"metadata", json::Object{{"name", "lease"}, {"namespace", "default"}}},
                                      {"spec", json::Object{{"holderIdentity", "ghost"},
                                                            {"leaseDurationSeconds", 15},

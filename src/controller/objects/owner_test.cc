@@ -67,7 +67,7 @@ TEST(ExpectationsTest, ActOnlyWhenWhatWasAskedForWasSeen) {
   EXPECT_FALSE(expectations.Satisfied(key));
   expectations.CreationObserved(key);
   EXPECT_TRUE(expectations.Satisfied(key));
-  expectations.CreationObserved(key);  // one more than expected harms nobody
+  expectations.CreationObserved(key);  // one more than expected does no harm
   expectations.ExpectDeletions(key, {"ns/a", "ns/b"});
   expectations.DeletionObserved(key, "ns/a");
   expectations.DeletionObserved(key, "ns/a");
@@ -89,7 +89,7 @@ TEST(SlowStartTest, BatchesDoubleAndStopAtTheFirstFailure) {
   EXPECT_TRUE(all.status);
   EXPECT_EQ(order.size(), 10u);
   int calls = 0;
-  // Batches of 1, 2, 4: the fourth call is in the third batch, which is finished.
+  // Batches of 1, 2, 4: the fourth call is in the third batch, which is completed.
   auto some = SlowStartEach(100, [&](int i) -> Status {
     ++calls;
     if (i == 3) return Unexpected(BadRequest("no"));

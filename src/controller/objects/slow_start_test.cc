@@ -14,7 +14,7 @@ namespace {
 TEST(SlowStartTest, OnlySoManyAreUnderWayAtATime) {
   ThreadPool pool("answers", 1);
   Notification<bool> full;
-  pool.Post([&full] { full.Wait(); });  // no answer before as many as may be have been asked for
+  pool.Post([&full] { full.Wait(); });  // no response before the maximum is in flight
   std::atomic<int> under_way{0};
   int most = 0;
   const BatchResult result = StartAll(5 * kMostUnderWay, [&](int, UniqueFunction<void(Status)> done) {

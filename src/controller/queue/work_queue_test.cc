@@ -170,7 +170,7 @@ TEST(WorkQueueThreadsTest, NoKeyIsLostNorWorkedOnTwiceAtOnce) {
       for (int i = 0; i < kAdds; ++i) {
         const int key = (i * 7 + p) % kKeys;
         ++latest[static_cast<std::size_t>(key)];
-        queue.Add(key, static_cast<Priority>(i % 3));  // lifts a key that another thread may be taking
+        queue.Add(key, static_cast<Priority>(i % 3));  // raises a key that another thread may be taking
       }
     });
   producers.clear();

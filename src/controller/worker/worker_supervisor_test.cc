@@ -1,4 +1,4 @@
-// A controller that throws, blocks or falls behind is reported and got going again while others go on.
+// A controller that throws, blocks or falls behind is reported and restarted while others continue.
 #include <flyball/sdk.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TEST_F(SupervisionTest, AControllerThatKeepsThrowingIsPausedReportedAndStartedAg
             "controller-thrower: its reconciles threw; it waits to start again");
   EXPECT_NE(metrics_.Serialize().find("flyball_controller_paused{controller=\"thrower\"} 1"),
             std::string::npos);
-  // Again after 1 s, 2 s, 4 s, ... at most a minute.
+  // Restarted after 1 s, 2 s, 4 s, ... at most a minute.
   executor_.RunFor(10s);
   EXPECT_EQ(calls, WorkerSupervisor::kThrowsBeforeRestart + 3);
   executor_.RunFor(10min);
@@ -70,7 +70,7 @@ TEST_F(SupervisionTest, AControllerThatKeepsThrowingIsPausedReportedAndStartedAg
 }
 
 TEST_F(SupervisionTest, AControllerThatFallsBehindIsReportedUntilItHasCaughtUp) {
-  // Not started: nobody works.
+  // Not started: there are no workers.
   auto slow = manager_.AddController({.name = "slow"},
                                      [](const ObjectKey&, Context&) -> Result<Action> { return Done(); });
   slow->Enqueue({"", "a"});
@@ -122,7 +122,7 @@ class SupervisionThreadsTest : public ::testing::Test {
   Manager manager_;
 };
 
-// One thread for all workers: only a spare one can run the second key.
+// One thread for all workers, so only a spare one can run the second key.
 TEST_F(SupervisionThreadsTest, AStuckWorkerIsReplacedAndReportedUntilItReturns) {
   Notification<bool> release, second_ran, returned;
   std::atomic<bool> cancelled = false;
@@ -156,7 +156,7 @@ TEST_F(SupervisionThreadsTest, AStuckWorkerIsReplacedAndReportedUntilItReturns) 
   release.Set(true);
   returned.Wait();
   EXPECT_TRUE(cancelled) << "its client calls would have failed";
-  // The worker is given back a moment after the reconciler has returned.
+  // The spare worker is removed a moment after the reconciler has returned.
   while (!manager_.Healthy()) SleepFor(1ms);
   EXPECT_EQ(Get((*health)->port(), "/readyz?verbose", &status), "[+]caches ok\nreadyz check passed\n");
   Notification<bool> stopped;

@@ -71,7 +71,7 @@ TEST_F(WriteTrackerTest, ALostAnswerToACreateIsNotForgotten) {
   LoseNextAnswer("POST");
   EXPECT_FALSE(watched_.Create(Map("")));
   PutBehindTheBack("made-x");
-  // The first try asks the server, the second waits for what it said.
+  // The first attempt asks the server, the second waits for what it reported.
   EXPECT_FALSE(CaughtUp());
   EXPECT_EQ(woken_, 1);
   EXPECT_FALSE(CaughtUp());

@@ -195,7 +195,7 @@ TEST_F(CertificatesTest, AJoiningNodeIsApprovedIfItsTokenMayAskForNodes) {
   EXPECT_TRUE(Get("early").status.conditions.empty());
   Bind("autoapprove", "system:certificates.k8s.io:certificatesigningrequests:nodeclient",
        "system:bootstrappers");
-  // Who was asked too early is asked again.
+  // A request that came too early is checked again.
   plane_.Run(10min);
   const Csr csr = Get("early");
   ASSERT_EQ(csr.status.conditions.size(), 1u);

@@ -27,7 +27,7 @@ TEST(CronScheduleTest, AnInterval) {
                   .many);
 }
 
-// A file of the database as RFC 8536 says: no transitions, one type, and a rule for ever.
+// A file of the database as in RFC 8536: no transitions, one type, and a rule that applies forever.
 std::string ZoneFile(const std::string& rule) {
   const auto header = [](char types, char chars) {
     std::string out = "TZif2" + std::string(15, '\0');
@@ -69,7 +69,7 @@ TEST(CronScheduleTest, ClocksThatChange) {
   const auto morning = CronSchedule::Parse("0 9 * * *", *zone);
   EXPECT_EQ(morning->Next(At("2024-03-30T12:00:00Z")), At("2024-03-31T07:00:00Z"));
   EXPECT_EQ(LastOf(*morning, "2024-03-01T00:00:00Z", "2024-03-31T06:59:00Z"), At("2024-03-30T08:00:00Z"));
-  // Half past two does not exist on that night, and exists twice on the other.
+  // 02:30 does not exist on that night, and exists twice on the other.
   const auto night = CronSchedule::Parse("30 2 * * *", *zone);
   EXPECT_EQ(night->Next(At("2024-03-30T12:00:00Z")), At("2024-04-01T00:30:00Z"));
   EXPECT_EQ(night->Next(At("2024-10-27T00:00:00Z")), At("2024-10-27T00:30:00Z"));
@@ -88,7 +88,7 @@ TEST(CronScheduleTest, FindsTheTimesBeforeAndAfter) {
   const auto weekdays = CronSchedule::Parse("30 8-18/2 * jan,FEB mon-fri");
   ASSERT_TRUE(weekdays);
   EXPECT_EQ(weekdays->Next(At("2024-01-05T18:30:00Z")), At("2024-01-08T08:30:00Z"));
-  // Both limited: either is enough.
+  // Both day fields are restricted: either one suffices.
   const auto either = CronSchedule::Parse("0 0 13 * fri");
   EXPECT_EQ(either->Next(At("2024-01-06T00:00:00Z")), At("2024-01-12T00:00:00Z"));
   EXPECT_EQ(either->Next(At("2024-01-12T00:00:00Z")), At("2024-01-13T00:00:00Z"));

@@ -33,7 +33,7 @@ class DeploymentTest : public ::testing::Test {
   testing::ControlPlane plane_;
 };
 
-// The cache holds objects without managed fields: writing one back must not lose what the server knows.
+// The cache holds objects without managed fields; writing one back must not lose those on the server.
 TEST_F(DeploymentTest, WhatIsWrittenFromTheCacheKeepsItsManagedFields) {
   plane_.Create(kWeb);
   const auto made_by = Web().metadata.managed_fields;
@@ -265,7 +265,7 @@ TEST_F(DeploymentTest, ATakenNameCountsACollision) {
   orphan.propagation_policy = "Orphan";
   ASSERT_TRUE(plane_.client->Delete<Deployment>("default", "web", orphan));
   plane_.Settle();
-  // No longer what the Deployment selects: it cannot be adopted, and its name is in the way.
+  // The Deployment no longer selects it: it cannot be adopted, and its name is in the way.
   plane_.MergePatch<ReplicaSet>("default", name, "metadata: {labels: {app: other}}");
   plane_.Create(kWeb);
   plane_.Settle();
@@ -274,7 +274,7 @@ TEST_F(DeploymentTest, ATakenNameCountsACollision) {
   EXPECT_EQ(plane_.List<ReplicaSet>("default").size(), 2u);
 }
 
-// Upstream notes the size that was asked for when it scales, not whenever it looks.
+// Upstream records the requested size when it scales, not on every reconcile.
 TEST_F(DeploymentTest, AnotherStrategyAloneLeavesTheNotesOfItsReplicaSets) {
   plane_.StartControllers();
   plane_.Create(kWeb);

@@ -52,7 +52,7 @@ TEST_F(DisruptionTest, PodsThatAreNotReadyOrEndAreNotHealthy) {
   EXPECT_EQ(Said(), "allowed=0 healthy=3 desired=3 expected=4 InsufficientPods");
 }
 
-// Granted and not seen: until it has timed out the pod counts as gone.
+// Granted but not seen: the pod counts as gone until that times out.
 TEST_F(DisruptionTest, AGrantedEvictionCountsUntilItTimesOut) {
   Budget("maxUnavailable: 2");
   Workload("ReplicaSet");
@@ -76,7 +76,7 @@ TEST_F(DisruptionTest, WithoutPodsItSaysSo) {
             std::vector<std::string>{"Normal NoPods No matching pods found"});
 }
 
-// DisruptionTarget as it stands, e.g. "True PreemptionByScheduler".
+// The current DisruptionTarget, e.g. "True PreemptionByScheduler".
 class StaleDisruptionTest : public DisruptionTest {
  protected:
   void Mark(const std::string& reason) {

@@ -182,7 +182,7 @@ TEST_F(EndpointsTest, EndpointsOfNoServiceAreLeftAlone) {
   EXPECT_FALSE(plane_.Exists<Endpoints>("default", "own")) << "they go with their Service";
 }
 
-// The order is what Kubernetes clusters show for their DNS service: by a digest, not by name or number.
+// The order that Kubernetes clusters show for their DNS service: by a digest, not by name or number.
 TEST_F(EndpointsTest, PortsAreInTheOrderOfKubernetes) {
   plane_.Create(R"(
 apiVersion: v1
@@ -203,7 +203,8 @@ spec:
   EXPECT_EQ(in_endpoints, (std::vector<std::string>{"dns-tcp", "dns", "metrics"}));
 }
 
-// Subsets are made by port, not by pod: one port of all pods, and one of those that have it.
+// Subsets are made by port, not by pod: one for the port that all pods have, and one for the port that some
+// have.
 TEST_F(EndpointsTest, APortThatOnlySomePodsHaveIsASubsetOfItsOwn) {
   plane_.Create(R"(
 apiVersion: v1
@@ -229,7 +230,7 @@ spec: {selector: {app: web}, ports: [{name: all, port: 80, targetPort: 8000}, {n
   EXPECT_EQ(Slices().size(), 2u) << "slices are made by the ports of pods";
 }
 
-// The server of these tests has addresses of one family only; others have both.
+// The server of these tests has addresses of one family only; other servers have both.
 TEST(ServiceBackendsTest, EachFamilyHasTheAddressesOfItsOwn) {
   Service service;
   service.spec.ip_families = {"IPv6", "IPv4"};
@@ -395,7 +396,7 @@ TEST_F(EndpointsTest, APodOnNoNodeIsRefusedByTheServer) {
             std::string::npos);
 }
 
-// The one that it fits in and that is then the fullest: others stay as they are.
+// The slice that it fits into and that is then the fullest; others stay unchanged.
 TEST_F(EndpointsTest, ANewEndpointGoesToTheFullestSliceWithRoom) {
   plane_.Create(kService);
   for (int i = 0; i < 130; ++i) MakePod("p" + std::to_string(i), "10.1.1." + std::to_string(i + 1), true);
@@ -419,7 +420,7 @@ TEST_F(EndpointsTest, ANewEndpointGoesToTheFullestSliceWithRoom) {
   EXPECT_EQ(sizes(), (std::vector<std::size_t>{30, 100}));
 }
 
-// Two zones, the second with as many CPUs as `cpus` says, two ready pods in the first.
+// Two zones, the second with `cpus` CPUs, and two ready pods in the first.
 class TopologyHintsTest : public EndpointsTest {
  protected:
   void MakeZones(const std::string& cpus) {
@@ -436,7 +437,7 @@ class TopologyHintsTest : public EndpointsTest {
         "", name, "status: {allocatable: {cpu: '" + cpus + "'}, conditions: [{type: Ready, status: 'True'}]}",
         "status");
   }
-  // How many endpoints are for each zone, e.g. "z1=3 z2=1".
+  // How many endpoints each zone has, e.g. "z1=3 z2=1".
   std::string Hinted() {
     std::map<std::string, int> counts;
     const EndpointSlice slice = Slices().at(0);

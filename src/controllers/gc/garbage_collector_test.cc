@@ -9,7 +9,7 @@ class GarbageCollectorTest : public ::testing::Test {
     plane_.StartControllers();
     plane_.Run(2s);
   }
-  // A ConfigMap in `ns`, owned by another of `owner_ns`.
+  // A ConfigMap in `ns`, owned by another in `owner_ns`.
   void Make(const std::string& name, const std::string& owner = {}, bool blocks = false,
             std::string ns = "default", std::string owner_ns = "default") {
     ConfigMap map;

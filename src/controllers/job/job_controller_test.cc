@@ -130,7 +130,7 @@ TEST_F(JobTest, Indexed) {
   EXPECT_EQ(plane_.Get<Job>("default", "idx").status.failed_indexes, "2");
 }
 
-// An index that fails does not hold up the others.
+// An index that fails does not delay the others.
 TEST_F(JobTest, WithALimitPerIndexEachIndexIsBackedOffByItself) {
   Make("own",
        "completionMode: Indexed, completions: 3, parallelism: 2, backoffLimitPerIndex: 3, podFailurePolicy: "
@@ -223,7 +223,8 @@ TEST_F(JobTest, RestartedAtAnyMomentNoPodIsCountedTwice) {
   EXPECT_EQ(plane_.List<Pod>("default").size(), 9u);
 }
 
-// Upstream too: even one that never started is told by its node, or by the collector of pods, that it failed.
+// As upstream: even a pod that never started is marked as failed, by its node or by the pod garbage
+// collector.
 TEST_F(JobTest, WhereFailedPodsAloneAreReplacedOneThatEndsIsWaitedFor) {
   plane_.Create(
       "{apiVersion: batch/v1, kind: Job, metadata: {name: w, namespace: default}, spec: "

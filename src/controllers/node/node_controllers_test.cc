@@ -36,7 +36,7 @@ class NodeTest : public ::testing::Test {
   testing::ControlPlane plane_;
 };
 
-// Without the loop that would take a taint away by itself.
+// Without the controller that would remove the taint by itself.
 class TaintEvictionTest : public NodeTest {
  protected:
   TaintEvictionTest() : NodeTest({"taint-eviction-controller"}) {}
@@ -102,7 +102,7 @@ TEST_F(NodeTest, TheLastNodeStandingIsNotEmptied) {
                         "Normal RegisteredNode Node n1 event: Registered Node n1 in Controller"}));
 }
 
-// Only the controller's own finding that a node fell silent is told for its pods.
+// Pods are marked only if the controller itself found that their node fell silent.
 TEST_F(NodeTest, PodsOfANodeThatNeverSpokeOrSaysNotReadyKeepWhatTheySay) {
   plane_.Create("{apiVersion: v1, kind: Node, metadata: {name: mute}}");
   plane_.Create(
@@ -205,7 +205,7 @@ TEST_F(TaintEvictionTest, APodThatGoesByItselfIsNoLongerToBeEvicted) {
             std::vector<std::string>{"Normal TaintManagerEviction Cancelling deletion of Pod default/p"});
 }
 
-// That it is going already does not matter: it is told why as well, once.
+// It is already terminating, but is still marked with the reason, once.
 TEST_F(TaintEvictionTest, APodThatIsGoingIsEvictedOnce) {
   ASSERT_TRUE(plane_.client->Delete<Pod>("default", "p"));
   plane_.MergePatch<Node>("", "n1", "spec: {taints: [{key: own, effect: NoExecute}]}");

@@ -111,7 +111,7 @@ TEST_F(ReplicaSetTest, AfterARestartGoesOnFromWhatThereIs) {
   EXPECT_EQ(plane_.Get<ReplicaSet>("default", "web").status.available_replicas, 4);
 }
 
-// The older form of the same, by the same loop.
+// The older form, served by the same loop.
 TEST(ReplicationControllerTest, KeepsItsNumberOfPods) {
   testing::ControlPlane plane;
   plane.StartControllers();

@@ -24,7 +24,7 @@ class StatefulSetTest : public ::testing::Test {
     plane_.SetPod(plane_.Get<Pod>("default", pod), "Running", true);
     plane_.Run(1s);
   }
-  // "db-0=i:1 db-1=i:1", those that are being deleted with a minus.
+  // "db-0=i:1 db-1=i:1"; pods that are being deleted have a minus.
   std::string Pods() {
     std::string out;
     for (const Pod& pod : plane_.List<Pod>("default", "app=db"))

@@ -123,7 +123,7 @@ TEST(ParseYamlTest, ExpansionOfAliasesIsBounded) {
     bomb += "]\n";
   }
   EXPECT_EQ(YamlErrorOf(bomb), "yaml: document contains excessive aliasing");
-  // Depth, too: each line is 400 levels deeper than the one before.
+  // Depth is limited too: each line is 400 levels deeper than the previous one.
   std::string shaft = "a0: &a0 x\n";
   for (int i = 1; i < 40; ++i) {
     shaft += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " " + std::string(400, '[') + "*a" +
