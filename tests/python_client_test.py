@@ -259,7 +259,7 @@ def subresources(api):
     review = client.AuthorizationV1Api(api).create_self_subject_access_review(client.V1SelfSubjectAccessReview(
         spec=client.V1SelfSubjectAccessReviewSpec(resource_attributes=client.V1ResourceAttributes(verb='get', resource='pods'))))
     assert review.status.allowed
-    assert client.VersionApi(api).get_code().minor == '34'
+    assert client.VersionApi(api).get_code().minor == '37'
 
 
 def elect(kubeconfig, namespace, identity):

@@ -31,7 +31,7 @@ spec:
 def versions(s):
     s.has('version', 'Server Version: v1.37')
     server = json.loads(s.out('version -o json'))['serverVersion']
-    s.check(server['major'] == '1' and server['minor'] == '34' and server['platform'].startswith('linux/'), 'version', server)
+    s.check(server['major'] == '1' and server['minor'] == '37' and server['platform'].startswith('linux/'), 'version', server)
     s.has('api-versions', 'v1', 'apps/v1', 'batch/v1', 'rbac.authorization.k8s.io/v1', 'apiextensions.k8s.io/v1')
 
 
