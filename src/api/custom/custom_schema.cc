@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cel/formats/regex.h"
 #include "cel/rules/validator.h"
 #include "json/json.h"
 
@@ -194,49 +195,10 @@ const re2::RE2* CustomSchema::Pattern(std::string_view pattern) const {
   return it == patterns_.end() || !it->second->ok() ? nullptr : it->second.get();
 }
 
-namespace {
-
-std::string_view GoWords(re2::RE2::ErrorCode code) {
-  switch (code) {
-    case re2::RE2::ErrorBadEscape:
-      return "invalid escape sequence";
-    case re2::RE2::ErrorBadCharClass:
-      return "invalid character class";
-    case re2::RE2::ErrorBadCharRange:
-      return "invalid character class range";
-    case re2::RE2::ErrorMissingBracket:
-      return "missing closing ]";
-    case re2::RE2::ErrorMissingParen:
-      return "missing closing )";
-    case re2::RE2::ErrorUnexpectedParen:
-      return "unexpected )";
-    case re2::RE2::ErrorTrailingBackslash:
-      return "trailing backslash at end of expression";
-    case re2::RE2::ErrorRepeatArgument:
-      return "missing argument to repetition operator";
-    case re2::RE2::ErrorRepeatSize:
-      return "invalid repeat count";
-    case re2::RE2::ErrorRepeatOp:
-      return "invalid nested repetition operator";
-    case re2::RE2::ErrorBadPerlOp:
-      return "invalid or unsupported Perl syntax";
-    case re2::RE2::ErrorBadUTF8:
-      return "invalid UTF-8";
-    case re2::RE2::ErrorBadNamedCapture:
-      return "invalid named capture";
-    default:
-      return "internal error";
-  }
-}
-
-}  // namespace
-
 std::string PatternProblem(std::string_view pattern) {
-  const re2::RE2 compiled(re2::StringPiece(pattern.data(), pattern.size()), QuietOptions());
-  if (compiled.ok()) return "";
-  std::string out = "error parsing regexp: ";
-  out += GoWords(compiled.error_code());
-  return out + ": `" + compiled.error_arg() + '`';
+  std::string problem;
+  cel::Regex::Compile(pattern, &problem);
+  return problem;
 }
 
 const cel::Validator* CustomSchema::rules() const {
