@@ -133,10 +133,6 @@ void AddImpliedGroups(User& target) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 User TargetOf(const net::Request& request) {
   const auto& headers = request.headers;
   User target;
