@@ -1,6 +1,7 @@
-// request_cost CASE COUNT [WATCHERS]: sends COUNT requests of one sort to a server in this process, on a memory
-// store and virtual time, and nothing else. request_cost.py runs it under callgrind with two counts and divides
-// the difference: the instructions that one more request costs. One thread and no clock, so the figure repeats.
+// request_cost CASE COUNT [WATCHERS]: sends COUNT requests of one sort to a server in this process, on a
+// memory store and virtual time, and nothing else. request_cost.py runs it under callgrind with two counts
+// and divides the difference: the instructions that one more request costs. One thread and no clock, so the
+// figure repeats.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -94,8 +95,14 @@ const std::map<std::string_view, MakeRequest>& Cases() {
          sent.accept = kProtobuf;
          return sent;
        }},
-      {"get", [](int) { return Sent{"GET", OnePod()}; }},
-      {"get-protobuf", [](int) { return Sent{"GET", OnePod(), "", "", std::string(kProtobuf)}; }},
+      {"get",
+       [](int) {
+         return Sent{"GET", OnePod()};
+       }},
+      {"get-protobuf",
+       [](int) {
+         return Sent{"GET", OnePod(), "", "", std::string(kProtobuf)};
+       }},
       {"get-table",
        [](int) {
          return Sent{"GET", OnePod(), "", "", "application/json;as=Table;v=v1;g=meta.k8s.io"};
@@ -133,8 +140,9 @@ class Measured {
   }
   void Watch(std::string_view accept) {
     watched_.push_back(std::make_shared<Counted>());
-    watches_.push_back(admin_->Start(
-        RequestOf({"GET", std::string(kPods) + "?watch=true", "", "", std::string(accept)}), watched_.back()));
+    watches_.push_back(
+        admin_->Start(RequestOf({"GET", std::string(kPods) + "?watch=true", "", "", std::string(accept)}),
+                      watched_.back()));
     sim_.RunReady();
   }
   std::size_t watched_bytes() const {
