@@ -173,7 +173,9 @@ ROOMS = {
     'cli': {
         'command': '',
         'data': '',
-        'programs': 'command data',
+        'foreign_flags': '',
+        'programs': 'command data foreign_flags',
+        'envtest': 'command data foreign_flags programs',
         'kubectl': 'command',
         'kubectl/session': 'command',
         'kubectl/print': 'command kubectl/session',

@@ -22,4 +22,5 @@ for bench in $(find build-release -type f -perm -u+x -name '*_bench' -not -name 
   run "$bench"
 done
 run build-release/bench/store_bench "$folder"
+run bench/testserver_bench.py build-release/flyball
 run build-release/bench/server_bench --folder "$folder" $quick

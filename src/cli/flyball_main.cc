@@ -1,5 +1,11 @@
+#include <filesystem>
+
 #include "base/observe/fatal.h"
 #include "cli/command/command.h"
+#include "cli/envtest/envtest_command.h"
+#include "cli/envtest/etcd_program.h"
+#include "cli/envtest/kube_apiserver_program.h"
+#include "cli/envtest/testserver_command.h"
 #include "cli/kubectl/verbs.h"
 #include "cli/programs/apiserver_command.h"
 #include "cli/programs/cel_command.h"
@@ -24,8 +30,8 @@ void AddServers(const Command& root) {
   AddComponentCommands(root.app(), root.invocation().exit_code);
 }
 
-void DefineProgram(const Command& root) {
-  AddSection(root, "Run a cluster", {&AddServers, &AddStoreCommands});
+// kubectl's.
+void DefineVerbs(const Command& root) {
   AddSection(root, "Look",
              {&AddGetCommand, &AddDescribeCommand, &AddLogsCommand, &AddEventsCommand, &AddExplainCommand});
   AddSection(root, "Change",
@@ -38,9 +44,21 @@ void DefineProgram(const Command& root) {
              {&AddAuthCommand, &AddDiscoveryCommands, &AddCelCommand, &AddConfigCommand, &AddVersionCommand});
 }
 
+void DefineProgram(const Command& root) {
+  AddSection(root, "Run a cluster", {&AddServers, &AddStoreCommands});
+  AddSection(root, "Test against a cluster", {&AddTestserverCommand, &AddEnvtestCommand});
+  DefineVerbs(root);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   flyball::InstallFatalHandlers();
-  return RunProgram(argc, argv, &DefineProgram);
+  // `flyball envtest` makes links by which the program acts as another one.
+  const std::string name = std::filesystem::path(argc > 0 ? argv[0] : "").filename().string();
+  const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  if (name == "kube-apiserver") return RunKubeApiserver(arguments);
+  if (name == "etcd") return RunEtcd(arguments);
+  if (name == "kubectl") return RunProgram(name, argc, argv, &DefineVerbs);
+  return RunProgram("flyball", argc, argv, &DefineProgram);
 }

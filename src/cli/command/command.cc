@@ -152,8 +152,9 @@ void Command::RunLocal(std::function<int()> verb) const {
   });
 }
 
-int RunProgram(int argc, char** argv, const std::function<void(const Command&)>& define) {
-  CLI::App app{"The Kubernetes control plane as one program, and the verbs to use it with.", "flyball"};
+int RunProgram(const std::string& name, int argc, char** argv,
+               const std::function<void(const Command&)>& define) {
+  CLI::App app{"The Kubernetes control plane as one program, and the verbs to use it with.", name};
   app.footer(
       "A first tour:\n"
       "  flyball up                                   # a whole cluster; prints what to type next\n"

@@ -77,7 +77,9 @@ class Command {
   std::shared_ptr<Invocation> invocation_;
 };
 
-// Parses the arguments and runs what they ask for. `define` adds the verbs.
-int RunProgram(int argc, char** argv, const std::function<void(const Command&)>& define);
+// Parses the arguments and runs what they ask for. `name` is the program's in its help; `define` adds the
+// verbs.
+int RunProgram(const std::string& name, int argc, char** argv,
+               const std::function<void(const Command&)>& define);
 
 }  // namespace flyball::cli

@@ -6,6 +6,7 @@
 #include "base/files/durable_file.h"
 #include "base/observe/log.h"
 #include "cli/data/data_folder.h"
+#include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/transform/transforming_store.h"
 
@@ -44,15 +45,27 @@ Result<std::unique_ptr<ServerStore>> ServerStore::Open(const std::string& data_d
                                                        Metrics& metrics) {
   std::unique_ptr<ServerStore> opened(new ServerStore(metrics));
   FLYBALL_TRY(opened->LoadEncryption(data_dir, options, executor, metrics));
-  FLYBALL_ASSIGN(
-      auto inner,
-      store::OpenSqliteStore({.path = DatabasePath(data_dir), .quota_bytes = QuotaOf(options)}, executor));
-  opened->store_ = store::NewTransformingStore(std::move(inner), opened->encryption_);
+  FLYBALL_TRY(opened->OpenStore(data_dir, options, executor));
   opened->AddMetrics(metrics);
   if (options.snapshots.interval > Duration::zero()) {
     FLYBALL_ASSIGN(opened->snapshots_, SnapshotSchedule::Start(data_dir, options.snapshots, metrics));
   }
   return opened;
+}
+
+Status ServerStore::OpenStore(const std::string& data_dir, const ServerStoreOptions& options,
+                              Executor& executor) {
+  std::unique_ptr<store::Store> inner;
+  if (options.in_memory) {
+    inner = store::NewMemoryStore(executor);
+  } else {
+    FLYBALL_ASSIGN(
+        inner, store::OpenSqliteStore(
+                   {.path = DatabasePath(data_dir), .sync = options.sync, .quota_bytes = QuotaOf(options)},
+                   executor));
+  }
+  store_ = store::NewTransformingStore(std::move(inner), encryption_);
+  return {};
 }
 
 Status ServerStore::LoadEncryption(const std::string& data_dir, const ServerStoreOptions& options,

@@ -17,6 +17,8 @@
 namespace flyball::cli {
 
 struct ServerStoreOptions {
+  bool in_memory = false;                // nothing is kept when the server ends; for tests
+  bool sync = true;                      // see SqliteOptions
   std::int64_t quota_backend_bytes = 0;  // 0: etcd's default, 2 GiB; negative: no limit
   // Empty: <data_dir>/pki/encryption-config.yaml if it is there.
   std::string encryption_provider_config;
@@ -42,6 +44,7 @@ class ServerStore {
   explicit ServerStore(Metrics& metrics) : encryption_(metrics) {}
   Status LoadEncryption(const std::string& data_dir, const ServerStoreOptions& options, Executor& executor,
                         Metrics& metrics);
+  Status OpenStore(const std::string& data_dir, const ServerStoreOptions& options, Executor& executor);
   void AddMetrics(Metrics& metrics);
 
   server::ValueEncryption encryption_;

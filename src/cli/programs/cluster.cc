@@ -1,10 +1,20 @@
 #include "cli/programs/cluster.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
 #include "api/values/quantity.h"
 #include "base/observe/log.h"
 #include "base/run/notification.h"
+#include "cli/programs/node_join.h"
+#include "cli/programs/server_process.h"
+#include "controllers/controllers.h"
 #include "node/runtime/native_runtime.h"
 #include "node/runtime/sim_runtime.h"
+#include "scheduler/scheduler.h"
+#include "server/endpoints/component_status.h"
 
 namespace flyball::cli {
 namespace {
@@ -13,6 +23,54 @@ namespace {
 std::string CertificatePath(const NodesOptions& options, const std::string& node, const std::string& name) {
   if (options.runtime == "sim") return {};
   return options.data_dir + "/node/pki/" + node + "/" + name + "-current.pem";
+}
+
+// Off by default in kube-controller-manager, part of "*" here: nodes join by bootstrap tokens and are called
+// with certificates that the cluster signs.
+constexpr std::array<const char*, 3> kOnHere = {"bootstrap-signer-controller", "token-cleaner-controller",
+                                                "kubelet-serving-certificate-approving-controller"};
+
+Result<std::vector<std::string>> EnabledControllers(const std::string& text) {
+  FLYBALL_ASSIGN(std::vector<std::string> enabled, controllers::ParseControllers(text));
+  if (std::find(enabled.begin(), enabled.end(), "*") != enabled.end())
+    enabled.insert(enabled.end(), kOnHere.begin(), kOnHere.end());
+  return enabled;
+}
+
+// For joining; the nodes of this process do so in milliseconds.
+constexpr Duration kTokenLifetime = std::chrono::minutes(30);
+
+// The right to join, as a client that holds a fresh bootstrap token.
+Result<Client> JoiningClient(ServerProcess& server, ClientThreads& threads) {
+  const std::string token = NewBootstrapToken();
+  std::vector<json::Value> objects = NodeJoinRoles();
+  objects.push_back(BootstrapTokenSecret(token, server.executor().clock().Now() + kTokenLifetime));
+  FLYBALL_TRY(server.api().Ensure(objects));
+  std::shared_ptr<net::Transport> transport =
+      server.api().InProcess([] { return std::string(); }, server.pki().client_ca_pem);
+  RestOptions options;
+  options.user_agent = "kubelet";
+  return Client(std::make_shared<RestClient>(std::move(transport), threads.runtime(), std::move(options),
+                                             BearerToken(token)));
+}
+
+// A node of this process: without sockets, but with its own certificate.
+NodeConnection ConnectNode(ServerProcess& server, ClientThreads& threads, const Client& joining) {
+  auto certificate = std::make_shared<CurrentCertificate>();
+  std::shared_ptr<net::Transport> transport = server.api().InProcess(
+      [certificate] { return certificate->certificate_pem(); }, server.pki().client_ca_pem);
+  RestOptions options;
+  options.user_agent = "kubelet";
+  return {Client(std::make_shared<RestClient>(std::move(transport), threads.runtime(), std::move(options))),
+          joining, certificate};
+}
+
+Client ClientAs(ServerProcess& server, ClientThreads& threads, const std::string& name,
+                const std::vector<std::string>& groups, const std::string& agent) {
+  RestOptions options;
+  options.user_agent = agent;
+  std::shared_ptr<net::Transport> transport = server.api().InProcess({name, "", groups, {}});
+  return Client(std::make_shared<RestClient>(std::move(transport), threads.runtime(), std::move(options)));
 }
 
 }  // namespace
@@ -146,6 +204,76 @@ void StopManager(Manager& manager) {
   const auto done = std::make_shared<Notification<bool>>();
   manager.Stop([done] { done->Set(true); });
   done->Wait();
+}
+
+std::vector<std::string> NodeNames(int count) {
+  char host[256] = {};
+  if (::gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') std::snprintf(host, sizeof host, "node");
+  std::string base(host);
+  for (auto& c : base) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::vector<std::string> names{base};
+  for (int i = 1; i < count; ++i) names.push_back(base + "-" + std::to_string(i + 1));
+  return names;
+}
+
+void PrepareForLocalCluster(ServerProcessOptions& options) {
+  options.api.enable_admission.insert("NodeRestriction");
+  options.api.authentication.bootstrap_tokens = true;
+  options.nodes.verify = true;
+}
+
+Result<std::unique_ptr<LocalCluster>> LocalCluster::Start(ServerProcess& server,
+                                                          LocalClusterOptions options) {
+  auto cluster = std::unique_ptr<LocalCluster>(new LocalCluster(server));
+  FLYBALL_TRY(cluster->StartNodes(std::move(options.nodes)));
+  FLYBALL_TRY(cluster->StartManagers(options.controllers));
+  return cluster;
+}
+
+Status LocalCluster::StartManagers(const std::string& enabled) {
+  controllers::ControllersOptions options;
+  FLYBALL_ASSIGN(options.enabled, EnabledControllers(enabled));
+  options.root_ca_pem = server_.pki().server_ca_pem;
+  for (const char* signer :
+       {"kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet",
+        "kubernetes.io/kubelet-serving", "kubernetes.io/legacy-unknown"})
+    options.certificate_signing.authorities[signer] = controllers::FixedAuthority(server_.pki().ca);
+  controllers_.emplace(
+      ClientAs(server_, threads_, "system:kube-controller-manager", {}, "kube-controller-manager"),
+      ManagerOptions{.name = "kube-controller-manager", .drop_managed_fields = true});
+  FLYBALL_TRY(controllers::AddControllers(*controllers_, options));
+  scheduler_.emplace(ClientAs(server_, threads_, "system:kube-scheduler", {}, "kube-scheduler"),
+                     ManagerOptions{.name = "kube-scheduler", .drop_managed_fields = true});
+  FLYBALL_TRY(scheduler::AddScheduler(*scheduler_));
+  FLYBALL_TRY(controllers_->Start());
+  FLYBALL_TRY(scheduler_->Start());
+  auto& components = server_.api().components();
+  components.Add("controller-manager", [this] { return controllers_->Healthy(); });
+  components.Add("scheduler", [this] { return scheduler_->Healthy(); });
+  return {};
+}
+
+Status LocalCluster::StartNodes(NodesOptions options) {
+  options.client_ca_pem = server_.pki().client_ca_pem;
+  options.serving_certificate = options.wait_for_serving = true;
+  options.remove_not_ready_taint = false;
+  FLYBALL_ASSIGN(const Client joining, JoiningClient(server_, threads_));
+  FLYBALL_ASSIGN(nodes_, Nodes::Start(options, threads_.runtime().executor,
+                                      [&](const std::string&) -> Result<NodeConnection> {
+                                        return ConnectNode(server_, threads_, joining);
+                                      }));
+  return {};
+}
+
+LocalCluster::~LocalCluster() {
+  auto& components = server_.api().components();
+  components.Remove("scheduler");
+  components.Remove("controller-manager");
+  if (scheduler_) StopManager(*scheduler_);
+  if (controllers_) StopManager(*controllers_);
+  nodes_.reset();
+  server_.api().Stop();
+  threads_.Stop();
 }
 
 }  // namespace flyball::cli

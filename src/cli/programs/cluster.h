@@ -111,4 +111,39 @@ class Nodes {
 // Stops the manager and waits until it has.
 void StopManager(Manager& manager);
 
+class ServerProcess;
+struct ServerProcessOptions;
+
+// The machine's name, and name-2, name-3 and so on.
+std::vector<std::string> NodeNames(int count);
+
+struct LocalClusterOptions {
+  std::string controllers = "*";  // as --controllers
+  // Its identities come from the server; certificates for serving are always asked for.
+  NodesOptions nodes{};
+};
+
+// What nodes that join by bootstrap tokens need of the server they join.
+void PrepareForLocalCluster(ServerProcessOptions& options);
+
+// Controllers, scheduler and nodes in the API server's process, through the in-process transport.
+// Thread-safe.
+class LocalCluster {
+ public:
+  // `server` was started with options that went through PrepareForLocalCluster, and outlives it.
+  static Result<std::unique_ptr<LocalCluster>> Start(ServerProcess& server, LocalClusterOptions options);
+  // Ends scheduler, controllers and nodes, in this order, and then the server's watches.
+  ~LocalCluster();
+
+ private:
+  explicit LocalCluster(ServerProcess& server) : server_(server) {}
+  Status StartManagers(const std::string& enabled);
+  Status StartNodes(NodesOptions options);
+
+  ServerProcess& server_;
+  ClientThreads threads_;
+  std::optional<Manager> controllers_, scheduler_;
+  std::unique_ptr<Nodes> nodes_;
+};
+
 }  // namespace flyball::cli

@@ -34,7 +34,7 @@ void SqliteLog::NoteWalPages(int pages) {
 }
 
 Result<std::unique_ptr<SqliteLog>> SqliteLog::Open(const std::string& path, const std::string& vfs,
-                                                   int checkpoint_pages) {
+                                                   int checkpoint_pages, bool sync) {
   const bool has_log = HasWriteAheadLog(path);
   FLYBALL_ASSIGN(SqliteConnection connection,
                  SqliteConnection::Open(path, SqliteConnection::Mode::kCreate, vfs));
@@ -46,7 +46,8 @@ Result<std::unique_ptr<SqliteLog>> SqliteLog::Open(const std::string& path, cons
                                 ": this file system cannot hold a store: SQLite's write-ahead log needs "
                                 "shared memory, which network file systems lack; use a local disk"));
   }
-  FLYBALL_TRY(connection.Execute("PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY"));
+  FLYBALL_TRY(connection.Execute(std::string("PRAGMA temp_store = MEMORY; PRAGMA synchronous = ") +
+                                 (sync ? "FULL" : "OFF")));
   FLYBALL_TRY(PrepareFile(connection, path));
   FLYBALL_ASSIGN(const Meta meta, ReadMeta(connection));
   if (meta.open && !has_log) {

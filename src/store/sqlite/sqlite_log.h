@@ -18,9 +18,9 @@ namespace flyball::store {
 
 class SqliteLog {
  public:
-  // Opens or makes the file. The caller holds its FileLock.
+  // Opens or makes the file. The caller holds its FileLock. Without `sync` nothing is forced to disk.
   static Result<std::unique_ptr<SqliteLog>> Open(const std::string& path, const std::string& vfs,
-                                                 int checkpoint_pages);
+                                                 int checkpoint_pages, bool sync = true);
 
   // If the write-ahead log can be moved into the file wholly, the file says that it was closed in order.
   ~SqliteLog();

@@ -480,7 +480,7 @@ Result<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options, Exe
   FLYBALL_ASSIGN(FileLock lock, FileLock::Acquire(options.path));
   FLYBALL_TRY(MakePrivateFile(options.path));
   FLYBALL_ASSIGN(std::unique_ptr<SqliteLog> log,
-                 SqliteLog::Open(options.path, options.vfs, options.checkpoint_pages));
+                 SqliteLog::Open(options.path, options.vfs, options.checkpoint_pages, options.sync));
   auto store = std::make_unique<SqliteStore>(options, executor, std::move(lock), std::move(log));
   FLYBALL_TRY(store->Start());
   return std::unique_ptr<Store>(std::move(store));

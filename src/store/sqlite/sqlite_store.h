@@ -22,6 +22,9 @@ struct SqliteOptions {
   // Pages of 4 KB in the write-ahead log at which the committer moves them to the file. It is the only one
   // who does.
   int checkpoint_pages = 1024;
+  // False: nothing is forced to disk. What was acknowledged survives the end of the process, but not of the
+  // machine. For tests.
+  bool sync = true;
   std::int64_t quota_bytes = 0;  // the most that keys and history may take; 0: no limit
   std::string vfs{};  // name of a registered SQLite VFS (tests inject faults there); empty: the default
 };

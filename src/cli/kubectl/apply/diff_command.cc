@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "base/files/temporary_folder.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/apply/apply_object.h"
 #include "cli/kubectl/print/printers.h"

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "api/schema/schema.h"
+#include "base/files/temporary_folder.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/apply/three_way.h"
 #include "cli/kubectl/print/printers.h"

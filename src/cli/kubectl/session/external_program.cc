@@ -20,28 +20,6 @@ std::string Quoted(const std::string& text) {
 
 }  // namespace
 
-Result<TemporaryFolder> TemporaryFolder::Make() {
-  std::error_code ec;
-  std::string pattern = (std::filesystem::temp_directory_path(ec) / "flyball-XXXXXX").string();
-  if (!::mkdtemp(pattern.data())) return Unexpected(LocalError("cannot make a temporary folder: " + pattern));
-  return TemporaryFolder(pattern);
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-}
-
-Result<std::string> TemporaryFolder::Write(const std::filesystem::path& name, std::string_view text) const {
-  const std::filesystem::path path = path_ / name;
-  std::error_code ec;
-  std::filesystem::create_directories(path.parent_path(), ec);
-  std::ofstream out(path, std::ios::binary);
-  out << text << std::flush;
-  if (!out) return Unexpected(LocalError("cannot write " + path.string()));
-  return path.string();
-}
-
 int RunExternal(const std::string& command_line, const std::vector<std::string>& arguments) {
   std::string line = command_line;
   for (const std::string& argument : arguments) line += " " + Quoted(argument);

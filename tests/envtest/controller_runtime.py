@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Runs controller-runtime's own test suites with `flyball envtest` in the place of kube-apiserver and etcd.
+
+    controller_runtime.py FLYBALL [PACKAGE...]      packages: pkg/client pkg/cache ...; all if none is named
+
+known-failures.txt lists the specs that fail on the real kube-apiserver too. Any other failure fails the command.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODULE, VERSION = 'sigs.k8s.io/controller-runtime', 'v0.25.2'
+
+
+def sources():
+    """A copy that can be written to: suites leave files beside their sources."""
+    folder = os.path.join(os.environ.get('XDG_CACHE_HOME', os.path.expanduser('~/.cache')), 'flyball', 'controller-runtime-' + VERSION)
+    if not os.path.exists(folder):
+        with tempfile.TemporaryDirectory() as empty:
+            found = subprocess.run(['go', 'mod', 'download', '-json', MODULE + '@' + VERSION], cwd=empty, capture_output=True, text=True, check=True)
+        shutil.copytree(json.loads(found.stdout)['Dir'], folder + '.tmp')
+        subprocess.run(['chmod', '-R', 'u+w', folder + '.tmp'], check=True)
+        os.rename(folder + '.tmp', folder)
+    return folder
+
+
+def known_failures():
+    with open(os.path.join(HERE, 'known-failures.txt')) as f:
+        return [line.split('\t')[0].strip() for line in f if line.strip() and not line.startswith('#')]
+
+
+class Results:
+    def __init__(self):
+        self.passed = 0
+        self.failed, self.known, self.broken = [], [], []
+
+    def add(self, package, text, returncode, known):
+        counts = re.findall(r'(\d+) Passed.*?\| .*?(\d+) Failed', text)
+        self.passed += sum(int(passed) for passed, _ in counts)
+        failures = sorted(set(re.findall(r'^\s*\[(?:FAIL|PANICKED!|TIMEDOUT|INTERRUPTED)\] (.*?)(?: \[[^\]]*\])?$', text, re.M)))
+        for name in failures:
+            (self.known if any(part in name for part in known) else self.failed).append(package + ': ' + name)
+        if returncode != 0 and not failures:
+            self.broken.append(package)
+
+
+def test(folder, package, environment):
+    done = subprocess.run(['go', 'test', '-p', '2', '-count=1', '-vet=off', '-timeout=20m', './' + package, '-args', '-ginkgo.no-color'], cwd=folder, env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+    return done.returncode, done.stdout
+
+
+def main():
+    flyball = os.path.abspath(sys.argv[1])
+    if not shutil.which('go'):
+        print("controller-runtime's suites need Go", file=sys.stderr)
+        sys.exit(1)
+    folder = sources()
+    listed = subprocess.run(['go', 'list', '-f', '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}', './pkg/...'], cwd=folder, capture_output=True, text=True, check=True)
+    packages = sys.argv[2:] or [name[len(MODULE) + 1:] for name in listed.stdout.split()]
+    results, known = Results(), known_failures()
+    with tempfile.TemporaryDirectory(prefix='flyball-envtest-') as assets:
+        subprocess.run([flyball, 'envtest', assets], check=True, stdout=subprocess.DEVNULL)
+        environment = {**os.environ, 'KUBEBUILDER_ASSETS': assets}
+        for package in packages:
+            returncode, text = test(folder, package, environment)
+            results.add(package, text, returncode, known)
+            print('%s %s' % ('ok  ' if returncode == 0 else 'FAIL', package), flush=True)
+            if returncode != 0:
+                print('\n'.join(text.splitlines()[-60:]))
+    for title, names in (('fails on kube-apiserver too', results.known), ('FAILED', results.failed), ('FAILED without a spec', results.broken)):
+        for name in names:
+            print('%s: %s' % (title, name))
+    print('%d specs passed, %d failed, %d failed as on kube-apiserver' % (results.passed, len(results.failed) + len(results.broken), len(results.known)))
+    sys.exit(1 if results.failed or results.broken else 0)
+
+
+if __name__ == '__main__':
+    main()
