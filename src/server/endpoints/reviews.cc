@@ -7,6 +7,7 @@
 #include "json/json.h"
 #include "server/registry/object_codec.h"
 #include "server/registry/write_options.h"
+#include "server/request/negotiation.h"
 
 namespace flyball::server {
 namespace {
@@ -22,6 +23,7 @@ class ReviewEndpoint final : public Endpoint {
   Task<Result<std::optional<Answer>>> Handle(ServerState& state, RequestScope& scope,
                                              const net::Request& request,
                                              std::shared_ptr<net::ResponseStream>) override {
+    FLYBALL_CO_TRY(NegotiateObject(request.headers.Get("accept"), false));  // there is no table of a question
     FLYBALL_CO_TRY(ReadWriteOptions(scope, "CreateOptions"));
     const auto& kind = *scope.resource->kind;
     FLYBALL_CO_ASSIGN(json::Value review, DecodeBody(scope, *kind.type, kind.ApiVersion(), kind.kind,

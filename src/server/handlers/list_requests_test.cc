@@ -55,6 +55,18 @@ TEST_F(ListRequests, ATokenIsOfTheNamespaceThatIsListed) {
             "invalid continue token: continue key is not valid: ../x");
 }
 
+TEST_F(ListRequests, ATokenExpiresWithTheStoresHistoryAlsoIfTheKindIsQuiet) {
+  const std::string token(List("limit=2")->value()["metadata"]["continue"].string_or(""));
+  ASSERT_TRUE(store_->Compact(store_->CurrentRevision()));  // the list's own version: still there
+  EXPECT_EQ(Names("limit=2&continue=" + token), (Listed{"c"}));
+  Do("POST", "/api/v1/namespaces", R"({"metadata":{"name":"other"}})");
+  ASSERT_TRUE(store_->Compact(store_->CurrentRevision()));
+  const auto expired = List("limit=2&continue=" + token);
+  EXPECT_EQ(expired->status, 410);
+  const std::string fresh(expired->value()["metadata"]["continue"].string_or(""));
+  EXPECT_EQ(Names("limit=2&continue=" + fresh), (Listed{"c"}));
+}
+
 TEST_F(ListRequests, AnExactVersionOfTheFutureIsNotWaitedFor) {
   for (const char* query : {"resourceVersion=9999&resourceVersionMatch=Exact", "resourceVersion=9999&limit=1",
                             // {"v":"meta.k8s.io/v1","rv":9999,"start":"b"}

@@ -65,8 +65,13 @@ Result<ListSnapshot> ListFromStore(ServerState& state, const ServedResource& res
 
 Result<ListSnapshot> ListPageOf(ServerState& state, const ServedResource& resource,
                                 const ObjectFilter& filter, const ListPage& page) {
-  auto snapshot = resource.cache->List(filter, page);
-  if (snapshot || !snapshot.error().Is(Reason::kExpired)) return snapshot;
+  // The cache of a quiet kind remembers more than the store. What is compacted is gone for clients all the
+  // same: pages that belong together end with the store's history, whatever the kind.
+  const bool compacted = page.revision > 0 && page.revision < state.store.CompactedRevision();
+  if (!compacted) {
+    auto snapshot = resource.cache->List(filter, page);
+    if (snapshot || !snapshot.error().Is(Reason::kExpired)) return snapshot;
+  }
   return ListFromStore(state, resource, filter, page);
 }
 

@@ -60,6 +60,17 @@ TEST_F(AnswerFormsTest, TablesAndMetadataComeInTheVersionThatIsAskedFor) {
   EXPECT_EQ(Get(maps_, table + "v2")->status, 406);
 }
 
+TEST_F(AnswerFormsTest, AReviewHasNoTable) {
+  net::Request request;
+  request.method = "POST";
+  request.target = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  request.headers.Set("accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
+  request.body = R"({"spec":{"nonResourceAttributes":{"path":"/","verb":"get"}}})";
+  EXPECT_EQ(Send(*admin_, request)->status, 406);
+  request.headers.Set("accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json");
+  EXPECT_EQ(Send(*admin_, request)->status, 201);
+}
+
 TEST_F(AnswerFormsTest, AListInProtobufHasItsItemsAndVersion) {
   const auto reply = Get(maps_, kProtobuf);
   const auto envelope = api::ReadProtobufEnvelope(reply->body);

@@ -78,7 +78,7 @@ std::optional<AnswerFormat> Fit(const MediaRange& range, bool tables) {
   if (!format.yaml && !format.protobuf && !IsJson(range.type)) return std::nullopt;
   const auto as = range.Parameter("as");
   if (as.empty()) return format;
-  if (!tables || range.Parameter("g") != "meta.k8s.io") return std::nullopt;
+  if (range.Parameter("g") != "meta.k8s.io" || (as == "Table" && !tables)) return std::nullopt;
   const auto version = range.Parameter("v");
   if (version != "v1" && version != "v1beta1") return std::nullopt;
   if (version == "v1beta1") format.version = "v1beta1";
