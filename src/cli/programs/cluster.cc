@@ -220,6 +220,11 @@ void PrepareForLocalCluster(ServerProcessOptions& options) {
   options.api.enable_admission.insert("NodeRestriction");
   options.api.authentication.bootstrap_tokens = true;
   options.nodes.verify = true;
+  // Nodes have no roles: this authorizer knows what they may do.
+  auto& authorization = options.api.authorization;
+  if (authorization.config_file.empty() &&
+      std::find(authorization.modes.begin(), authorization.modes.end(), "Node") == authorization.modes.end())
+    authorization.modes.insert(authorization.modes.begin(), "Node");
 }
 
 Result<std::unique_ptr<LocalCluster>> LocalCluster::Start(ServerProcess& server,
