@@ -25,6 +25,8 @@ def sources():
             found = subprocess.run(['go', 'mod', 'download', '-json', MODULE + '@' + VERSION], cwd=empty, capture_output=True, text=True, check=True)
         shutil.copytree(json.loads(found.stdout)['Dir'], folder + '.tmp')
         subprocess.run(['chmod', '-R', 'u+w', folder + '.tmp'], check=True)
+        # Modules come without the executable bits of their scripts.
+        subprocess.run(['find', folder + '.tmp', '-name', '*.sh', '-exec', 'chmod', '+x', '{}', '+'], check=True)
         os.rename(folder + '.tmp', folder)
     return folder
 
