@@ -36,6 +36,13 @@ def known_failures():
         return [line.split('\t')[0].strip() for line in f if line.strip() and not line.startswith('#')]
 
 
+def failures_in(text):
+    """The specs that failed; if there are none, the Go tests, without those that only contain others."""
+    specs = set(re.findall(r'^\s*\[(?:FAIL|PANICKED!|TIMEDOUT|INTERRUPTED)\] (.*?)(?: \[[^\]]*\])?$', text, re.M))
+    tests = set(re.findall(r'^\s*--- FAIL: (\S+)', text, re.M))
+    return sorted(specs or {name for name in tests if not any(other.startswith(name + '/') for other in tests)})
+
+
 class Results:
     def __init__(self):
         self.passed = 0
@@ -44,7 +51,7 @@ class Results:
     def add(self, package, text, returncode, known):
         counts = re.findall(r'(\d+) Passed.*?\| .*?(\d+) Failed', text)
         self.passed += sum(int(passed) for passed, _ in counts)
-        failures = sorted(set(re.findall(r'^\s*\[(?:FAIL|PANICKED!|TIMEDOUT|INTERRUPTED)\] (.*?)(?: \[[^\]]*\])?$', text, re.M)))
+        failures = failures_in(text)
         for name in failures:
             (self.known if any(part in name for part in known) else self.failed).append(package + ': ' + name)
         if returncode != 0 and not failures:
