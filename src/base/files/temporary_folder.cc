@@ -13,9 +13,10 @@ Error TemporaryError(std::string message) {
 
 }  // namespace
 
-Result<TemporaryFolder> TemporaryFolder::Make() {
+Result<TemporaryFolder> TemporaryFolder::Make(const std::filesystem::path& parent) {
   std::error_code ec;
-  std::string pattern = (std::filesystem::temp_directory_path(ec) / "flyball-XXXXXX").string();
+  const std::filesystem::path folder = parent.empty() ? std::filesystem::temp_directory_path(ec) : parent;
+  std::string pattern = (folder / "flyball-XXXXXX").string();
   if (!::mkdtemp(pattern.data()))
     return Unexpected(TemporaryError("cannot make a temporary folder: " + pattern));
   return TemporaryFolder(pattern);

@@ -10,11 +10,11 @@
 
 namespace flyball {
 
-// A private folder in the system's temporary folder, readable only by the user. Removed with the object
-// unless kept. Thread-compatible.
+// A private folder, readable only by the user. Removed with the object unless kept. Thread-compatible.
 class TemporaryFolder {
  public:
-  static Result<TemporaryFolder> Make();
+  // In `parent`; empty: in the system's temporary folder.
+  static Result<TemporaryFolder> Make(const std::filesystem::path& parent = {});
   TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;
   ~TemporaryFolder();

@@ -1,5 +1,9 @@
 #include "cli/envtest/testserver_command.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include "base/files/temporary_folder.h"
@@ -20,6 +24,13 @@ struct TestserverFlags {
   int nodes = 1;
   int port = 0;
 };
+
+// Where files are in memory, if the system has such a place and the user has not chosen another: syncing a
+// few small files to disk would take longer than all the rest of the start.
+std::filesystem::path MemoryFolder() {
+  constexpr const char* kSharedMemory = "/dev/shm";
+  return !std::getenv("TMPDIR") && ::access(kSharedMemory, W_OK) == 0 ? kSharedMemory : "";
+}
 
 // The administrator's bearer token, in the file that --token-auth-file names.
 Result<std::string> MakeToken(const TemporaryFolder& folder, ServerProcessOptions& options) {
@@ -48,7 +59,7 @@ void PrintServer(const TestserverFlags& flags, const ServerProcess& server, cons
 Status RunTestserver(const TestserverFlags& flags) {
   BlockStopSignals();
   FLYBALL_ASSIGN(const auto parent, ParentWatch::Start());
-  FLYBALL_ASSIGN(const TemporaryFolder folder, TemporaryFolder::Make());
+  FLYBALL_ASSIGN(const TemporaryFolder folder, TemporaryFolder::Make(MemoryFolder()));
   ServerProcessOptions options;
   options.serving.data_dir = folder.path().string();
   options.serving.port = flags.port;
