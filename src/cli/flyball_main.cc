@@ -39,7 +39,10 @@ void DefineVerbs(const Command& root) {
               &AddEditCommand, &AddReplaceCommand, &AddPatchCommand, &AddLabelCommands, &AddSetCommand,
               &AddDeleteCommand});
   AddSection(root, "Run workloads",
-             {&AddScaleCommand, &AddAutoscaleCommand, &AddRolloutCommand, &AddWaitCommand});
+             {&AddScaleCommand, &AddAutoscaleCommand, &AddRolloutCommand, &AddWaitCommand, &AddExecCommands,
+              &AddPortForwardCommand});
+  AddSection(root, "Look after nodes and certificates",
+             {&AddDrainCommands, &AddTaintCommand, &AddCertificateCommand});
   AddSection(root, "Ask the server and the program",
              {&AddAuthCommand, &AddDiscoveryCommands, &AddCelCommand, &AddConfigCommand, &AddVersionCommand});
 }

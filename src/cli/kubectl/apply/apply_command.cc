@@ -69,7 +69,7 @@ Status RunApply(Session& session, const ApplyFlags& flags) {
       continue;
     }
     if (printer)
-      session.out() << printer->Print(applied->object);
+      FLYBALL_TRY(PrintTo(session.out(), *printer, applied->object));
     else
       session.out() << DisplayName(manifest.kind, manifest.name) << " " << applied->what << note << "\n";
   }

@@ -50,9 +50,11 @@ Status WriteBoth(Session& session, const DiffFlags& flags, const Manifest& manif
   json::Value before = live ? std::move(*live) : json::Value();
   if (manifest.kind.kind == "Secret" && manifest.kind.group.empty()) MaskData(before, merged.object);
   if (!before.is_null()) {
-    FLYBALL_TRY(folder.Write("LIVE/" + FileName(manifest), printer.Print(before)));
+    FLYBALL_ASSIGN(const std::string text, printer.Print(before));
+    FLYBALL_TRY(folder.Write("LIVE/" + FileName(manifest), text));
   }
-  FLYBALL_TRY(folder.Write("MERGED/" + FileName(manifest), printer.Print(merged.object)));
+  FLYBALL_ASSIGN(const std::string after, printer.Print(merged.object));
+  FLYBALL_TRY(folder.Write("MERGED/" + FileName(manifest), after));
   return {};
 }
 

@@ -67,7 +67,7 @@ Status EditOne(Session& session, const ObjectRef& ref) {
   FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter({.output = "yaml"}));
   FLYBALL_ASSIGN(TemporaryFolder folder, TemporaryFolder::Make());
-  const std::string original = printer->Print(object);
+  FLYBALL_ASSIGN(const std::string original, printer->Print(object));
   FLYBALL_ASSIGN(const json::Value before, json::ParseYaml(original));
   std::string text = original, problem;
   for (;;) {

@@ -54,7 +54,7 @@ Status RunPatch(Session& session, const PatchFlags& flags) {
                                                           patch, "kubectl-patch", flags.subresource));
     const bool same = before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"];
     if (printer)
-      session.out() << printer->Print(after);
+      FLYBALL_TRY(PrintTo(session.out(), *printer, after));
     else
       session.out() << DisplayName(object.kind, object.name) << " patched" << (same ? " (no change)" : "")
                     << "\n";

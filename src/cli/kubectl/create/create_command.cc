@@ -1,3 +1,4 @@
+#include <map>
 #include <memory>
 
 #include "cli/command/error_text.h"
@@ -16,6 +17,38 @@ void CreateOptions::AddTo(const Command& command) {
   command.Option("--dry-run", &dry_run, "client: only print it; server: everything but storing it");
 }
 
+namespace {
+
+// How kubectl names a kind it failed to create; the other kinds' errors are shown as the server gave them.
+std::string_view FailedKind(std::string_view kind) {
+  static const std::map<std::string_view, std::string_view> kNames{
+      {"ClusterRoleBinding", "clusterrolebinding:"},
+      {"ConfigMap", "configmap:"},
+      {"CronJob", "cronjob:"},
+      {"Deployment", "deployment:"},
+      {"Ingress", "ingress:"},
+      {"Job", "job:"},
+      {"PodDisruptionBudget", "poddisruptionbudgets:"},
+      {"PriorityClass", "priorityclass:"},
+      {"ResourceQuota", "quota:"},
+      {"RoleBinding", "rolebinding:"},
+      {"Secret", "secret"},
+      {"ServiceAccount", "serviceaccount:"}};
+  const auto found = kNames.find(kind);
+  return found == kNames.end() ? std::string_view() : found->second;
+}
+
+Error CreateError(const json::Value& object, const Error& error) {
+  const std::string_view kind = object["kind"].string_or("");
+  if (kind == "Service")
+    return LocalError("failed to create " + std::string(object["spec"]["type"].string_or("ClusterIP")) +
+                      " service: " + error.message());
+  const std::string_view name = FailedKind(kind);
+  return name.empty() ? error : LocalError("failed to create " + std::string(name) + " " + error.message());
+}
+
+}  // namespace
+
 Status CreateObject(Session& session, const CreateOptions& options, json::Value object,
                     std::string_view verb) {
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(options.print));
@@ -24,11 +57,12 @@ Status CreateObject(Session& session, const CreateOptions& options, json::Value 
   if (kind.namespaced && (options.dry_run != "client" || session.ns_given()))
     object["metadata"]["namespace"] = ns;
   if (options.dry_run != "client") {
-    FLYBALL_ASSIGN(object, session.Create(kind, ns, object, "kubectl-create", options.dry_run == "server"));
+    auto made = session.Create(kind, ns, object, "kubectl-create", options.dry_run == "server");
+    if (!made) return Unexpected(verb == "created" ? CreateError(object, made.error()) : made.error());
+    object = std::move(*made);
   }
   if (printer) {
-    session.out() << printer->Print(object);
-    return {};
+    return PrintTo(session.out(), *printer, object);
   }
   session.out() << NameOf(object) << " " << verb << DryRunNote(options.dry_run) << "\n";
   return {};
@@ -40,7 +74,21 @@ struct CreateFlags {
   ManifestFlags files;
   CreateOptions options;
   bool save_config = false;
+  std::string raw;
 };
+
+// Sends the one file to the path as it is, and prints what comes back.
+Status CreateRaw(Session& session, const CreateFlags& flags) {
+  if (flags.files.files.size() != 1)
+    return Unexpected(LocalError("--raw can only use a single local file or stdin"));
+  FLYBALL_ASSIGN(const std::string body, ReadSource(flags.files.files[0]));
+  RestRequest request = RawRequest(flags.raw);
+  request.verb = "POST";
+  request.body = body;
+  FLYBALL_ASSIGN(const std::string answer, session.CallText(std::move(request)));
+  session.out() << answer;
+  return {};
+}
 
 Status CreateFromFiles(Session& session, const CreateFlags& flags) {
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
@@ -55,7 +103,7 @@ Status CreateFromFiles(Session& session, const CreateFlags& flags) {
     if (!made)
       session.Report(made.error().Annotate("error when creating \"" + manifest.source + "\""));
     else if (printer)
-      session.out() << printer->Print(*made);
+      FLYBALL_TRY(PrintTo(session.out(), *printer, *made));
     else
       session.out() << NameOf(*made) << " created" << DryRunNote(flags.options.dry_run) << "\n";
   }
@@ -71,11 +119,14 @@ void AddCreateCommand(const Command& root) {
       "flyball create -f web.yaml\n  flyball create deployment web --image=host --replicas=2 -- sleep 1000");
   AddManifestFlags(create, &flags->files);
   flags->options.AddTo(create);
+  create.Option("--raw", &flags->raw, "Post the file to this path as it is");
   create.Flag("--save-config", &flags->save_config, "Remember what is created, for a later apply");
   AddConfigCreators(create);
   AddWorkloadCreators(create);
   AddAccessCreators(create);
-  RunVerb(create, [flags](Session& session) { return CreateFromFiles(session, *flags); });
+  RunVerb(create, [flags](Session& session) {
+    return flags->raw.empty() ? CreateFromFiles(session, *flags) : CreateRaw(session, *flags);
+  });
 }
 
 }  // namespace flyball::cli

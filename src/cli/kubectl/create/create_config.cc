@@ -41,7 +41,7 @@ namespace {
 
 struct CreateConfigFlags {
   CreateOptions options;
-  std::vector<std::string> args, literals, files, tcp;
+  std::vector<std::string> args, literals, files, tcp, scopes;
   std::string type, hard, value, description, cluster_ip, preemption = "PreemptLowerPriority";
   bool global_default = false;
 };
@@ -176,11 +176,16 @@ void AddQuota(const Command& create) {
   const Command command = Begin(create, "quota,resourcequota", "Create a ResourceQuota",
                                 "flyball create quota q --hard=pods=5", flags);
   command.Option("--hard", &flags->hard, "Limits: resource=quantity,...");
+  command.Option("--scopes", &flags->scopes, "Which pods count: BestEffort, NotTerminating, ...");
   RunVerb(command, [flags](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
     FLYBALL_ASSIGN(json::Object hard, ParsePairs(flags->hard));
     json::Value object = NewObject("v1", "ResourceQuota", name);
-    object["spec"]["hard"] = std::move(hard);
+    if (!hard.empty()) object["spec"]["hard"] = std::move(hard);
+    json::Array scopes;
+    for (const std::string& list : flags->scopes)
+      for (const std::string& scope : SplitText(list, ',')) scopes.emplace_back(scope);
+    if (!scopes.empty()) object["spec"]["scopes"] = std::move(scopes);
     object["status"] = json::Object();
     return CreateObject(session, flags->options, std::move(object));
   });

@@ -250,10 +250,13 @@ Description Describe(Session& session, const json::Value& object) {
     if (kind == "Node") return {NodeText(session, object)};
     if (kind == "ConfigMap") return {ConfigMapText(object)};
     if (kind == "Secret") return {SecretText(object), false};
+    if (kind == "ResourceQuota") return {QuotaText(object), false};
+    if (kind == "LimitRange") return {LimitRangeText(object), false};
   }
   if (group == "apps" && kind == "Deployment") return {DeploymentText(session, object)};
   if (group == "apps" && kind == "ReplicaSet") return {ReplicaSetText(session, object)};
   if (group == "batch" && kind == "Job") return {JobText(session, object)};
+  if (group == "policy" && kind == "PodDisruptionBudget") return {DisruptionBudgetText(object)};
   if (group == "rbac.authorization.k8s.io" && (kind == "Role" || kind == "ClusterRole"))
     return {RoleText(object), false};
   return {GenericText(object)};

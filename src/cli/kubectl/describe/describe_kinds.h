@@ -23,6 +23,9 @@ std::string ServiceText(Session& session, const json::Value& object);
 std::string ConfigMapText(const json::Value& object);
 std::string SecretText(const json::Value& object);
 std::string RoleText(const json::Value& object);
+std::string QuotaText(const json::Value& object);
+std::string LimitRangeText(const json::Value& object);
+std::string DisruptionBudgetText(const json::Value& object);
 std::string GenericText(const json::Value& object);
 
 }  // namespace flyball::cli

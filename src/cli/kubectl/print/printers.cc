@@ -1,15 +1,28 @@
 #include "cli/kubectl/print/printers.h"
 
+#include <fstream>
+#include <iterator>
+#include <ostream>
+
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/print/path_template.h"
 #include "cli/kubectl/print/tab_writer.h"
 #include "cli/kubectl/session/resource_args.h"
+#include "cli/kubectl/template/go_template.h"
 #include "json/json.h"
 #include "json/yaml/yaml.h"
 
 namespace flyball::cli {
 namespace {
+
+Result<std::string> ReadTemplateFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (path.empty() || !in)
+    return Unexpected(
+        LocalError("error reading --template " + path + ", open " + path + ": no such file or directory"));
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
 
 template <typename Fn>
 void ForEachObject(const json::Value& object, Fn&& fn) {
@@ -28,7 +41,7 @@ void DropManagedFields(json::Value& object) {
 class TextPrinter final : public ObjectPrinter {
  public:
   TextPrinter(bool yaml, bool managed_fields) : yaml_(yaml), managed_fields_(managed_fields) {}
-  std::string Print(const json::Value& object) override {
+  Result<std::string> Print(const json::Value& object) override {
     json::Value copy = object;
     if (!managed_fields_) DropManagedFields(copy);
     if (!yaml_) {
@@ -45,7 +58,7 @@ class TextPrinter final : public ObjectPrinter {
 
 class NamePrinter final : public ObjectPrinter {
  public:
-  std::string Print(const json::Value& object) override {
+  Result<std::string> Print(const json::Value& object) override {
     std::string out;
     ForEachObject(object, [&](const json::Value& item) { out += NameOf(item) + "\n"; });
     return out;
@@ -55,10 +68,42 @@ class NamePrinter final : public ObjectPrinter {
 class PathPrinter final : public ObjectPrinter {
  public:
   explicit PathPrinter(PathTemplate path) : path_(std::move(path)) {}
-  std::string Print(const json::Value& object) override { return path_.Render(object); }
+  Result<std::string> Print(const json::Value& object) override { return path_.Render(object); }
 
  private:
   const PathTemplate path_;
+};
+
+class TemplatePrinter final : public ObjectPrinter {
+ public:
+  TemplatePrinter(std::string text, GoTemplate parsed)
+      : text_(std::move(text)), template_(std::move(parsed)) {}
+  Result<std::string> Print(const json::Value& object) override {
+    auto out = template_.Render(object);
+    if (!out)
+      return Unexpected(LocalError("error executing template \"" + text_ + "\": " + out.error().message()));
+    return out;
+  }
+
+ private:
+  const std::string text_;
+  const GoTemplate template_;
+};
+
+// Every result of the path as one JSON list.
+class PathJsonPrinter final : public ObjectPrinter {
+ public:
+  explicit PathJsonPrinter(api::JsonPath path) : path_(std::move(path)) {}
+  Result<std::string> Print(const json::Value& object) override {
+    json::Array found;
+    for (const json::Value* value : path_.Evaluate(object)) found.push_back(*value);
+    json::Value list(std::move(found));
+    SortKeysDeep(list);
+    return json::WritePretty(list) + "\n";
+  }
+
+ private:
+  const api::JsonPath path_;
 };
 
 class ColumnsPrinter final : public ObjectPrinter {
@@ -66,7 +111,7 @@ class ColumnsPrinter final : public ObjectPrinter {
   ColumnsPrinter(std::vector<std::string> names, std::vector<api::JsonPath> paths, bool headers)
       : names_(std::move(names)), paths_(std::move(paths)), headers_(headers) {}
 
-  std::string Print(const json::Value& object) override {
+  Result<std::string> Print(const json::Value& object) override {
     if (std::exchange(headers_, false)) WriteRow(names_);
     ForEachObject(object, [&](const json::Value& item) {
       std::vector<std::string> cells;
@@ -112,27 +157,88 @@ Result<std::unique_ptr<ObjectPrinter>> NewColumnsPrinter(std::string_view spec, 
       std::make_unique<ColumnsPrinter>(std::move(names), std::move(paths), headers));
 }
 
+// The header line and the line of paths below it.
+Result<std::string> ColumnsOfFile(const std::string& path) {
+  FLYBALL_ASSIGN(const std::string text, ReadTemplateFile(path));
+  const auto lines = SplitText(text, '\n');
+  const auto names = SplitWords(lines[0]);
+  const auto paths = SplitWords(lines.size() > 1 ? lines[1] : "");
+  if (names.empty() || names.size() != paths.size())
+    return Unexpected(LocalError("number of headers (" + std::to_string(names.size()) +
+                                 ") and field specifications (" + std::to_string(paths.size()) +
+                                 ") don't match"));
+  std::string spec;
+  for (std::size_t i = 0; i < names.size(); ++i) spec += (i ? "," : "") + names[i] + ":" + paths[i];
+  return spec;
+}
+
+Result<std::unique_ptr<ObjectPrinter>> NewTemplatePrinter(const std::string& text) {
+  if (text.empty()) return Unexpected(LocalError("template format specified but no template given"));
+  auto parsed = GoTemplate::Parse(text);
+  if (!parsed)
+    return Unexpected(LocalError("error parsing template " + text + ", " + parsed.error().message()));
+  return std::unique_ptr<ObjectPrinter>(std::make_unique<TemplatePrinter>(text, std::move(*parsed)));
+}
+
+Result<std::unique_ptr<ObjectPrinter>> NewPathPrinter(const std::string& text, bool as_json) {
+  if (text.empty()) return Unexpected(LocalError("template format specified but no template given"));
+  if (as_json) {
+    auto path = api::JsonPath::Parse(text);
+    if (!path)
+      return Unexpected(LocalError("error parsing jsonpath " + text + ", " + path.error().message()));
+    return std::unique_ptr<ObjectPrinter>(std::make_unique<PathJsonPrinter>(std::move(*path)));
+  }
+  auto path = PathTemplate::Parse(text);
+  if (!path) return Unexpected(LocalError("error parsing jsonpath " + text + ", " + path.error().message()));
+  return std::unique_ptr<ObjectPrinter>(std::make_unique<PathPrinter>(std::move(*path)));
+}
+
+// A format and its argument: "jsonpath={.x}", or the argument from --template.
+struct OutputFormat {
+  std::string name, argument;
+};
+Result<OutputFormat> FormatOf(const PrintFlags& flags) {
+  const std::size_t equals = flags.output.find('=');
+  OutputFormat format{flags.output.substr(0, equals),
+                      equals == std::string::npos ? flags.template_text : flags.output.substr(equals + 1)};
+  if (format.name.empty() && !flags.template_text.empty()) format.name = "go-template";
+  if (format.name == "template") format.name = "go-template";
+  if (format.name == "templatefile") format.name = "go-template-file";
+  constexpr std::string_view kFile = "-file";
+  if (format.name == "go-template-file" || format.name == "jsonpath-file") {
+    FLYBALL_ASSIGN(format.argument, ReadTemplateFile(format.argument));
+    format.name.resize(format.name.size() - kFile.size());
+  } else if (format.name == "custom-columns-file") {
+    FLYBALL_ASSIGN(format.argument, ColumnsOfFile(format.argument));
+    format.name = "custom-columns";
+  }
+  return format;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ObjectPrinter>> NewObjectPrinter(const PrintFlags& flags) {
-  const std::string& output = flags.output;
-  const std::size_t equals = output.find('=');
-  const std::string format = output.substr(0, equals);
-  const std::string argument = equals == std::string::npos ? "" : output.substr(equals + 1);
-  if (format.empty() || format == "wide") return std::unique_ptr<ObjectPrinter>();
-  if (format == "yaml" || format == "json")
+  FLYBALL_ASSIGN(const OutputFormat format, FormatOf(flags));
+  const std::string& name = format.name;
+  if (name.empty() || name == "wide") return std::unique_ptr<ObjectPrinter>();
+  if (name == "yaml" || name == "json")
     return std::unique_ptr<ObjectPrinter>(
-        std::make_unique<TextPrinter>(format == "yaml", flags.show_managed_fields));
-  if (format == "name") return std::unique_ptr<ObjectPrinter>(std::make_unique<NamePrinter>());
-  if (format == "custom-columns") return NewColumnsPrinter(argument, !flags.no_headers);
-  if (format == "jsonpath") {
-    auto path = PathTemplate::Parse(argument);
-    if (!path)
-      return Unexpected(LocalError("error parsing jsonpath " + argument + ", " + path.error().message()));
-    return std::unique_ptr<ObjectPrinter>(std::make_unique<PathPrinter>(std::move(*path)));
-  }
-  return Unexpected(LocalError("unable to match a printer suitable for the output format \"" + output +
-                               "\", allowed formats are: custom-columns,json,jsonpath,name,wide,yaml"));
+        std::make_unique<TextPrinter>(name == "yaml", flags.show_managed_fields));
+  if (name == "name") return std::unique_ptr<ObjectPrinter>(std::make_unique<NamePrinter>());
+  if (name == "custom-columns") return NewColumnsPrinter(format.argument, !flags.no_headers);
+  if (name == "go-template") return NewTemplatePrinter(format.argument);
+  if (name == "jsonpath" || name == "jsonpath-as-json")
+    return NewPathPrinter(format.argument, name == "jsonpath-as-json");
+  return Unexpected(LocalError("unable to match a printer suitable for the output format \"" + name +
+                               "\", allowed formats are: custom-columns,custom-columns-file,go-template,"
+                               "go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,name,template,"
+                               "templatefile,wide,yaml"));
+}
+
+Status PrintTo(std::ostream& out, ObjectPrinter& printer, const json::Value& object) {
+  FLYBALL_ASSIGN(const std::string text, printer.Print(object));
+  out << text << std::flush;
+  return {};
 }
 
 json::Value ListOf(std::vector<json::Value> items) {

@@ -1,6 +1,7 @@
 // Prints objects in the formats of `-o`.
 #pragma once
 
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,20 +17,23 @@ namespace flyball::cli {
 class ObjectPrinter {
  public:
   virtual ~ObjectPrinter() = default;
-  // Call with each object, or with a List of them.
-  virtual std::string Print(const json::Value& object) = 0;
+  // Call with each object, or with a List of them. Fails where a template does.
+  virtual Result<std::string> Print(const json::Value& object) = 0;
 };
 
 struct PrintFlags {
-  std::string output;  // as given to -o
+  std::string output;           // as given to -o
+  std::string template_text{};  // as given to --template
   bool show_managed_fields = false;
   bool no_headers = false;
 };
 
-// For yaml, json, name, jsonpath=..., custom-columns=.... Returns null for "" and "wide", which are tables,
-// and an error for unknown formats.
+// For yaml, json, name, jsonpath, custom-columns and go-template, the last three also from a file. Returns
+// null for "" and "wide", which are tables, and an error for unknown formats.
 Result<std::unique_ptr<ObjectPrinter>> NewObjectPrinter(const PrintFlags& flags);
 
+// Writes the object in the printer's format.
+Status PrintTo(std::ostream& out, ObjectPrinter& printer, const json::Value& object);
 // {"apiVersion":"v1","kind":"List",...} around several objects.
 json::Value ListOf(std::vector<json::Value> items);
 // Sorts members by name at every level, as Go writes maps.

@@ -105,6 +105,12 @@ void AddManifestFlags(const Command& command, ManifestFlags* flags) {
   command.Flag("-R,--recursive", &flags->recursive, "Folders with what is below them");
 }
 
+Result<std::string> ReadSource(const std::string& name) {
+  FLYBALL_ASSIGN(const auto sources, ReadSources({.files = {name}}));
+  if (sources.size() != 1) return Unexpected(LocalError("\"" + name + "\" is not one file"));
+  return sources[0].text;
+}
+
 Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags) {
   FLYBALL_ASSIGN(const auto sources, ReadSources(flags));
   std::vector<Manifest> manifests;

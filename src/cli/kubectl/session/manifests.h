@@ -28,6 +28,9 @@ struct Manifest {
   std::string source;  // "STDIN" or the file, for messages
 };
 
+// The text of one file; "-" is standard input.
+Result<std::string> ReadSource(const std::string& name);
+
 // Returns all objects, or the first error. BadRequest messages are kubectl's.
 Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags);
 

@@ -2,6 +2,7 @@
 
 #include "base/run/notification.h"
 #include "base/run/random.h"
+#include "base/values/ascii.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/session/external_program.h"
 #include "client/config.h"
@@ -115,6 +116,19 @@ void Session::Pause(Duration delay) {
   SleepFor(delay);
 }
 
+RestRequest RawRequest(const std::string& path_and_query) {
+  RestRequest request;
+  const std::size_t question = path_and_query.find('?');
+  request.path = path_and_query.substr(0, question);
+  request.accept = "application/json, */*";
+  if (question == std::string::npos) return request;
+  for (const std::string& pair : SplitText(path_and_query.substr(question + 1), '&')) {
+    const std::size_t equals = pair.find('=');
+    request.Query(pair.substr(0, equals), equals == std::string::npos ? "" : pair.substr(equals + 1));
+  }
+  return request;
+}
+
 void RunVerb(const Command& command, std::function<Status(Session&)> verb) {
   command.Connection();
   command.RunLocal([invocation = &command.invocation(), verb = std::move(verb)] {
@@ -124,7 +138,7 @@ void RunVerb(const Command& command, std::function<Status(Session&)> verb) {
       if (const std::string text = ErrorText(status.error()); !text.empty()) std::cerr << text << "\n";
       return 1;
     }
-    return (*session)->failed() ? 1 : 0;
+    return (*session)->exit_code();
   });
 }
 

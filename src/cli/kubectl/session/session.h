@@ -54,6 +54,9 @@ class Session {
   // Prints the error and continues; the exit status will be 1.
   void Report(const Error& error);
   bool failed() const { return failed_; }
+  // The program's exit status, if the command succeeds: that of a remote command.
+  void set_exit_code(int code) { exit_code_ = code; }
+  int exit_code() const { return failed_ ? 1 : exit_code_; }
 
   // Blocks the calling thread for `delay`. For commands that wait for something that cannot be watched.
   void Pause(Duration delay);
@@ -64,6 +67,7 @@ class Session {
   std::string ns_, url_;
   bool ns_given_ = false;
   bool failed_ = false;
+  int exit_code_ = 0;
   std::set<std::string> warned_;
   Metrics metrics_;
   std::unique_ptr<ThreadPool> executor_;
@@ -71,6 +75,9 @@ class Session {
   std::shared_ptr<RestClient> rest_;
   std::unique_ptr<RestMapper> mapper_;
 };
+
+// A request for a path as the user gave it, with its query.
+RestRequest RawRequest(const std::string& path_and_query);
 
 inline constexpr std::string_view kJsonPatch = "application/json-patch+json";
 inline constexpr std::string_view kMergePatch = "application/merge-patch+json";

@@ -67,8 +67,7 @@ Status View(const Invocation& invocation, const ConfigFlags& flags) {
   FLYBALL_ASSIGN(const auto printer,
                  NewObjectPrinter({.output = flags.output.empty() ? "yaml" : flags.output}));
   SortKeysDeep(config);
-  if (printer) std::cout << printer->Print(config);
-  return {};
+  return printer ? PrintTo(std::cout, *printer, config) : Status();
 }
 
 Status PrintContexts(const Invocation& invocation, const ConfigFlags& flags) {

@@ -129,8 +129,7 @@ Status PrintObjects(Session& session, const GetFlags& flags, const std::vector<Q
       session.Report(object.error());
   }
   if (single && objects.empty()) return {};
-  session.out() << printer.Print(single ? objects[0] : ListOf(std::move(objects)));
-  return {};
+  return PrintTo(session.out(), printer, single ? objects[0] : ListOf(std::move(objects)));
 }
 
 Status Watch(Session& session, const GetFlags& flags, const std::vector<Query>& queries,
@@ -154,7 +153,7 @@ Status Watch(Session& session, const GetFlags& flags, const std::vector<Query>& 
   if (!flags.watch_only && printer && list["items"].is_array())
     for (json::Value item : list["items"].as_array()) {
       SetTypeMeta(item, query.kind);
-      session.out() << printer->Print(item) << std::flush;
+      FLYBALL_TRY(PrintTo(session.out(), *printer, item));
     }
   request.Query("watch", "true");
   request.Query("resourceVersion", std::string(list["metadata"]["resourceVersion"].string_or("")));
@@ -164,22 +163,16 @@ Status Watch(Session& session, const GetFlags& flags, const std::vector<Query>& 
     if (event->type == WatchEventType::kError)
       return Unexpected(
           LocalError(std::string(std::as_const(event->object)["message"].string_or("the watch failed"))));
-    session.out() << (printer ? printer->Print(event->object) : table.Print(event->object)) << std::flush;
+    if (printer)
+      FLYBALL_TRY(PrintTo(session.out(), *printer, event->object));
+    else
+      session.out() << table.Print(event->object) << std::flush;
   }
   return reader->status();
 }
 
 Status GetRaw(Session& session, const std::string& path) {
-  RestRequest request;
-  const std::size_t question = path.find('?');
-  request.path = path.substr(0, question);
-  if (question != std::string::npos)
-    for (const std::string& pair : SplitText(path.substr(question + 1), '&')) {
-      const std::size_t equals = pair.find('=');
-      request.Query(pair.substr(0, equals), equals == std::string::npos ? "" : pair.substr(equals + 1));
-    }
-  request.accept = "application/json, */*";
-  FLYBALL_ASSIGN(const std::string body, session.CallText(std::move(request)));
+  FLYBALL_ASSIGN(const std::string body, session.CallText(RawRequest(path)));
   session.out() << body;
   return {};
 }

@@ -5,6 +5,7 @@
 #include "api/wire/status.h"
 #include "base/run/notification.h"
 #include "cli/command/error_text.h"
+#include "cli/kubectl/session/pod_choice.h"
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
 #include "cli/kubectl/verbs.h"
@@ -55,14 +56,6 @@ class LogSink final : public net::ResponseSink {
   Notification<bool> done_;
 };
 
-std::string SelectorText(const json::Value& labels) {
-  std::string text;
-  if (labels.is_object())
-    for (const auto& [key, value] : labels.as_object())
-      text += (text.empty() ? "" : ",") + key + "=" + std::string(value.string_or(""));
-  return text;
-}
-
 Result<std::vector<json::Value>> PodsOf(Session& session, const LogsFlags& flags) {
   if (!flags.label_selector.empty())
     return ListObjects(session, kLogPods, session.ns(), flags.label_selector);
@@ -70,19 +63,7 @@ Result<std::vector<json::Value>> PodsOf(Session& session, const LogsFlags& flags
     return Unexpected(
         LocalError("expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\nPOD or TYPE/NAME is a "
                    "required argument for the logs command"));
-  if (flags.args[0].find('/') == std::string::npos) {
-    FLYBALL_ASSIGN(json::Value pod, session.Get(kLogPods, session.ns(), flags.args[0]));
-    return std::vector<json::Value>{std::move(pod)};
-  }
-  FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, {flags.args[0]}, {}));
-  FLYBALL_ASSIGN(json::Value object, session.Get(refs[0].kind, refs[0].ns, refs[0].name));
-  if (refs[0].kind.kind == "Pod") return std::vector<json::Value>{std::move(object)};
-  const std::string selector = SelectorText(std::as_const(object)["spec"]["selector"]["matchLabels"]);
-  FLYBALL_ASSIGN(auto pods, ListObjects(session, kLogPods, refs[0].ns, selector));
-  if (pods.empty()) return Unexpected(LocalError("timed out waiting for the condition"));
-  std::stable_sort(pods.begin(), pods.end(), [](const json::Value& a, const json::Value& b) {
-    return a["status"]["phase"].string_or("") == "Running" && b["status"]["phase"].string_or("") != "Running";
-  });
+  FLYBALL_ASSIGN(auto pods, PodsBehind(session, flags.args[0]));
   if (pods.size() > 1)
     session.err() << "Found " << pods.size() << " pods, using pod/"
                   << std::as_const(pods[0])["metadata"]["name"].string_or("") << "\n";

@@ -1,0 +1,148 @@
+#include <unistd.h>
+
+#include <memory>
+
+#include "cli/command/error_text.h"
+#include "cli/kubectl/session/elements.h"
+#include "cli/kubectl/session/manifests.h"
+#include "cli/kubectl/session/pod_choice.h"
+#include "cli/kubectl/streams/remote_command.h"
+#include "cli/kubectl/verbs.h"
+
+namespace flyball::cli {
+namespace {
+
+const KindRef kExecPods{"", "v1", "Pod", "pods", true};
+constexpr std::string_view kDefaultContainer = "kubectl.kubernetes.io/default-container";
+
+struct ExecFlags {
+  std::vector<std::string> args;
+  ManifestFlags files;
+  std::string container;
+  bool in = false, tty = false, quiet = false;
+};
+
+std::string ContainerNames(const json::Value& pod) {
+  std::string names;
+  for (const char* list : {"containers", "initContainers", "ephemeralContainers"})
+    for (const json::Value& container : Elements(pod["spec"][list]))
+      names += (names.empty() ? "" : ", ") + std::string(container["name"].string_or("")) +
+               (std::string_view(list) == "initContainers"        ? " (init)"
+                : std::string_view(list) == "ephemeralContainers" ? " (ephem)"
+                                                                  : "");
+  return names;
+}
+
+bool HasContainer(const json::Value& pod, std::string_view name) {
+  for (const char* list : {"containers", "initContainers", "ephemeralContainers"})
+    for (const json::Value& container : Elements(pod["spec"][list]))
+      if (container["name"].string_or("") == name) return true;
+  return false;
+}
+
+Result<std::string> ContainerOf(Session& session, const ExecFlags& flags, const json::Value& pod) {
+  const std::string pod_name(pod["metadata"]["name"].string_or(""));
+  if (!flags.container.empty()) {
+    if (!HasContainer(pod, flags.container))
+      return Unexpected(LocalError("container " + flags.container + " not found in pod " + pod_name));
+    return flags.container;
+  }
+  if (const json::Value& chosen = pod["metadata"]["annotations"][kDefaultContainer];
+      chosen.is_string() && HasContainer(pod, chosen.as_string()))
+    return std::string(chosen.as_string());
+  const json::Array& containers = Elements(pod["spec"]["containers"]);
+  if (containers.empty()) return Unexpected(LocalError("pod " + pod_name + " has no containers"));
+  const std::string first(containers[0]["name"].string_or(""));
+  if (containers.size() > 1 && !flags.quiet)
+    session.err() << "Defaulted container \"" << first << "\" out of: " << ContainerNames(pod) << "\n";
+  return first;
+}
+
+Result<json::Value> TargetPod(Session& session, const ExecFlags& flags, const std::string& missing) {
+  std::string argument = flags.args.empty() ? "" : flags.args[0];
+  if (!flags.files.empty()) {
+    FLYBALL_ASSIGN(const auto objects, NamedObjects(session, flags.files, {}, {}));
+    argument = objects[0].kind.plural + "/" + objects[0].name;
+  }
+  if (argument.empty()) return Unexpected(LocalError(missing));
+  FLYBALL_ASSIGN(auto pods, PodsBehind(session, argument));
+  const json::Value& pod = pods[0];
+  const std::string_view phase = pod["status"]["phase"].string_or("");
+  if (phase == "Succeeded" || phase == "Failed")
+    return Unexpected(LocalError("cannot exec into a container in a completed pod; current phase is " +
+                                 std::string(phase)));
+  return std::move(pods[0]);
+}
+
+Status Run(Session& session, const ExecFlags& flags, const json::Value& pod, const std::string& subresource,
+           const std::vector<std::string>& command) {
+  FLYBALL_ASSIGN(const std::string container, ContainerOf(session, flags, pod));
+  const bool terminal = flags.tty && flags.in && ::isatty(STDIN_FILENO) != 0;
+  if (flags.tty && !terminal)
+    session.err() << "Unable to use a TTY - input is not a terminal or the right kind of file\n";
+  RestRequest request;
+  request.path = kExecPods.Path(pod["metadata"]["namespace"].string_or(""),
+                                pod["metadata"]["name"].string_or(""), subresource);
+  request.Query("container", container);
+  for (const std::string& word : command) request.Query("command", word);
+  if (flags.in) request.Query("stdin", "true");
+  request.Query("stdout", "true");
+  request.Query(terminal ? "tty" : "stderr", "true");
+  FLYBALL_ASSIGN(const int code, RunRemote(session, std::move(request), {.in = flags.in, .tty = terminal}));
+  if (code != 0) session.err() << "command terminated with exit code " << code << "\n";
+  session.set_exit_code(code);
+  return {};
+}
+
+Status Exec(Session& session, const ExecFlags& flags, const Invocation& invocation) {
+  std::vector<std::string> command = invocation.after_dashes;
+  if (!invocation.has_dashes && flags.args.size() > 1)
+    return Unexpected(
+        LocalError("exec [POD] [COMMAND] is not supported anymore. Use exec [POD] -- [COMMAND] instead\n"
+                   "See 'kubectl exec -h' for help and examples"));
+  if (command.empty())
+    return Unexpected(LocalError("you must specify at least one command for the container"));
+  FLYBALL_ASSIGN(const json::Value pod,
+                 TargetPod(session, flags, "pod, type/name or --filename must be specified"));
+  return Run(session, flags, pod, "exec", command);
+}
+
+Status Attach(Session& session, const ExecFlags& flags) {
+  FLYBALL_ASSIGN(const json::Value pod,
+                 TargetPod(session, flags, "at least 1 argument is required for attach"));
+  if (!flags.quiet)
+    session.err()
+        << "All commands and output from this session will be recorded in container logs, including "
+           "credentials and sensitive information passed through the command prompt.\n"
+        << "If you don't see a command prompt, try pressing enter.\n";
+  return Run(session, flags, pod, "attach", {});
+}
+
+void AddStreamFlags(const Command& command, ExecFlags& flags) {
+  AddManifestFlags(command, &flags.files);
+  command.Option("-c,--container", &flags.container, "Which container; the first, if none is given");
+  command.Flag("-i,--stdin", &flags.in, "Pass standard input to it");
+  command.Flag("-t,--tty", &flags.tty, "Standard input is a terminal");
+  command.Flag("-q,--quiet", &flags.quiet, "Print only what the container writes");
+}
+
+}  // namespace
+
+void AddExecCommands(const Command& root) {
+  auto exec_flags = std::make_shared<ExecFlags>();
+  const Command exec = root.Sub("exec", "Run a command in a container",
+                                "flyball exec deploy/web -- ls /\n  flyball exec -it web-0 -c app -- sh");
+  exec.Args("POD | TYPE/NAME", &exec_flags->args, "Which pod");
+  AddStreamFlags(exec, *exec_flags);
+  RunVerb(exec, [exec_flags, invocation = &exec.invocation()](Session& session) {
+    return Exec(session, *exec_flags, *invocation);
+  });
+  auto attach_flags = std::make_shared<ExecFlags>();
+  const Command attach =
+      root.Sub("attach", "Attach to the process that runs in a container", "flyball attach web-0 -c app -it");
+  attach.Args("POD | TYPE/NAME", &attach_flags->args, "Which pod");
+  AddStreamFlags(attach, *attach_flags);
+  RunVerb(attach, [attach_flags](Session& session) { return Attach(session, *attach_flags); });
+}
+
+}  // namespace flyball::cli
