@@ -19,6 +19,21 @@ void AddConnectionFlags(CLI::App& app, ConnectionFlags& flags) {
   app.add_option("--as-group", flags.as_groups, "Group to impersonate; may be repeated")
       ->allow_extra_args(false)
       ->group(group);
+  app.add_option("-s,--server", flags.server, "Address of the server")->group(group);
+  app.add_option("--token", flags.token, "Bearer token")->group(group);
+  app.add_option("--certificate-authority", flags.certificate_authority,
+                 "File of the server's CA certificate")
+      ->group(group);
+  app.add_option("--client-certificate", flags.client_certificate, "File of the client's certificate")
+      ->group(group);
+  app.add_option("--client-key", flags.client_key, "File of the client's key")->group(group);
+  app.add_option("--tls-server-name", flags.tls_server_name, "Name that the server's certificate must have")
+      ->group(group);
+  app.add_option("--request-timeout", flags.request_timeout,
+                 "Longest time for one request: 5s; 0 is the default")
+      ->group(group);
+  app.add_flag("--insecure-skip-tls-verify", flags.insecure, "Do not check the server's certificate")
+      ->group(group);
 }
 
 // The command the arguments got to.

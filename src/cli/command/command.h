@@ -23,6 +23,10 @@ namespace flyball::cli {
 struct ConnectionFlags {
   std::string kubeconfig, context, ns, as;
   std::vector<std::string> as_groups;
+  // In place of what the kubeconfig says.
+  std::string server, token, certificate_authority, client_certificate, client_key, tls_server_name;
+  std::string request_timeout = "0";  // of one request; 0: the client's own
+  bool insecure = false;
 };
 
 // One run of the program.
@@ -59,7 +63,7 @@ class Command {
   const Command& Args(const std::string& name, std::vector<std::string>* values,
                       const std::string& help) const;
 
-  // --kubeconfig, --context, -n and --as.
+  // --kubeconfig, --context, -n, --as, --server and the like.
   const Command& Connection() const;
 
   // What the command does; it returns the exit status. Nothing is done if a command below it has run.

@@ -14,6 +14,7 @@ namespace flyball::cli {
 
 void CreateOptions::AddTo(const Command& command) {
   command.Option("-o,--output", &print.output, "yaml, json, name, jsonpath=...");
+  command.Option("--template", &print.template_text, "Template of -o go-template and jsonpath, or its file");
   command.Option("--dry-run", &dry_run, "client: only print it; server: everything but storing it");
 }
 

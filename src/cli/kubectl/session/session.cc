@@ -1,5 +1,7 @@
 #include "cli/kubectl/session/session.h"
 
+#include "api/values/duration.h"
+#include "base/files/durable_file.h"
 #include "base/run/notification.h"
 #include "base/run/random.h"
 #include "base/values/ascii.h"
@@ -32,13 +34,53 @@ Error NoConfig(const ConnectionFlags& flags, const Error& error) {
                             "'flyball up' starts one and prints the line to type."));
 }
 
+Status Override(std::string& value, const std::string& file) {
+  if (file.empty()) return {};
+  auto text = ReadFile(file);
+  if (!text) return Unexpected(LocalError("unable to read " + file + ": " + text.error().message()));
+  value = std::move(*text);
+  return {};
+}
+
+// What the flags say in place of the kubeconfig.
+Status ApplyOverrides(const ConnectionFlags& flags, ClientConfig& config) {
+  if (!flags.server.empty())
+    config.http.url = flags.server.find("://") == std::string::npos ? "http://" + flags.server : flags.server;
+  net::ClientTls& tls = config.http.tls;
+  if (!flags.certificate_authority.empty() || !flags.client_certificate.empty() || !flags.client_key.empty())
+    config.tls_source = nullptr;
+  FLYBALL_TRY(Override(tls.ca_pem, flags.certificate_authority));
+  FLYBALL_TRY(Override(tls.certificate_pem, flags.client_certificate));
+  FLYBALL_TRY(Override(tls.private_key_pem, flags.client_key));
+  if (!flags.tls_server_name.empty()) tls.server_name = flags.tls_server_name;
+  if (flags.insecure) tls.insecure_skip_verify = true;
+  if (!flags.token.empty()) config.credentials = BearerToken(flags.token);
+  const bool bare = flags.request_timeout.find_first_not_of("0123456789") == std::string::npos;
+  const auto timeout = api::ParseDuration(flags.request_timeout + (bare ? "s" : ""));
+  if (!timeout)
+    return Unexpected(
+        LocalError("Invalid timeout value. Timeout must be a single integer in seconds, or an integer "
+                   "followed by a corresponding "
+                   "time unit (e.g. 1s | 2m | 3h)"));
+  if (*timeout > Duration::zero()) config.rest.timeout = *timeout;
+  return {};
+}
+
+Result<ClientConfig> ConfigFor(const ConnectionFlags& flags) {
+  auto config = LoadKubeconfig({.path = flags.kubeconfig, .context = flags.context});
+  if (!config && flags.server.empty()) return Unexpected(NoConfig(flags, config.error()));
+  if (!config) config = ClientConfig();
+  FLYBALL_TRY(ApplyOverrides(flags, *config));
+  return config;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
   const ConnectionFlags& flags = invocation.connection;
   std::unique_ptr<Session> session(new Session());
-  auto config = LoadKubeconfig({.path = flags.kubeconfig, .context = flags.context});
-  if (!config) return Unexpected(NoConfig(flags, config.error()));
+  auto config = ConfigFor(flags);
+  if (!config) return Unexpected(config.error());
   config->rest.user_agent = "flyball";
   if (!flags.as.empty()) config->rest.impersonate_user = flags.as;
   if (!flags.as_groups.empty()) config->rest.impersonate_groups = flags.as_groups;

@@ -3,6 +3,7 @@
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/print/printers.h"
+#include "cli/kubectl/print/sorting.h"
 #include "cli/kubectl/print/table_printer.h"
 #include "cli/kubectl/session/manifests.h"
 #include "cli/kubectl/session/resource_args.h"
@@ -17,7 +18,7 @@ struct GetFlags {
   PrintFlags print;
   TableFlags table;
   ManifestFlags files;
-  std::string label_selector, field_selector, raw;
+  std::string label_selector, field_selector, raw, sort_by;
   bool all_namespaces = false, watch = false, watch_only = false, ignore_not_found = false;
 };
 
@@ -80,6 +81,7 @@ Status PrintTables(Session& session, const GetFlags& flags, const std::vector<Qu
   for (const Query& query : queries) {
     RestRequest request = RequestFor(flags, query);
     request.accept = kTableAccept;
+    if (!flags.sort_by.empty()) request.Query("includeObject", "Object");
     namespaced |= query.kind.namespaced;
     auto table = session.Call(std::move(request));
     if (!table) {
@@ -97,6 +99,10 @@ Status PrintTables(Session& session, const GetFlags& flags, const std::vector<Qu
       if (!(query.kind == queries[0].kind)) return true;
     return false;
   }();
+  if (!flags.sort_by.empty())
+    for (auto& [kind, table] : tables)
+      FLYBALL_TRY(SortByField(flags.sort_by, table["rows"].as_array(),
+                              [](const json::Value& row) -> const json::Value& { return row["object"]; }));
   bool first = true;
   for (const auto& [kind, table] : tables) {
     TableFlags table_flags = flags.table;
@@ -129,6 +135,9 @@ Status PrintObjects(Session& session, const GetFlags& flags, const std::vector<Q
       session.Report(object.error());
   }
   if (single && objects.empty()) return {};
+  if (!single && !flags.sort_by.empty())
+    FLYBALL_TRY(SortByField(flags.sort_by, objects,
+                            [](const json::Value& object) -> const json::Value& { return object; }));
   return PrintTo(session.out(), printer, single ? objects[0] : ListOf(std::move(objects)));
 }
 
@@ -199,9 +208,13 @@ void AddGetCommand(const Command& root) {
   const Command get = root.Sub("get", "Show objects", "flyball get deploy,rs,pods -o wide");
   get.Args("TYPE[/NAME]", &flags->args, "Kinds and names: pods, deploy,rs, deploy/web, pod a b");
   AddManifestFlags(get, &flags->files);
-  get.Option("-o,--output", &flags->print.output, "wide, yaml, json, name, jsonpath=..., custom-columns=...");
+  get.Option("-o,--output", &flags->print.output,
+             "wide, yaml, json, name, jsonpath=..., custom-columns=..., go-template=...");
   get.Option("-l,--selector", &flags->label_selector, "Only objects with these labels");
   get.Option("--field-selector", &flags->field_selector, "Only objects with these field values");
+  get.Option("--template", &flags->print.template_text,
+             "Template of -o go-template and jsonpath, or its file");
+  get.Option("--sort-by", &flags->sort_by, "Sort by this field: .metadata.creationTimestamp");
   get.Option("-L,--label-columns", &flags->table.label_columns, "Labels to show as columns");
   get.Option("--raw", &flags->raw, "Print what the server answers for this path");
   get.Flag("-A,--all-namespaces", &flags->all_namespaces, "In every namespace");

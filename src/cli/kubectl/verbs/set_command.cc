@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "base/values/ascii.h"
@@ -12,6 +13,7 @@ namespace {
 struct SetFlags {
   std::vector<std::string> args;
   std::string limits, requests, containers = "*";
+  std::vector<std::string> users, groups, service_accounts;
   bool list = false;
   Selection selection;
 };
@@ -189,11 +191,85 @@ Status SetResources(Session& session, const SetFlags& flags) {
   return {};
 }
 
+Status SetServiceAccount(Session& session, const SetFlags& flags) {
+  if (flags.args.size() < 2) return Unexpected(LocalError("serviceaccount is required"));
+  const std::vector<std::string> objects(flags.args.begin(), flags.args.end() - 1);
+  FLYBALL_ASSIGN(const auto targets, TargetsOf(session, flags, objects));
+  for (const Target& target : targets) {
+    json::Value patch;
+    patch["serviceAccountName"] = flags.args.back();
+    FLYBALL_TRY(Send(session, target, std::move(patch), "serviceaccount updated"));
+  }
+  return {};
+}
+
+// "a=b,c=d": what a Service selects.
+Status SetSelector(Session& session, const SetFlags& flags) {
+  const SetArguments words = SplitArguments(flags.args);
+  if (words.changes.size() != 1)
+    return Unexpected(LocalError("one selector is required, as key=value pairs with commas"));
+  FLYBALL_ASSIGN(const json::Object selector, Quantities(words.changes[0]));
+  FLYBALL_ASSIGN(const auto targets, TargetsOf(session, flags, words.objects));
+  for (const Target& target : targets) {
+    if (target.ref.kind.kind != "Service")
+      return Unexpected(LocalError("setting a selector is only supported for Services"));
+    json::Value patch;
+    patch["spec"]["selector"] = selector;
+    // Written whole: keys that are not named go.
+    for (const auto& [key, value] : target.object["spec"]["selector"].is_object()
+                                        ? target.object["spec"]["selector"].as_object()
+                                        : json::Object())
+      if (!selector.contains(key)) patch["spec"]["selector"][key] = nullptr;
+    FLYBALL_TRY(
+        session.Patch(target.ref.kind, target.ref.ns, target.ref.name, kMergePatch, patch, "kubectl-set"));
+    session.out() << DisplayName(target.ref.kind, target.ref.name) << " selector updated\n";
+  }
+  return {};
+}
+
+Result<json::Array> NewSubjects(const SetFlags& flags, const std::string& ns) {
+  json::Array subjects;
+  const auto add = [&](const char* kind, const std::string& name) {
+    subjects.emplace_back(
+        json::Object{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", kind}, {"name", name}});
+  };
+  for (const std::string& user : flags.users) add("User", user);
+  for (const std::string& group : flags.groups) add("Group", group);
+  for (const std::string& account : flags.service_accounts) {
+    const auto parts = SplitText(account, ':');
+    if (parts.size() != 2 || parts[1].empty())
+      return Unexpected(LocalError("serviceaccount must be <namespace>:<name>"));
+    subjects.emplace_back(json::Object{
+        {"kind", "ServiceAccount"}, {"name", parts[1]}, {"namespace", parts[0].empty() ? ns : parts[0]}});
+  }
+  if (subjects.empty())
+    return Unexpected(LocalError("you must specify at least one value of user, group or serviceaccount"));
+  return subjects;
+}
+
+Status SetSubject(Session& session, const SetFlags& flags) {
+  FLYBALL_ASSIGN(const json::Array added, NewSubjects(flags, session.ns()));
+  FLYBALL_ASSIGN(const auto targets, TargetsOf(session, flags, flags.args));
+  for (const Target& target : targets) {
+    json::Array subjects;
+    if (target.object["subjects"].is_array()) subjects = target.object["subjects"].as_array();
+    for (const json::Value& subject : added)
+      if (std::find(subjects.begin(), subjects.end(), subject) == subjects.end()) subjects.push_back(subject);
+    json::Value patch;
+    patch["subjects"] = std::move(subjects);
+    FLYBALL_TRY(
+        session.Patch(target.ref.kind, target.ref.ns, target.ref.name, kMergePatch, patch, "kubectl-set"));
+    session.out() << DisplayName(target.ref.kind, target.ref.name) << " subjects updated\n";
+  }
+  return {};
+}
+
 }  // namespace
 
 void AddSetCommand(const Command& root) {
-  const Command set = root.Sub("set", "Change one thing of a workload: image, env, resources",
-                               "flyball set image deploy/web nginx=nginx:1.26");
+  const Command set = root.Sub(
+      "set", "Change one thing of an object: image, env, resources, serviceaccount, selector, subject",
+      "flyball set image deploy/web nginx=nginx:1.26");
   set.RequireSub();
   auto image = std::make_shared<SetFlags>();
   const Command image_command =
@@ -215,6 +291,25 @@ void AddSetCommand(const Command& root) {
   resources_command.Option("--requests", &resources->requests, "resource=quantity,...");
   resources_command.Option("-c,--containers", &resources->containers, "Which container; * is all");
   RunVerb(resources_command, [resources](Session& session) { return SetResources(session, *resources); });
+  auto account = std::make_shared<SetFlags>();
+  const Command account_command = set.Sub("serviceaccount,sa", "Change the service account of pods",
+                                          "flyball set serviceaccount deploy web robot");
+  account_command.Args("TYPE/NAME SERVICEACCOUNT", &account->args, "Objects, then the account's name");
+  RunVerb(account_command, [account](Session& session) { return SetServiceAccount(session, *account); });
+  auto selector = std::make_shared<SetFlags>();
+  const Command selector_command =
+      set.Sub("selector", "Change what a Service selects", "flyball set selector svc web app=web,tier=front");
+  selector_command.Args("TYPE/NAME KEY=VALUE,...", &selector->args, "Services, then the labels to select");
+  RunVerb(selector_command, [selector](Session& session) { return SetSelector(session, *selector); });
+  auto subject = std::make_shared<SetFlags>();
+  const Command subject_command =
+      set.Sub("subject", "Add users, groups or service accounts to a binding",
+              "flyball set subject clusterrolebinding admins --user=jo --group=ops");
+  subject_command.Args("TYPE/NAME", &subject->args, "Which bindings");
+  subject_command.Option("--user", &subject->users, "A user; may be repeated");
+  subject_command.Option("--group", &subject->groups, "A group; may be repeated");
+  subject_command.Option("--serviceaccount", &subject->service_accounts, "namespace:name; may be repeated");
+  RunVerb(subject_command, [subject](Session& session) { return SetSubject(session, *subject); });
 }
 
 }  // namespace flyball::cli
