@@ -15,6 +15,23 @@ namespace {
 using Args = std::vector<TemplateValue>;
 using Outcome = Result<TemplateValue>;
 
+// As fmt's %v shows it. Floats keep fmt's exponents: 1.2345678e+07.
+std::string Shown(const json::Value& value) {
+  if (value.is_double()) return cel::FormatShortDouble(value.as_double());
+  if (!value.is_array() && !value.is_object()) return api::GoPrint(value);
+  std::string out = value.is_array() ? "[" : "map[";
+  const std::size_t begin = out.size();
+  if (value.is_array()) {
+    for (const json::Value& item : value.as_array()) out += (out.size() > begin ? " " : "") + Shown(item);
+  } else {
+    json::Object sorted = value.as_object();
+    sorted.SortKeys();
+    for (const auto& [key, member] : sorted)
+      out += (out.size() > begin ? " " : "") + key + ":" + Shown(member);
+  }
+  return out + "]";
+}
+
 Error Wrong(std::string message) {
   return LocalError(std::move(message));
 }
@@ -101,7 +118,7 @@ std::string Printed(const Args& args, bool line) {
     const bool texts =
         i > 0 && (!args[i] || !args[i]->is_string()) && (!args[i - 1] || !args[i - 1]->is_string());
     if (i > 0 && (line || texts)) out += " ";
-    out += args[i] ? api::GoPrint(*args[i]) : "<nil>";
+    out += args[i] ? Shown(*args[i]) : "<nil>";
   }
   return line ? out + "\n" : out;
 }
@@ -326,7 +343,7 @@ bool IsTrue(const TemplateValue& value) {
 }
 
 std::string TemplateText(const TemplateValue& value) {
-  return value && !value->is_null() ? api::GoPrint(*value) : "<no value>";
+  return value && !value->is_null() ? Shown(*value) : "<no value>";
 }
 
 bool HasTemplateFunction(std::string_view name) {

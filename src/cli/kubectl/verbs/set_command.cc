@@ -299,7 +299,7 @@ void AddSetCommand(const Command& root) {
   auto selector = std::make_shared<SetFlags>();
   const Command selector_command =
       set.Sub("selector", "Change what a Service selects", "flyball set selector svc web app=web,tier=front");
-  selector_command.Args("TYPE/NAME KEY=VALUE,...", &selector->args, "Services, then the labels to select");
+  selector_command.Args("TYPE/NAME KEY=VALUE", &selector->args, "Services, then the labels to select");
   RunVerb(selector_command, [selector](Session& session) { return SetSelector(session, *selector); });
   auto subject = std::make_shared<SetFlags>();
   const Command subject_command =
