@@ -43,7 +43,7 @@ bool IsGiven(const ParsedFlags& parsed, std::string_view name) {
 }
 
 // Whether values that are given one after the other add up, separated by commas.
-bool IsList(const ForeignFlag& flag) {
+bool AddsUp(const ForeignFlag& flag) {
   return flag.type == "strings" || flag.type == "mapStringString" ||
          flag.type.find("Multimap") != std::string_view::npos;
 }
@@ -58,7 +58,7 @@ class EffectiveFlags {
       return;
     }
     std::string& current = once_[flag.name];
-    current = IsList(flag) && !current.empty() ? current + "," + value : value;
+    current = AddsUp(flag) && !current.empty() ? current + "," + value : value;
   }
   void AddDefault(std::string_view name, const std::string& value) { once_.try_emplace(name, value); }
   // As CLI11 takes them: the last one first.
