@@ -187,14 +187,14 @@ class Run:
         return state, why
 
 
-def choose(tests, options):
+def in_scope(tests, options):
+    """The tests of the classes, and of the names if there is a focus."""
     wanted = set(options.classes.upper().split(','))
     unknown = wanted - set(CLASSES)
     if unknown:
         fail('there are no classes %s: known are %s' % (', '.join(sorted(unknown)), ', '.join(CLASSES)))
-    chosen = [test for test in tests if test.kind in wanted and (not options.focus or re.search(options.focus, test.name))]
-    # A test that waits for a container takes minutes to fail, and says nothing.
-    return [test for test in chosen if options.focus or test.state != 'not run']
+    scope = [test for test in tests if test.kind in wanted and (not options.focus or re.search(options.focus, test.name))]
+    return scope or fail('no test of these classes has such a name')
 
 
 def table(tests, seen):
@@ -207,11 +207,13 @@ def table(tests, seen):
     return rows
 
 
-def print_table(tests, seen):
+def print_table(scope, seen):
     print('\n%-46s %5s %7s %7s %8s' % ('class', 'all', 'passed', 'failed', 'not run'))
-    for kind, row in table([test for test in tests if test.name in seen], seen).items():
+    for kind, row in table(scope, {test.name: seen.get(test.name, ('not run',)) for test in scope}).items():
         if row['all']:
             print('%s %-44s %5d %7d %7d %8d' % (kind, CLASSES[kind], row['all'], row['pass'], row['fail'], row['not run']))
+    for why, count in collections.Counter(test.why for test in scope if test.name not in seen).most_common():
+        print('not run: %d: %s' % (count, why))
 
 
 def judge(tests, seen):
@@ -270,10 +272,10 @@ def main():
     options = parser.parse_args()
     options.flyball = os.path.abspath(options.flyball)
     head, tests = read_expected()
-    chosen = choose(tests, options)
-    if not chosen:
-        fail('no test of these classes has such a name')
-    program = os.path.abspath(options.e2e_test or build_suite())
+    scope = in_scope(tests, options)
+    # A test that waits for a container takes minutes to fail, and says nothing.
+    chosen = [test for test in scope if options.focus or test.state != 'not run']
+    program = os.path.abspath(options.e2e_test or build_suite()) if chosen else None
     folder = tempfile.mkdtemp(prefix='flyball-conformance-')
     run = Run(options, program, folder)
     try:
@@ -284,10 +286,7 @@ def main():
             shutil.rmtree(folder, ignore_errors=True)
         else:
             print('logs: ' + folder)
-    print_table(tests, run.seen)
-    skipped = sum(test.state == 'not run' for test in tests if test.kind in options.classes.upper().split(',')) if not options.focus else 0
-    if skipped:
-        print('%d tests of these classes were not started: they need real containers (expected.tsv says so)' % skipped)
+    print_table(scope, run.seen)
     good = judge(tests, run.seen)
     if options.record:
         record(head, tests, run.seen)
