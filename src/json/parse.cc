@@ -67,8 +67,9 @@ class Builder {
   }
 
   bool IsUnwanted(std::string_view key) const {
-    return std::any_of(unwanted_.begin(), unwanted_.end(),
-                       [&](std::string_view path) { return path.ends_with(key) && CurrentPath() == path; });
+    return std::any_of(unwanted_.begin(), unwanted_.end(), [&](std::string_view path) {
+      return path.ends_with(key) && CurrentPath(true) == path;
+    });
   }
 
   // Where the value of `key` goes: a new member, or the one it replaces.
@@ -147,11 +148,12 @@ class Builder {
       duplicates->push_back(std::move(path));
   }
 
-  std::string CurrentPath() const {
+  // With `any_index` elements of lists are "[*]".
+  std::string CurrentPath(bool any_index = false) const {
     std::string path;
     for (const Open& open : open_) {
       if (open.array) {
-        path += '[' + std::to_string(open.array->size() - 1) + ']';
+        path += any_index ? "[*]" : '[' + std::to_string(open.array->size() - 1) + ']';
       } else {
         if (!path.empty()) path += '.';
         path += open.key;

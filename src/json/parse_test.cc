@@ -34,6 +34,10 @@ TEST(ParseTest, WithoutLeavesOutWhatIsAtThePathsAndNothingElse) {
       Write(*value),
       R"({"metadata":{"name":"a"},"spec":{"status":2,"metadata":{"managedFields":3}},"managedFields":4})");
   EXPECT_FALSE(ParseWithout(kPaths, R"({"status":[1,})"));
+  constexpr std::array<std::string_view, 1> kEach = {"versions[*].schema"};
+  EXPECT_EQ(
+      Write(*ParseWithout(kEach, R"({"versions":[{"name":"a","schema":{"x":1}},{"schema":2}],"schema":3})")),
+      R"({"versions":[{"name":"a"},{}],"schema":3})");
 }
 
 TEST(ParseTest, ReadsEveryKindAndKeepsOrder) {

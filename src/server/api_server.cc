@@ -154,11 +154,11 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   FLYBALL_ASSIGN(audit, Audit::Make(options.audit, executor.clock(), random, metrics));
   handler =
       std::make_unique<RequestHandler>(*state, endpoints, *documents, *flow, *audit, options.request_timeout);
-  auto objects = BootstrapObjects();
-  for (auto& object : BootstrapPolicy()) objects.push_back(std::move(object));
+  auto objects = BootstrapObjects(state->clock().Now());
   for (auto& object : BootstrapFlowControl(state->clock().Now())) objects.push_back(std::move(object));
   for (auto& object : BuiltinApiServices(*catalog->snapshot())) objects.push_back(std::move(object));
   FLYBALL_TRY(EnsureObjects(*state, objects));
+  FLYBALL_TRY(EnsureObjects(*state, BootstrapPolicy(), Existing::kComplete));
   custom = std::make_unique<CustomResources>(*state, *cache);
   FLYBALL_TRY(custom->Start());
   api_services = std::make_unique<ApiServices>(*state);

@@ -157,7 +157,8 @@ void CheckVersionNames(const Value& spec, const Hoist& hoist, const FieldPath& p
   }
   if (!unique) errors.Invalid(path, hoist.Shown(), "must contain unique version names");
   if (storage != 1)
-    errors.Invalid(path, hoist.Shown(), "must have exactly one version marked as storage version");
+    errors.Invalid(path, spec["versions"].is_null() ? Value() : hoist.Shown(),
+                   "must have exactly one version marked as storage version");
 }
 
 void CheckSimplePath(std::string_view text, const FieldPath& path, FieldErrors& errors) {
@@ -278,12 +279,14 @@ void CheckSchema(const Value& schema, const FieldPath& path, FieldErrors& errors
 void CheckVersions(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   const Hoist hoist(spec);
   const auto versions = path.Child("versions");
+  for (std::size_t i = 0; i < Elements(spec["versions"]).size(); ++i)
+    if (!Elements(spec["versions"])[i]["schema"]["openAPIV3Schema"].is_object())
+      errors.Required(versions.Index(i).Child("schema").Child("openAPIV3Schema"));
   CheckVersionNames(spec, hoist, versions, errors);
   ForEachVersion(spec, hoist, "schema", path.Child("validation"), versions,
                  [&](const Value& version, const FieldPath& here) {
                    const auto& schema = version["schema"]["openAPIV3Schema"];
-                   if (!schema.is_object()) return errors.Required(here.Child("openAPIV3Schema"));
-                   CheckSchema(schema, here.Child("openAPIV3Schema"), errors);
+                   if (schema.is_object()) CheckSchema(schema, here.Child("openAPIV3Schema"), errors);
                  });
   ForEachVersion(spec, hoist, "subresources", path.Child("subresources"), versions,
                  [&](const Value& version, const FieldPath& here) {
@@ -388,7 +391,7 @@ void ValidateCustomResourceDefinition(const Value& definition, FieldErrors& erro
   const std::string name(definition["metadata"]["name"].string_or(""));
   const std::string required_name =
       std::string(spec["names"]["plural"].string_or("")) + '.' + std::string(spec["group"].string_or(""));
-  if (name != required_name)
+  if (!name.empty() && name != required_name)
     errors.Invalid(FieldPath("metadata.name"), name, "must be spec.names.plural+\".\"+spec.group");
   CheckGroup(spec, path.Child("group"), errors);
   CheckEnum(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors);

@@ -1,8 +1,11 @@
 #include "api/custom/custom_kind.h"
 
 #include <algorithm>
+#include <array>
 
 #include "api/wire/discovery.h"
+#include "json/json.h"
+#include "json/parse_without.h"
 
 namespace flyball::api {
 
@@ -55,49 +58,77 @@ std::string DeprecationWarning(const Value& spec, const Value& version) {
 
 Result<std::shared_ptr<const CustomKind>> CustomKind::Build(const Value& definition,
                                                             std::string_view version_name) {
+  return Build(definition, version_name, MakeBytes(json::Write(definition)));
+}
+
+Result<std::shared_ptr<const CustomKind>> CustomKind::Build(const Value& definition,
+                                                            std::string_view version_name, Bytes text) {
   const auto& spec = definition["spec"];
   const Value* version = FindVersion(spec, version_name);
   if (version == nullptr)
     return Unexpected(
         Error(Reason::kNotFound, "no version " + std::string(version_name) + " in the definition"));
   std::shared_ptr<CustomKind> kind(new CustomKind);
-  FLYBALL_ASSIGN(kind->schema_, CustomSchema::Build((*version)["schema"]["openAPIV3Schema"]));
-  kind->info_.version = kind->Keep(version_name);
+  kind->info_.version = kind->Own(version_name);
   kind->SetNames(spec);
   kind->SetColumns(*version);
   kind->SetSubresources(*version);
   kind->storage_ = (*version)["storage"].bool_or(false);
   kind->deprecation_warning_ = DeprecationWarning(spec, *version);
-  kind->info_.type = &kind->schema_->type();
+  kind->info_.type_source = kind.get();
   kind->info_.custom = true;
+  kind->fingerprint_ = std::string(definition["metadata"]["uid"].string_or("")) + '/' +
+                       std::to_string(definition["metadata"]["generation"].int_or(0));
+  kind->Keep(std::move(text));
   return std::shared_ptr<const CustomKind>(std::move(kind));
 }
 
-Result<std::vector<std::shared_ptr<const CustomKind>>> CustomKind::BuildServed(const Value& definition) {
-  std::vector<std::shared_ptr<const CustomKind>> out;
-  const auto& versions = definition["spec"]["versions"];
-  if (!versions.is_array()) return out;
-  for (const auto& version : versions.as_array()) {
-    if (!version["served"].bool_or(false)) continue;
-    FLYBALL_ASSIGN(auto kind, Build(definition, version["name"].string_or("")));
-    out.push_back(std::move(kind));
+Result<Value> CustomKind::ParseDefinition(std::string_view text) {
+  static constexpr std::array<std::string_view, 2> kLarge = {"spec.versions[*].schema",
+                                                             "metadata.managedFields"};
+  return json::ParseWithout(kLarge, text);
+}
+
+void CustomKind::Keep(Bytes text) const {
+  MutexLock lock(mu_);
+  text_ = std::move(text);
+}
+
+Value CustomKind::OpenApiSchema() const {
+  Bytes text;
+  {
+    MutexLock lock(mu_);
+    text = text_;
   }
-  return out;
+  auto definition = json::Parse(*text);
+  if (!definition) return Value();
+  const Value* version = FindVersion(std::as_const(*definition)["spec"], info_.version);
+  return version == nullptr ? Value() : (*version)["schema"]["openAPIV3Schema"];
+}
+
+const CustomSchema& CustomKind::schema() const {
+  std::call_once(schema_once_, [this] {
+    auto built = CustomSchema::Build(OpenApiSchema());
+    // Too deep, which validation does not let through: anything goes then.
+    if (!built) built = CustomSchema::Build(Value());
+    schema_ = std::move(*built);
+  });
+  return *schema_;
 }
 
 void CustomKind::SetNames(const Value& spec) {
   const auto& names = spec["names"];
-  info_.group = Keep(spec["group"].string_or(""));
-  info_.kind = Keep(names["kind"].string_or(""));
-  info_.plural = Keep(names["plural"].string_or(""));
-  info_.singular = Keep(names["singular"].string_or(""));
+  info_.group = Own(spec["group"].string_or(""));
+  info_.kind = Own(names["kind"].string_or(""));
+  info_.plural = Own(names["plural"].string_or(""));
+  info_.singular = Own(names["singular"].string_or(""));
   info_.namespaced = spec["scope"].string_or("") == "Namespaced";
   info_.verbs = kVerbs;
   list_kind_ = names["listKind"].string_or("");
   if (list_kind_.empty()) list_kind_ = std::string(info_.kind) + "List";
   const auto keep_all = [this](const Value& list, std::vector<std::string_view>& out) {
     if (list.is_array())
-      for (const auto& name : list.as_array()) out.push_back(Keep(name.string_or("")));
+      for (const auto& name : list.as_array()) out.push_back(Own(name.string_or("")));
   };
   keep_all(names["shortNames"], short_names_);
   keep_all(names["categories"], categories_);
@@ -108,14 +139,14 @@ void CustomKind::SetNames(const Value& spec) {
 void CustomKind::SetColumns(const Value& version) {
   if (const auto& columns = version["additionalPrinterColumns"]; columns.is_array()) {
     for (const auto& column : columns.as_array())
-      columns_.push_back({Keep(column["name"].string_or("")), Keep(column["type"].string_or("")),
-                          Keep(column["format"].string_or("")), Keep(column["description"].string_or("")),
-                          Keep(column["jsonPath"].string_or("")),
+      columns_.push_back({Own(column["name"].string_or("")), Own(column["type"].string_or("")),
+                          Own(column["format"].string_or("")), Own(column["description"].string_or("")),
+                          Own(column["jsonPath"].string_or("")),
                           static_cast<int>(column["priority"].int_or(0))});
   }
   if (const auto& fields = version["selectableFields"]; fields.is_array())
     for (const auto& field : fields.as_array())
-      selectable_fields_.push_back(Keep(WithoutDot(field["jsonPath"].string_or(""))));
+      selectable_fields_.push_back(Own(WithoutDot(field["jsonPath"].string_or(""))));
   info_.columns = columns_;
   info_.selectable_fields = selectable_fields_;
 }

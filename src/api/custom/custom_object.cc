@@ -15,6 +15,8 @@ class Pruner {
  public:
   explicit Pruner(std::vector<std::string>* unknown) : unknown_(unknown) {}
 
+  bool changed() const { return changed_; }
+
   void Visit(const TypeInfo& type, Value& value, const DecodePlace* place) {
     switch (type.kind) {
       case TypeKind::kObject:
@@ -61,6 +63,7 @@ class Pruner {
   }
 
   void Report(const DecodePlace* place) {
+    changed_ = true;
     if (unknown_ == nullptr || unknown_->size() >= kMaxReported) return;
     std::string path;
     AppendPath(place, path);
@@ -68,50 +71,74 @@ class Pruner {
   }
 
   std::vector<std::string>* unknown_;
+  bool changed_ = false;
 };
 
-void ApplyDefaultsTo(const TypeInfo& type, Value& value);
-
-void DefaultFields(const TypeInfo& type, json::Object& object) {
-  // Nulls that stand for absent members; erased all at once.
-  object.EraseIf([&](std::string_view name, const Value& member) {
-    const FieldInfo* field = member.is_null() ? type.FindField(name) : nullptr;
-    return field != nullptr && !field->type->nullable && field->default_json.empty() &&
-           field->type->schema != nullptr && field->type->kind != TypeKind::kAny;
-  });
-  for (const FieldInfo& field : type.fields) {
-    Value* member = object.Find(field.name);
-    const bool bare_null = member != nullptr && member->is_null() && !field.type->nullable;
-    const bool absent = member == nullptr || bare_null;
-    if (absent && !field.default_json.empty()) {
-      if (auto preset = json::Parse(field.default_json)) object.Set(field.name, std::move(*preset));
+class Defaulter {
+ public:
+  void Visit(const TypeInfo& type, Value& value) {
+    if (type.kind == TypeKind::kObject && value.is_object()) {
+      VisitFields(type, value.as_object());
+    } else if (type.kind == TypeKind::kMap && value.is_object()) {
+      for (auto& member : value.as_object()) Visit(*type.element, member.second);
+    } else if (type.kind == TypeKind::kList && value.is_array()) {
+      for (auto& element : value.as_array()) Visit(*type.element, element);
     }
-    member = object.Find(field.name);
-    if (member != nullptr && field.type->schema != nullptr) ApplyDefaultsTo(*field.type, *member);
   }
-  if (type.additional == nullptr) return;
-  for (auto& [name, member] : object)
-    if (type.FindField(name) == nullptr) ApplyDefaultsTo(*type.additional, member);
-}
+  bool changed() const { return changed_; }
 
-void ApplyDefaultsTo(const TypeInfo& type, Value& value) {
-  if (type.kind == TypeKind::kObject && value.is_object()) {
-    DefaultFields(type, value.as_object());
-  } else if (type.kind == TypeKind::kMap && value.is_object()) {
-    for (auto& member : value.as_object()) ApplyDefaultsTo(*type.element, member.second);
-  } else if (type.kind == TypeKind::kList && value.is_array()) {
-    for (auto& element : value.as_array()) ApplyDefaultsTo(*type.element, element);
+ private:
+  void VisitFields(const TypeInfo& type, json::Object& object) {
+    DropNulls(type, object);
+    for (const FieldInfo& field : type.fields) {
+      Value* member = object.Find(field.name);
+      const bool bare_null = member != nullptr && member->is_null() && !field.type->nullable;
+      if ((member == nullptr || bare_null) && !field.default_json.empty()) {
+        if (auto preset = json::Parse(field.default_json)) object.Set(field.name, std::move(*preset));
+        changed_ = true;
+        member = object.Find(field.name);
+      }
+      if (member != nullptr && field.type->schema != nullptr) Visit(*field.type, *member);
+    }
+    if (type.additional == nullptr) return;
+    for (auto& [name, member] : object)
+      if (type.FindField(name) == nullptr) Visit(*type.additional, member);
   }
-}
+
+  // Nulls that stand for absent members; erased all at once.
+  void DropNulls(const TypeInfo& type, json::Object& object) {
+    object.EraseIf([&](std::string_view name, const Value& member) {
+      const FieldInfo* field = member.is_null() ? type.FindField(name) : nullptr;
+      const bool drop = field != nullptr && !field->type->nullable && field->default_json.empty() &&
+                        field->type->schema != nullptr && field->type->kind != TypeKind::kAny;
+      changed_ = changed_ || drop;
+      return drop;
+    });
+  }
+
+  bool changed_ = false;
+};
 
 }  // namespace
 
-void PruneCustomObject(const CustomSchema& schema, Value& object, std::vector<std::string>* unknown) {
-  Pruner(unknown).Visit(schema.type(), object, nullptr);
+bool PruneCustomObject(const TypeInfo& type, Value& object, std::vector<std::string>* unknown) {
+  Pruner pruner(unknown);
+  pruner.Visit(type, object, nullptr);
+  return pruner.changed();
 }
 
-void DefaultCustomObject(const CustomSchema& schema, Value& object) {
-  ApplyDefaultsTo(schema.type(), object);
+bool PruneCustomObject(const CustomSchema& schema, Value& object, std::vector<std::string>* unknown) {
+  return PruneCustomObject(schema.type(), object, unknown);
+}
+
+bool DefaultCustomObject(const TypeInfo& type, Value& object) {
+  Defaulter defaulter;
+  defaulter.Visit(type, object);
+  return defaulter.changed();
+}
+
+bool DefaultCustomObject(const CustomSchema& schema, Value& object) {
+  return DefaultCustomObject(schema.type(), object);
 }
 
 }  // namespace flyball::api

@@ -13,12 +13,16 @@ namespace flyball::api {
 
 // Removes what the schema does not name, except below x-kubernetes-preserve-unknown-fields. Each removed
 // field is reported as `unknown field "spec.x[0].y"` if `unknown` is given (at most 100, upstream's limit).
-void PruneCustomObject(const CustomSchema& schema, json::Value& object,
+// True if anything was removed.
+bool PruneCustomObject(const CustomSchema& schema, json::Value& object,
                        std::vector<std::string>* unknown = nullptr);
+// The same by the type of a custom kind.
+bool PruneCustomObject(const TypeInfo& type, json::Value& object, std::vector<std::string>* unknown = nullptr);
 
 // Fills in defaults where a field is absent, or null without being nullable; other nulls that are not
-// nullable are removed.
-void DefaultCustomObject(const CustomSchema& schema, json::Value& object);
+// nullable are removed. True if anything changed.
+bool DefaultCustomObject(const CustomSchema& schema, json::Value& object);
+bool DefaultCustomObject(const TypeInfo& type, json::Value& object);
 
 // Appends what is wrong, in upstream's words and order: JSON Schema first, then embedded resources, then
 // duplicates in sets and maps, then rules (x-kubernetes-validations). With `old`, what is wrong in a part

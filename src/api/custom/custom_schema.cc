@@ -75,7 +75,7 @@ class CustomSchema::Builder {
   bool too_deep() const { return too_deep_; }
 
  private:
-  // What is only validated, never pruned or defaulted, still has patterns and rules.
+  // What is only validated, never pruned or defaulted, may still have rules.
   void NoteNested(const Value& node, int depth) {
     if (depth > kMaxDepth) {
       too_deep_ = true;
@@ -98,12 +98,6 @@ class CustomSchema::Builder {
 
   void NoteRules(const Value& node) {
     if (!node["x-kubernetes-validations"].empty()) schema_.uses_cel_ = true;
-    if (const auto pattern = node["pattern"].string_or(""); !pattern.empty()) {
-      auto& compiled = schema_.patterns_[std::string(pattern)];
-      if (compiled == nullptr)
-        compiled =
-            std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), QuietOptions());
-    }
   }
 
   void Object(const Value& node, bool root, int depth, TypeInfo& type) {
@@ -191,8 +185,11 @@ Result<std::shared_ptr<const CustomSchema>> CustomSchema::Build(const Value& ope
 }
 
 const re2::RE2* CustomSchema::Pattern(std::string_view pattern) const {
-  const auto it = patterns_.find(std::string(pattern));
-  return it == patterns_.end() || !it->second->ok() ? nullptr : it->second.get();
+  MutexLock lock(patterns_mu_);
+  auto& compiled = patterns_[std::string(pattern)];
+  if (compiled == nullptr)
+    compiled = std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), QuietOptions());
+  return compiled->ok() ? compiled.get() : nullptr;
 }
 
 std::string PatternProblem(std::string_view pattern) {

@@ -4,7 +4,7 @@
 // Not evaluated: the string formats isbn, isbn10, isbn13, creditcard, ssn. Formats nobody knows are ignored,
 // as upstream does.
 //
-// Immutable after Build: thread-safe. The tables live as long as the CustomSchema.
+// Thread-safe. The tables live as long as the CustomSchema.
 #pragma once
 
 #include <deque>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "api/schema/schema.h"
+#include "base/run/mutex.h"
 #include "base/values/result.h"
 #include "json/value.h"
 
@@ -51,7 +52,7 @@ class CustomSchema {
   // The rules of x-kubernetes-validations; null if there are none. Compiled when first asked for: most kinds
   // of a server are never written to.
   const cel::Validator* rules() const;
-  // The compiled pattern of a schema node; null if it has none or a malformed one.
+  // A pattern of this schema, compiled when it is first asked for; null if it is malformed.
   const re2::RE2* Pattern(std::string_view pattern) const;
 
  private:
@@ -63,9 +64,11 @@ class CustomSchema {
   std::deque<std::vector<FieldInfo>> fields_;
   std::deque<std::vector<std::string_view>> lists_;
   std::deque<std::string> texts_;
-  std::unordered_map<std::string, std::unique_ptr<re2::RE2>> patterns_;
   const TypeInfo* root_ = nullptr;
   bool uses_cel_ = false;
+  mutable Mutex patterns_mu_;
+  mutable std::unordered_map<std::string, std::unique_ptr<re2::RE2>> patterns_
+      FLYBALL_GUARDED_BY(patterns_mu_);
   mutable std::once_flag rules_once_;
   mutable std::unique_ptr<const cel::Validator> rules_;
 };

@@ -221,10 +221,6 @@ class SchemaValidator {
       Invalid(Value(count), "should have at least " + std::to_string(*min) + " properties");
     if (const auto max = Limit(node, "maxProperties"); max && count > *max)
       errors_->TooMany(Path(), object.size(), static_cast<std::size_t>(*max));
-    if (const auto& required = node["required"]; required.is_array())
-      for (const auto& name : required.as_array())
-        if (!object.contains(name.string_or("")))
-          Within(std::string(name.string_or("")), [&] { errors_->Required(Path()); });
     const auto& properties = node["properties"];
     const auto& additional = node["additionalProperties"];
     for (const auto& member : object) {
@@ -234,6 +230,10 @@ class SchemaValidator {
       if (child == nullptr) continue;
       Within(name, [&] { Validate(*child, member.second, old != nullptr ? old->Find(name) : nullptr); });
     }
+    if (const auto& required = node["required"]; required.is_array())
+      for (const auto& name : required.as_array())
+        if (!object.contains(name.string_or("")))
+          Within(std::string(name.string_or("")), [&] { errors_->Required(Path()); });
   }
 
   // What one alternative finds wrong, and how far into the value it got.

@@ -66,8 +66,7 @@ void AppendFingerprint(const KindInfo& kind, std::string& out) {
     (out += part) += '\n';
   for (const auto& sub : kind.subresources) (out += sub.name) += '\n';
   // Built-in types are the program's; custom ones are what their definition says.
-  if (kind.custom && kind.type != nullptr && kind.type->schema != nullptr)
-    json::WriteTo(*kind.type->schema, out);
+  if (kind.type_source != nullptr) (out += kind.type_source->Fingerprint()) += '\n';
 }
 
 std::string Fingerprint(std::span<const KindInfo* const> kinds) {

@@ -201,7 +201,9 @@ TEST_F(OpenApi, IndexFollowsContent) {
   EXPECT_NE((*index)["paths"].Find("api/v1"), nullptr);
   std::string changed = kDefinition;
   changed.replace(changed.find("How big."), 8, "How tall");
-  const auto other = *CustomKind::Build(*json::Parse(changed), "v1");
+  json::Value definition = *json::Parse(changed);
+  definition["metadata"]["generation"] = 2;
+  const auto other = *CustomKind::Build(definition, "v1");
   const KindInfo* const before[] = {&custom_->info()};
   const KindInfo* const after[] = {&other->info()};
   EXPECT_NE(OpenApiV3Hash(before, "sample.example.com", "v1"),

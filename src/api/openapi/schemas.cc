@@ -1,6 +1,9 @@
 #include "api/openapi/schemas.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "json/json.h"
 
 namespace flyball::api {
 
@@ -225,7 +228,7 @@ void SchemaSet::WriteType(const TypeInfo& type, JsonText& json) const {
       json.Object("properties", [&] {
         for (const FieldInfo& field : type.fields) {
           WriteField(field, json);
-          if (field.always && !field.optional) required.push_back(&field);
+          if ((field.always && !field.optional) || field.demanded) required.push_back(&field);
         }
       });
       if (!required.empty())
@@ -283,78 +286,161 @@ void SchemaSet::WriteWellKnown(std::string_view name, JsonText& json) const {
   });
 }
 
+namespace {
+
+// What the server says of these members, whatever the definition says of them (upstream: TypeMeta).
+constexpr std::string_view kApiVersionProperty =
+    R"({"type":"string","description":"APIVersion defines the versioned schema of this representation of an object."})";
+constexpr std::string_view kKindProperty =
+    R"({"type":"string","description":"Kind is a string value that names the REST resource this object represents, in CamelCase. Cannot be updated."})";
+constexpr std::string_view kMetadataDescription = "Standard object's metadata.";
+
+void WriteSelectableFields(const KindInfo& kind, JsonText& json) {
+  if (kind.selectable_fields.empty()) return;
+  json.Array("x-kubernetes-selectable-fields", [&] {
+    for (const auto path : kind.selectable_fields) json.Object([&] { json.String("fieldPath", path); });
+  });
+}
+
+bool IsMetaMember(std::string_view name) {
+  return name == "apiVersion" || name == "kind" || name == "metadata";
+}
+
+void Require(json::Value& node, std::string_view name) {
+  json::Value& required = node["required"];
+  if (!required.is_array()) required = json::Array();
+  auto& names = required.as_array();
+  if (std::find(names.begin(), names.end(), json::Value(name)) == names.end()) names.emplace_back(name);
+}
+
+}  // namespace
+
+// Embedded resources have the members of all objects (upstream: addEmbeddedProperties).
+void SchemaSet::AddEmbedded(json::Value& node) const {
+  if (!node.is_object()) return;
+  if (auto* properties = node.Find("properties"); properties != nullptr && properties->is_object())
+    for (auto& member : properties->as_object()) AddEmbedded(member.second);
+  for (const char* child : {"items", "additionalProperties"})
+    if (auto* found = node.Find(child)) AddEmbedded(*found);
+  const auto& given = std::as_const(node);
+  if (!given["x-kubernetes-embedded-resource"].bool_or(false)) return;
+  if (dialect_ == Dialect::kV2 && given["x-kubernetes-preserve-unknown-fields"].bool_or(false)) return;
+  const bool v2 = dialect_ == Dialect::kV2;
+  const std::string ref =
+      (v2 ? "#/definitions/" : "#/components/schemas/") + std::string(ObjectMetaType().name);
+  json::Value reference = json::Object{{"$ref", ref}};
+  json::Value metadata = json::Object{{"description", kMetadataDescription}};
+  if (v2)
+    metadata["$ref"] = ref;
+  else
+    metadata["allOf"] = json::Array{std::move(reference)};
+  json::Value& properties = node["properties"];
+  if (!properties.is_object()) properties = json::Object{};
+  properties["apiVersion"] = *json::Parse(kApiVersionProperty);
+  properties["kind"] = *json::Parse(kKindProperty);
+  properties["metadata"] = std::move(metadata);
+  Require(node, "kind");
+  Require(node, "apiVersion");
+}
+
 void SchemaSet::WriteCustom(const KindInfo& kind, JsonText& json) const {
-  const json::Value empty;
-  const json::Value& root = kind.type != nullptr && kind.type->schema != nullptr ? *kind.type->schema : empty;
-  const json::Value node = dialect_ == Dialect::kV2 ? ToSwagger(root) : root;
+  json::Value node = kind.type_source != nullptr ? kind.type_source->OpenApiSchema() : json::Value();
+  const bool v2 = dialect_ == Dialect::kV2;
+  // Clients refuse what a schema with properties does not name: one that is open says nothing at all.
+  if (!node.is_object() || (v2 && node["x-kubernetes-preserve-unknown-fields"].bool_or(false)))
+    return json.Object([&] {
+      json.String("type", "object");
+      WriteIdentities(SchemaName(kind), json);
+      WriteSelectableFields(kind, json);
+    });
+  if (v2) node = ToSwagger(node);
+  AddEmbedded(node);
   json.Object([&] {
-    bool typed = false;
-    if (node.is_object()) {
-      for (const auto& [keyword, value] : node.as_object()) {
-        if (keyword == "properties" || keyword == "x-kubernetes-group-version-kind") continue;
-        typed = typed || keyword == "type";
-        json.Value(keyword, value);
-      }
-    }
-    if (!typed) json.String("type", "object");
+    for (const auto& [keyword, value] : node.as_object())
+      if (keyword != "properties" && keyword != "x-kubernetes-group-version-kind") json.Value(keyword, value);
     json.Object("properties", [&] {
-      json.Raw("apiVersion",
-               R"({"type":"string","description":"The group and version this object is written in."})");
-      json.Raw("kind", R"({"type":"string","description":"What the object is."})");
+      json.Raw("apiVersion", kApiVersionProperty);
+      json.Raw("kind", kKindProperty);
       json.Object("metadata", [&] {
-        json.String("description", "Name, labels and everything else all objects have.");
+        json.String("description", kMetadataDescription);
         WriteReference(ObjectMetaType().name, json);
       });
-      if (!node["properties"].is_object()) return;
-      for (const auto& [name, property] : node["properties"].as_object())
-        if (name != "apiVersion" && name != "kind" && name != "metadata") json.Value(name, property);
+      if (const auto& properties = std::as_const(node)["properties"]; properties.is_object())
+        for (const auto& [name, property] : properties.as_object())
+          if (!IsMetaMember(name)) json.Value(name, property);
     });
     WriteIdentities(SchemaName(kind), json);
+    WriteSelectableFields(kind, json);
   });
 }
 
 void SchemaSet::WriteCustomList(const KindInfo& kind, JsonText& json) const {
-  const std::string name = SchemaName(kind);
+  const std::string name = SchemaName(kind), kind_name(kind.kind);
   json.Object([&] {
-    json.String("description", "A list of " + std::string(kind.kind) + " objects.");
+    json.String("description", kind_name + "List is a list of " + kind_name);
     json.String("type", "object");
     json.Raw("required", R"(["items"])");
     json.Object("properties", [&] {
-      json.Raw("apiVersion",
-               R"({"type":"string","description":"The group and version this object is written in."})");
+      json.Raw("apiVersion", kApiVersionProperty);
       json.Object("items", [&] {
-        json.String("description", "The objects.");
+        json.String("description", "List of " + std::string(kind.plural) + ".");
         json.String("type", "array");
         json.Object("items", [&] { WriteReference(name, json); });
       });
-      json.Raw("kind", R"({"type":"string","description":"What the object is."})");
+      json.Raw("kind", kKindProperty);
       json.Object("metadata", [&] {
-        json.String("description", "What there is to know about the list as a whole.");
+        json.String("description", "Standard list metadata.");
         WriteReference(ListMetaType().name, json);
       });
     });
     WriteIdentities(name + "List", json);
+    WriteSelectableFields(kind, json);
   });
 }
 
+namespace {
+
+bool IsJunctor(std::string_view keyword) {
+  return keyword == "oneOf" || keyword == "anyOf" || keyword == "allOf" || keyword == "not";
+}
+
+// What may be null is not required in a language without null.
+json::Value RequiredBesidesNullable(const json::Value& node) {
+  json::Array kept;
+  if (node["additionalProperties"]["nullable"].bool_or(false) || !node["required"].is_array()) return kept;
+  for (const auto& name : node["required"].as_array())
+    if (!node["properties"][name.string_or("")]["nullable"].bool_or(false)) kept.push_back(name);
+  return kept;
+}
+
+json::Value ShapeToSwagger(std::string_view keyword, const json::Value& value) {
+  if (keyword != "properties" || !value.is_object()) return ToSwagger(value);
+  json::Object properties;
+  for (const auto& [name, child] : value.as_object()) properties.Append(name, ToSwagger(child));
+  return properties;
+}
+
+}  // namespace
+
+// Old clients stumble over items and properties of untyped values, lists without items, and objects that keep
+// unknown fields: there the type is left out too (upstream: ToStructuralOpenAPIV2).
 json::Value ToSwagger(const json::Value& node) {
   if (!node.is_object()) return node;
-  json::Object out;
-  const bool any_type = node["nullable"].bool_or(false) || node["x-kubernetes-int-or-string"].bool_or(false);
+  const bool nullable = node["nullable"].bool_or(false);
   const bool open = node["x-kubernetes-preserve-unknown-fields"].bool_or(false);
+  const auto type = node["type"].string_or("");
+  const bool bare_list = type == "array" && (open || nullable || !node["items"].is_object());
+  const bool untyped = nullable || bare_list || (open && type == "object");
+  json::Object out;
   for (const auto& [keyword, value] : node.as_object()) {
-    if (keyword == "oneOf" || keyword == "anyOf" || keyword == "allOf" || keyword == "not" ||
-        keyword == "nullable")
-      continue;
-    const bool shapes = keyword == "properties" || keyword == "items" || keyword == "additionalProperties";
-    if ((keyword == "type" || shapes) && any_type) continue;
-    if ((shapes || keyword == "required") && open) continue;
-    if (keyword == "properties" && value.is_object()) {
-      json::Object properties;
-      for (const auto& [name, child] : value.as_object()) properties.Append(name, ToSwagger(child));
-      out.Append(keyword, std::move(properties));
+    const bool shape = keyword == "properties" || keyword == "items";
+    if (IsJunctor(keyword) || keyword == "nullable") continue;
+    if ((keyword == "type" && untyped) || (shape && (nullable || open))) continue;
+    if (keyword == "required") {
+      if (auto kept = RequiredBesidesNullable(node); !kept.empty()) out.Append(keyword, std::move(kept));
     } else {
-      out.Append(keyword, shapes ? ToSwagger(value) : value);
+      out.Append(keyword,
+                 shape || keyword == "additionalProperties" ? ShapeToSwagger(keyword, value) : value);
     }
   }
   return out;

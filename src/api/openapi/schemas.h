@@ -56,6 +56,7 @@ class SchemaSet {
   // The members that say what a value of this type looks like.
   void WriteShape(const TypeInfo& type, JsonText& json) const;
   void WriteReference(std::string_view name, JsonText& json) const;
+  void AddEmbedded(json::Value& node) const;
   void WriteCustom(const KindInfo& kind, JsonText& json) const;
   void WriteCustomList(const KindInfo& kind, JsonText& json) const;
   void WriteIdentities(std::string_view name, JsonText& json) const;

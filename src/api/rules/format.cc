@@ -107,6 +107,12 @@ void AddMaxLength(std::string_view value, std::size_t max, std::string_view pref
   if (value.size() > max) problems.push_back(std::string(prefix) + MaxLengthText(max));
 }
 
+// Label keys and values are measured in another word (upstream: validate/content).
+void AddMaxBytes(std::string_view value, std::size_t max, std::string_view prefix, Problems& problems) {
+  if (value.size() > max)
+    problems.push_back(std::string(prefix) + "must be no more than " + std::to_string(max) + " bytes");
+}
+
 // Keys become file names.
 void AddDirectoryProblems(std::string_view value, Problems& problems) {
   if (value == ".") {
@@ -267,25 +273,25 @@ Problems QualifiedNameProblems(std::string_view value) {
     const std::string_view prefix = value.substr(0, slash);
     name = value.substr(slash + 1);
     if (name.find('/') != std::string_view::npos) {
-      return {"a qualified name " + std::string(kNameRule) +
+      return {"a valid label key " + std::string(kNameRule) +
               " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
     }
     if (prefix.empty()) {
       problems.emplace_back("prefix part must be non-empty");
     } else {
-      for (const std::string& problem : DnsSubdomainProblems(prefix))
-        problems.push_back("prefix part " + problem);
+      AddMaxBytes(prefix, kMaxSubdomain, "prefix part ", problems);
+      if (!IsSubdomain(prefix)) problems.push_back("prefix part " + std::string(kSubdomainRule));
     }
   }
   AddIf(name.empty(), "name part must be non-empty", problems);
-  AddMaxLength(name, kMaxLabel, "name part ", problems);
+  AddMaxBytes(name, kMaxLabel, "name part ", problems);
   AddIf(!IsName(name), "name part " + std::string(kNameRule), problems);
   return problems;
 }
 
 Problems LabelValueFormatProblems(std::string_view value) {
   Problems problems;
-  AddMaxLength(value, kMaxLabel, {}, problems);
+  AddMaxBytes(value, kMaxLabel, {}, problems);
   AddIf(!value.empty() && !IsName(value), kLabelValueRule, problems);
   return problems;
 }

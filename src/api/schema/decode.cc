@@ -34,6 +34,8 @@ void AppendFieldStack(const DecodePlace* place, std::string& out) {
   AppendFieldStack(place->up, out);
   if (place->field == nullptr) return;
   if (!out.empty()) out += '.';
+  if (const auto embedded = GoEmbeddedIn(*place->owner, *place->field); !embedded.empty())
+    out.append(embedded) += '.';
   out += place->field->name;
 }
 
@@ -62,6 +64,10 @@ std::string_view Trimmed(std::string_view s) {
                                          : s.substr(begin, s.find_last_not_of(kSpace) - begin + 1);
 }
 
+bool IsLostByProtobuf(const TypeInfo& type, const Value& value) {
+  return (type.kind == TypeKind::kList || type.kind == TypeKind::kMap) && value.empty();
+}
+
 bool IsSorted(const json::Object& object) {
   return std::is_sorted(object.begin(), object.end(),
                         [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -71,7 +77,7 @@ bool IsSorted(const json::Object& object) {
 // decodes itself (quantities, times) stops it at once and wins. Every Visit returns false when it is to stop.
 class Walker {
  public:
-  explicit Walker(DecodeContext* context) : context_(context) {}
+  explicit Walker(DecodeContext* context, bool stored = false) : context_(context), stored_(stored) {}
 
   bool Visit(const TypeInfo& type, Value& value, const DecodePlace* place);
   Status Result() const {
@@ -91,6 +97,7 @@ class Walker {
   bool VisitAny(const TypeInfo& type, Value& value, const DecodePlace* place);
   bool VisitInteger(const TypeInfo& type, const Value& value, const DecodePlace* place);
   bool VisitBytes(const TypeInfo& type, Value& value, const DecodePlace* place);
+  bool VisitByteList(Value& value, const DecodePlace* place);
   bool VisitTime(const TypeInfo& type, Value& value, const DecodePlace* place);
   bool VisitDuration(Value& value, const DecodePlace* place);
   bool VisitQuantity(Value& value, const DecodePlace* place);
@@ -114,6 +121,7 @@ class Walker {
   bool checking() const { return context_ != nullptr; }
 
   DecodeContext* context_;  // null: Canonicalize
+  const bool stored_;       // empty lists and maps are lost, as by protobuf
   std::optional<std::string> first_, fatal_;
   int depth_ = 0;
   // For each object being walked, its members by the number of their field; null where absent.
@@ -187,6 +195,7 @@ bool Walker::VisitMember(const TypeInfo& type, json::Object::Member& member, std
   if (field->gate != 0 && checking() && !GateEnabled(field->gate)) context_->disabled_fields = true;
   const DecodePlace here{.up = place, .owner = &type, .field = field};
   if (!Visit(*field->type, member.second, &here)) return false;
+  if (stored_ && IsLostByProtobuf(*field->type, member.second)) return true;
   if (!IsOmitted(*field, member.second)) slots_[base + number] = &member;
   return true;
 }
@@ -277,7 +286,25 @@ bool Walker::VisitInteger(const TypeInfo& type, const Value& value, const Decode
   return true;
 }
 
+// Go takes a list of numbers for bytes too.
+bool Walker::VisitByteList(Value& value, const DecodePlace* place) {
+  std::string bytes;
+  for (const Value& element : value.as_array()) {
+    if (!element.is_number()) {
+      WrongType(element, {}, "uint8", place);
+      return true;
+    }
+    const bool fits = element.is_int() && element.as_int() >= 0 && element.as_int() <= 255;
+    if (!fits) WrongType(element, NumberText(element), "uint8", place);
+    if (!fits) return true;
+    bytes += static_cast<char>(element.as_int());
+  }
+  value = EncodeBase64(bytes);
+  return true;
+}
+
 bool Walker::VisitBytes(const TypeInfo& type, Value& value, const DecodePlace* place) {
+  if (value.is_array()) return VisitByteList(value, place);
   if (!value.is_string()) return WrongKind(type, value, place);
   if (IsCanonicalBase64(value.as_string())) return true;
   std::string bytes;
@@ -357,10 +384,18 @@ void Walker::WrongType(const Value& value, std::string_view literal, const std::
   if (checking() && !first_) first_ = WrongTypeText(value, literal, go_type, place);
 }
 
+// The Go type of the value at this place.
+std::string GoNameAt(const TypeInfo& type, const DecodePlace* place) {
+  if (place == nullptr) return GoTypeName(type);
+  if (place->field != nullptr) return GoFieldTypeName(*place->owner, *place->field);
+  const DecodePlace* list = place->up;
+  const bool element = list != nullptr && list->field != nullptr;
+  return element ? GoElementTypeName(*list->owner, *list->field) : GoTypeName(type);
+}
+
 bool Walker::WrongKind(const TypeInfo& type, const Value& value, const DecodePlace* place) {
   if (!checking() || first_) return true;
-  const bool whole_field = place != nullptr && place->field != nullptr;
-  WrongType(value, {}, whole_field ? GoFieldTypeName(*place->owner, *place->field) : GoTypeName(type), place);
+  WrongType(value, {}, GoNameAt(type, place), place);
   return true;
 }
 
@@ -395,6 +430,10 @@ Status Decode(const TypeInfo& type, Value& object, DecodeContext& context) {
 
 void Canonicalize(const TypeInfo& type, Value& value) {
   Walker(nullptr).Visit(type, value, nullptr);
+}
+
+void CanonicalizeStored(const TypeInfo& type, Value& value) {
+  Walker(nullptr, true).Visit(type, value, nullptr);
 }
 
 Error CannotBeHandled(std::string_view kind, std::string_view version, std::string_view as_kind,

@@ -37,6 +37,9 @@ Status Decode(const TypeInfo& type, json::Value& object, DecodeContext& context)
 // The same for a value known to be of the type, as after a hook has changed it. Wrong values stay as they
 // are. Fast when there is nothing to do.
 void Canonicalize(const TypeInfo& type, json::Value& value);
+// The same, as an object comes back from upstream's storage, which is protobuf: empty lists and maps are gone
+// (null where Go writes them always).
+void CanonicalizeStored(const TypeInfo& type, json::Value& value);
 
 // `Pod in version "v1" cannot be handled as a Pod: <cause>`: the server's words around a Decode error.
 Error CannotBeHandled(std::string_view kind, std::string_view version, std::string_view as_kind,

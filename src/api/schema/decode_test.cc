@@ -77,6 +77,17 @@ TEST(DecodeTest, WrongTypesAreNamedAsGoNamesThem) {
   EXPECT_EQ(DecodeKind("", "Pod", R"({"spec":[]})"),
             "json: cannot unmarshal array into Go struct field Pod.spec of type v1.PodSpec");
   EXPECT_EQ(
+      DecodeKind("", "Pod", R"({"spec":{"volumes":[{"emptyDir":5}]}})"),
+      "json: cannot unmarshal number into Go struct field Volume.spec.volumes.VolumeSource.emptyDir of type "
+      "v1.EmptyDirVolumeSource");
+  EXPECT_EQ(DecodeKind("", "Pod", R"({"spec":{"restartPolicy":5}})"),
+            "json: cannot unmarshal number into Go struct field PodSpec.spec.restartPolicy of type "
+            "v1.RestartPolicy");
+  EXPECT_EQ(
+      DecodeKind("", "PersistentVolumeClaim", R"({"spec":{"accessModes":[5]}})"),
+      "json: cannot unmarshal number into Go struct field PersistentVolumeClaimSpec.spec.accessModes of type "
+      "v1.PersistentVolumeAccessMode");
+  EXPECT_EQ(
       DecodeKind("", "Pod", R"({"spec":{"priority":2147483648}})"),
       "json: cannot unmarshal number 2147483648 into Go struct field PodSpec.spec.priority of type int32");
   EXPECT_EQ(DecodeKind("", "Pod", R"({"spec":{"restartPolicy":1}})"),

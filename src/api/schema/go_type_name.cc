@@ -1,47 +1,19 @@
 #include "api/schema/go_type_name.h"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 namespace flyball::api {
 namespace {
 
-struct NamedField {
-  std::string_view owner, field, go_type;
-};
-
-// String fields whose Go type has a name of its own.
-constexpr std::array kNamed = {
-    NamedField{"Container", "imagePullPolicy", "v1.PullPolicy"},
-    NamedField{"Container", "terminationMessagePolicy", "v1.TerminationMessagePolicy"},
-    NamedField{"ContainerPort", "protocol", "v1.Protocol"},
-    NamedField{"CronJobSpec", "concurrencyPolicy", "v1.ConcurrencyPolicy"},
-    NamedField{"DaemonSetUpdateStrategy", "type", "v1.DaemonSetUpdateStrategyType"},
-    NamedField{"DeploymentStrategy", "type", "v1.DeploymentStrategyType"},
-    NamedField{"EndpointSlice", "addressType", "v1.AddressType"},
-    NamedField{"JobSpec", "completionMode", "v1.CompletionMode"},
-    NamedField{"JobSpec", "podReplacementPolicy", "v1.PodReplacementPolicy"},
-    NamedField{"LabelSelectorRequirement", "operator", "v1.LabelSelectorOperator"},
-    NamedField{"ManagedFieldsEntry", "operation", "v1.ManagedFieldsOperationType"},
-    NamedField{"NamespaceStatus", "phase", "v1.NamespacePhase"},
-    NamedField{"NodeSelectorRequirement", "operator", "v1.NodeSelectorOperator"},
-    NamedField{"ObjectMeta", "uid", "types.UID"},
-    NamedField{"OwnerReference", "uid", "types.UID"},
-    NamedField{"PodSpec", "dnsPolicy", "v1.DNSPolicy"},
-    NamedField{"PodSpec", "preemptionPolicy", "v1.PreemptionPolicy"},
-    NamedField{"PodSpec", "restartPolicy", "v1.RestartPolicy"},
-    NamedField{"PodStatus", "phase", "v1.PodPhase"},
-    NamedField{"PodStatus", "qosClass", "v1.PodQOSClass"},
-    NamedField{"Secret", "type", "v1.SecretType"},
-    NamedField{"ServicePort", "protocol", "v1.Protocol"},
-    NamedField{"ServiceSpec", "sessionAffinity", "v1.ServiceAffinity"},
-    NamedField{"ServiceSpec", "type", "v1.ServiceType"},
-    NamedField{"StatefulSetSpec", "podManagementPolicy", "v1.PodManagementPolicyType"},
-    NamedField{"StatefulSetUpdateStrategy", "type", "v1.StatefulSetUpdateStrategyType"},
-    NamedField{"Taint", "effect", "v1.TaintEffect"},
-    NamedField{"Toleration", "effect", "v1.TaintEffect"},
-    NamedField{"Toleration", "operator", "v1.TolerationOperator"},
-};
+// Null: the tables say it all.
+const GoNamedField* FindNamed(const TypeInfo& owner, const FieldInfo& field) {
+  const auto rows = GoNamedFields();
+  const auto it = std::lower_bound(
+      rows.begin(), rows.end(), std::pair(owner.name, field.name),
+      [](const GoNamedField& row, const auto& wanted) { return std::pair(row.type, row.field) < wanted; });
+  return it != rows.end() && it->type == owner.name && it->field == field.name ? &*it : nullptr;
+}
 
 std::string NamedTypeName(const TypeInfo& type) {
   const std::size_t last = type.name.rfind('.');
@@ -94,11 +66,21 @@ std::string GoTypeName(const TypeInfo& type) {
 }
 
 std::string GoFieldTypeName(const TypeInfo& owner, const FieldInfo& field) {
-  const std::string_view name = ShortTypeName(owner);
-  const auto* found = std::find_if(kNamed.begin(), kNamed.end(), [&](const NamedField& n) {
-    return n.owner == name && n.field == field.name;
-  });
-  return found != kNamed.end() ? std::string(found->go_type) : GoTypeName(*field.type);
+  const GoNamedField* named = FindNamed(owner, field);
+  return named != nullptr && !named->go_type.empty() ? std::string(named->go_type) : GoTypeName(*field.type);
+}
+
+std::string GoElementTypeName(const TypeInfo& owner, const FieldInfo& field) {
+  const GoNamedField* named = FindNamed(owner, field);
+  const std::string_view whole = named != nullptr ? named->go_type : std::string_view();
+  if (whole.starts_with("[]")) return std::string(whole.substr(2));
+  if (whole.starts_with("map[")) return std::string(whole.substr(whole.find(']') + 1));
+  return field.type->element != nullptr ? GoTypeName(*field.type->element) : GoTypeName(*field.type);
+}
+
+std::string_view GoEmbeddedIn(const TypeInfo& owner, const FieldInfo& field) {
+  const GoNamedField* named = FindNamed(owner, field);
+  return named != nullptr ? named->embedded_in : std::string_view();
 }
 
 }  // namespace flyball::api

@@ -77,6 +77,8 @@ struct FieldInfo {
   bool always = false;
   // `*` in the notation: always is set too, but OpenAPI does not call the field required.
   bool optional = false;
+  // `+` in the notation: OpenAPI calls the field required, but Go leaves its zero value out.
+  bool demanded = false;
   // `?`: a pointer in Go: a zero value that was given is kept ("replicas: 0"); without it zero values are
   // dropped.
   // Without it a value that has no empty form in Go is written though nothing was given: an object as {}, a
@@ -140,6 +142,18 @@ struct ColumnInfo {
   int priority = 0;
 };
 
+// The type of a kind that is made when it is first needed: most custom kinds of a server are never written to,
+// and their schemas are large. Thread-safe.
+class TypeSource {
+ public:
+  virtual ~TypeSource() = default;
+  virtual const TypeInfo& Type() const = 0;
+  // The openAPIV3Schema of the kind; null if it has none.
+  virtual json::Value OpenApiSchema() const = 0;
+  // Changes whenever the schema does.
+  virtual std::string_view Fingerprint() const = 0;
+};
+
 struct KindInfo {
   std::string_view group = {}, version = {}, kind = {};  // "apps", "v1", "Deployment"; group "" is core
   std::string_view plural = {}, singular = {};
@@ -151,8 +165,12 @@ struct KindInfo {
   std::span<const std::string_view> selectable_fields = {};
   std::span<const ColumnInfo> columns = {};
   int since = 0;                   // the minor version that first served it by default
-  const TypeInfo* type = nullptr;  // apiVersion, kind, metadata and the rest
+  const TypeInfo* type = nullptr;  // of a built-in kind; see Type()
   bool custom = false;             // from a CustomResourceDefinition: no strategic merge, no protobuf
+  const TypeSource* type_source = nullptr;  // of a custom kind
+
+  // apiVersion, kind, metadata and the rest.
+  const TypeInfo& Type() const { return type != nullptr ? *type : type_source->Type(); }
 
   std::string ApiVersion() const;     // "apps/v1", "v1"
   std::string GroupResource() const;  // "deployments.apps", "pods"

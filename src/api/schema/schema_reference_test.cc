@@ -90,7 +90,7 @@ std::string ListText(const TypeInfo& type) {
 std::string FieldText(const FieldInfo& field, std::string_view package) {
   std::string text(field.name);
   text.append(" ").append(TypeText(*field.type, package));
-  if (field.always && !field.optional) text.append("!");
+  if ((field.always && !field.optional) || field.demanded) text.append("!");
   // APIResource.verbs: a list that is a message of its own; the reference does not show that.
   const bool named_list = field.name == "verbs" && field.proto[0] == 4;
   for (std::size_t i = 0; i < (named_list ? 1 : field.proto.size()) && field.proto[i] != 0; ++i)

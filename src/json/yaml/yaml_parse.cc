@@ -78,7 +78,7 @@ class DocumentHandler : public YAML::EventHandler {
     Scalar({YamlEvent::Type::kScalar, false, {}}, anchor);
   }
 
-  void OnScalar(const YAML::Mark&, const std::string& tag, YAML::anchor_t anchor,
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& raw) override {
     const std::string text = WithRepairedEscapes(raw);
     Value value = ResolveTagged(tag, text);
@@ -89,7 +89,7 @@ class DocumentHandler : public YAML::EventHandler {
                                                                                 : "-Inf"));
     }
     const bool is_merge = text == "<<" && (tag == "?" || tag == "tag:yaml.org,2002:merge");
-    Scalar({YamlEvent::Type::kScalar, is_merge, std::move(value)}, anchor);
+    Scalar({YamlEvent::Type::kScalar, is_merge, std::move(value), mark.line + 1}, anchor);
   }
 
   void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t anchor,
@@ -272,9 +272,10 @@ Status ForEachDocument(std::string_view text, std::vector<std::string>* duplicat
 std::optional<Value> ParseAsJson(std::string_view text, std::vector<std::string>* duplicates) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] != '{') return std::nullopt;
-  if (auto json = Parse(text, {.duplicates = duplicates})) return std::move(*json);
-  if (duplicates) duplicates->clear();
-  return std::nullopt;
+  std::vector<std::string> paths;
+  auto json = Parse(text, {.duplicates = duplicates ? &paths : nullptr});
+  // Where duplicates are only the other parser knows.
+  return json && paths.empty() ? std::optional(std::move(*json)) : std::nullopt;
 }
 
 }  // namespace
@@ -287,6 +288,12 @@ Result<Value> ParseYaml(std::string_view text, std::vector<std::string>* duplica
     return false;
   }));
   return value;
+}
+
+std::string YamlErrorsText(const std::vector<std::string>& errors) {
+  std::string text = "yaml: unmarshal errors:";
+  for (const std::string& error : errors) text += "\n  " + error;
+  return text;
 }
 
 Result<std::vector<Value>> ParseYamlStream(std::string_view text) {

@@ -145,7 +145,11 @@ TEST(ParseYamlTest, ReportsDuplicateKeys) {
   auto value = ParseYaml("a: 1\nspec:\n  list:\n  - x: 1\n  - x: 1\n    x: 2\na: 2\n", &duplicates);
   ASSERT_TRUE(value);
   EXPECT_EQ(Write(*value), R"({"a":2,"spec":{"list":[{"x":1},{"x":2}]}})");
-  EXPECT_EQ(duplicates, (std::vector<std::string>{"spec.list[1].x", "a"}));
+  EXPECT_EQ(duplicates, (std::vector<std::string>{"line 6: key \"x\" already set in map",
+                                                  "line 7: key \"a\" already set in map"}));
+  duplicates.clear();
+  ASSERT_TRUE(ParseYaml("{\"a\":1,\n\"a\":2}", &duplicates));
+  EXPECT_EQ(duplicates, (std::vector<std::string>{"line 2: key \"a\" already set in map"}));
 }
 
 TEST(ParseYamlTest, SaysWhatIsWrongAsGoYamlDoes) {

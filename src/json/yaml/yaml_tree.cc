@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "json/json.h"
 #include "json/number.h"
 #include "json/utf8.h"
 #include "json/yaml/yaml_scalar.h"
@@ -122,7 +123,7 @@ void YamlTreeBuilder::Feed(YamlEvent event) {
   if (open_.size() > kMaxDepth) throw YamlError("yaml: exceeded max depth of " + std::to_string(kMaxDepth));
   switch (event.type) {
     case YamlEvent::Type::kScalar:
-      return Deliver(std::move(event.scalar), event.is_merge);
+      return Deliver(std::move(event.scalar), event.is_merge, event.line);
     case YamlEvent::Type::kBeginArray:
       open_.push_back({Value(Array()), {}});
       return;
@@ -133,11 +134,11 @@ void YamlTreeBuilder::Feed(YamlEvent event) {
     case YamlEvent::Type::kEndObject:
       Value done = std::move(open_.back().value);
       open_.pop_back();
-      return Deliver(std::move(done), false);
+      return Deliver(std::move(done), false, 0);
   }
 }
 
-void YamlTreeBuilder::Deliver(Value value, bool is_merge) {
+void YamlTreeBuilder::Deliver(Value value, bool is_merge, int line) {
   if (open_.empty()) {
     root_ = std::move(value);
     return;
@@ -149,6 +150,7 @@ void YamlTreeBuilder::Deliver(Value value, bool is_merge) {
     top.merges = is_merge;
     top.key = is_merge ? "<<" : KeyText(value);
     top.has_key = true;
+    top.line = line;
   } else {
     top.has_key = false;
     if (top.merges)
@@ -170,17 +172,10 @@ void YamlTreeBuilder::AddMember(Container& top, Value value) {
 
 void YamlTreeBuilder::NoteDuplicate() {
   if (!duplicates_ || duplicates_->size() >= kMaxYamlDuplicates) return;
-  std::string path;
-  for (const Container& container : open_) {
-    if (container.value.is_array()) {
-      path += '[' + std::to_string(container.value.size()) + ']';
-    } else {
-      if (!path.empty()) path += '.';
-      path += container.key;
-    }
-  }
-  if (std::find(duplicates_->begin(), duplicates_->end(), path) == duplicates_->end())
-    duplicates_->push_back(std::move(path));
+  const Container& top = open_.back();
+  std::string quoted;
+  AppendQuoted(top.key, quoted);
+  duplicates_->push_back("line " + std::to_string(top.line) + ": key " + quoted + " already set in map");
 }
 
 }  // namespace flyball::json

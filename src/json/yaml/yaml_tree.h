@@ -27,12 +27,13 @@ struct YamlEvent {
   Type type;
   bool is_merge = false;  // an unquoted <<
   Value scalar;
+  int line = 0;  // of a scalar, from 1 on
 };
 
 // Builds a tree from the events of one document. Confined to one thread.
 class YamlTreeBuilder {
  public:
-  // Adds the paths of duplicate keys to `duplicates`, if given; the last value wins.
+  // Says of each duplicate key where it is (see ParseYaml), if `duplicates` is given; the last value wins.
   explicit YamlTreeBuilder(std::vector<std::string>* duplicates) : duplicates_(duplicates) {}
 
   // Throws YamlError for keys that cannot be strings and for merges of something that is not a mapping.
@@ -45,9 +46,10 @@ class YamlTreeBuilder {
     std::string key;  // of the member whose value comes next
     bool has_key = false;
     bool merges = false;  // that key is <<
+    int line = 0;         // of that key
   };
 
-  void Deliver(Value value, bool is_merge);
+  void Deliver(Value value, bool is_merge, int line);
   void AddMember(Container& top, Value value);
   void NoteDuplicate();
 

@@ -84,7 +84,7 @@ class DefaultTolerationSeconds final : public AdmissionPlugin {
   std::string_view name() const override { return "DefaultTolerationSeconds"; }
 
   Task<Status> Admit(AdmissionRequest& request) override {
-    if (!CreatesPod(request)) co_return Status();
+    if (!WritesPod(request)) co_return Status();
     auto& spec = (*request.object)["spec"];
     if (!spec.is_object()) co_return Status();
     for (const std::string_view key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {

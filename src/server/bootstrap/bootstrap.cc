@@ -1,5 +1,8 @@
 #include "server/bootstrap/bootstrap.h"
 
+#include <algorithm>
+
+#include "api/values/time.h"
 #include "base/run/notification.h"
 #include "json/json.h"
 #include "server/registry/field_manager.h"
@@ -25,11 +28,50 @@ json::Value PriorityClassValue(std::string_view name, std::int64_t value, std::s
                       {"description", description}};
 }
 
+// Since when the use of legacy service account tokens is tracked (upstream: legacytokentracking).
+json::Value TokenTrackingValue(TimePoint now) {
+  constexpr std::size_t kDateLength = 10;  // 2006-01-02
+  return json::Object{
+      {"apiVersion", "v1"},
+      {"kind", "ConfigMap"},
+      {"metadata", json::Object{{"name", "kube-apiserver-legacy-service-account-token-tracking"},
+                                {"namespace", "kube-system"}}},
+      {"data", json::Object{{"since", api::FormatTime(now).substr(0, kDateLength)}}}};
+}
+
 // Whether two objects are the same but for their metadata.
 bool SameContent(json::Value a, json::Value b) {
   a.as_object().Erase("metadata");
   b.as_object().Erase("metadata");
   return a == b;
+}
+
+// Adds what is missing from a role or binding: members of these lists and maps. What is there besides stays.
+// False if nothing is missing, or its owner does not want it (upstream: reconciliation of bootstrap roles).
+bool Complete(json::Value& current, const json::Value& wanted) {
+  const auto& keep = std::as_const(current)["metadata"]["annotations"];
+  if (keep["rbac.authorization.kubernetes.io/autoupdate"].string_or("true") == "false") return false;
+  bool changed = false;
+  for (const char* list : {"rules", "subjects"}) {
+    // The rules of aggregated roles are a controller's business.
+    if (!wanted[list].is_array() || wanted.Find("aggregationRule")) continue;
+    if (!current[list].is_array()) current[list] = json::Array();
+    auto& members = current[list].as_array();
+    for (const auto& member : wanted[list].as_array()) {
+      if (std::find(members.begin(), members.end(), member) != members.end()) continue;
+      members.push_back(member);
+      changed = true;
+    }
+  }
+  for (const char* map : {"labels", "annotations"}) {
+    if (!wanted["metadata"][map].is_object()) continue;
+    for (const auto& [key, value] : wanted["metadata"][map].as_object()) {
+      if (std::as_const(current)["metadata"][map].Find(key)) continue;
+      current["metadata"][map][key] = value;
+      changed = true;
+    }
+  }
+  return changed;
 }
 
 // The write that makes the object what it should be; nullopt if it is that already.
@@ -53,7 +95,12 @@ Result<std::optional<store::Operation>> EnsureOperation(ServerState& state, Requ
   FLYBALL_ASSIGN(const auto existing, state.store.Get(key));
   if (!existing) return store::Operation{key, EncodeStored(*resource, object), store::Precondition::Absent()};
   if (mode == Existing::kKeep) return std::nullopt;
-  FLYBALL_ASSIGN(const json::Value current, json::Parse(*existing->value));
+  FLYBALL_ASSIGN(json::Value current, json::Parse(*existing->value));
+  if (mode == Existing::kComplete) {
+    if (!Complete(current, object)) return std::nullopt;
+    return store::Operation{key, EncodeStored(*resource, current),
+                            store::Precondition::ModRevision(existing->mod_revision)};
+  }
   if (SameContent(current, object)) return std::nullopt;
   object["metadata"] = current["metadata"];
   return store::Operation{key, EncodeStored(*resource, object),
@@ -80,7 +127,7 @@ Status EnsureObjects(ServerState& state, const std::vector<json::Value>& objects
   return {};
 }
 
-std::vector<json::Value> BootstrapObjects() {
+std::vector<json::Value> BootstrapObjects(TimePoint now) {
   std::vector<json::Value> objects;
   for (const auto name : {"kube-system", "kube-public", "kube-node-lease", "default"})
     objects.push_back(NamespaceValue(name));
@@ -91,6 +138,7 @@ std::vector<json::Value> BootstrapObjects() {
       PriorityClassValue("system-cluster-critical", 2000000000,
                          "Used for system critical pods that must run in the cluster, but can be moved to "
                          "another node if necessary."));
+  objects.push_back(TokenTrackingValue(now));
   return objects;
 }
 

@@ -12,8 +12,9 @@
 namespace flyball::server {
 
 // What happens to objects that are there already: nothing; or, for those that describe this run of the
-// server, everything but their metadata becomes as given.
-enum class Existing { kKeep, kBringUpToDate };
+// server, everything but their metadata becomes as given; or, for roles and bindings, they get what they
+// lack.
+enum class Existing { kKeep, kBringUpToDate, kComplete };
 
 // Each object with apiVersion, kind and metadata.name (and namespace). Blocks until they are stored, in one
 // commit. Defaults are set and metadata filled in as a create would; admission and validation are skipped.
@@ -21,6 +22,7 @@ Status EnsureObjects(ServerState& state, const std::vector<json::Value>& objects
                      Existing existing = Existing::kKeep);
 
 // default, kube-system, kube-public, kube-node-lease; system-cluster-critical and system-node-critical.
-std::vector<json::Value> BootstrapObjects();
+// Also since when legacy tokens are tracked: `now`, the first time.
+std::vector<json::Value> BootstrapObjects(TimePoint now);
 
 }  // namespace flyball::server

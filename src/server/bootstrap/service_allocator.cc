@@ -143,26 +143,40 @@ class ServiceAllocator final : public ObjectLifecycle {
     const auto& spec = service["spec"];
     api::FieldErrors errors;
     const api::FieldPath path("spec");
-    if (spec["ipFamilyPolicy"].string_or("") == "RequireDualStack")
+    if (spec["ipFamilyPolicy"].string_or("") == "RequireDualStack" && !IsFreeOfFamilies(service))
       errors.Invalid(path.Child("ipFamilyPolicy"), spec["ipFamilyPolicy"],
                      "this cluster is not configured for dual-stack services");
     for (std::size_t i = 0; i < spec["ipFamilies"].size(); ++i) {
       const auto& family = spec["ipFamilies"].as_array()[i];
-      // A headless service without a selector has addresses that others give it.
-      const bool free = IpOf(service) == "None" && spec["selector"].empty();
-      if (family.string_or("") != "IPv4" && !free)
+      if (family.string_or("") != "IPv4" && !IsFreeOfFamilies(service))
         errors.Invalid(path.Child("ipFamilies").Index(i), family, "not configured on this cluster");
     }
+    const auto address = api::ParseIp(IpOf(service));
+    if (address && !address->is_v4 && spec["ipFamilies"].empty())
+      errors.Invalid(path.Child("clusterIPs").Index(0), spec["clusterIPs"],
+                     "IPv6 is not configured on this cluster");
     if (errors.empty()) return {};
     return Unexpected(InvalidService(service, errors));
+  }
+
+  // A headless service without a selector has addresses that others give it, of any family.
+  static bool IsFreeOfFamilies(const json::Value& service) {
+    return IpOf(service) == "None" && service["spec"]["selector"].empty();
   }
 
   // This server has one IPv4 range: every service that has addresses at all is single-stack.
   static void SetFamilies(json::Value& service) {
     auto& spec = service["spec"];
     if (TypeOf(service) == "ExternalName") return;
-    if (spec["ipFamilyPolicy"].string_or("").empty()) spec["ipFamilyPolicy"] = "SingleStack";
+    const bool free = IsFreeOfFamilies(service);
+    if (spec["ipFamilyPolicy"].string_or("").empty())
+      spec["ipFamilyPolicy"] = free ? "RequireDualStack" : "SingleStack";
+    const bool dual = free && spec["ipFamilyPolicy"].string_or("") != "SingleStack";
     if (spec["ipFamilies"].empty()) spec["ipFamilies"] = json::Array{"IPv4"};
+    if (dual && spec["ipFamilies"].size() == 1) {
+      const bool v4_first = spec["ipFamilies"].as_array()[0].string_or("") == "IPv4";
+      spec["ipFamilies"].as_array().emplace_back(v4_first ? "IPv6" : "IPv4");
+    }
   }
 
   Status AllocateIp(json::Value& service, const json::Value* old) FLYBALL_REQUIRES(mu_) {

@@ -1,10 +1,12 @@
 #include "server/cache/stored_object.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "api/select/selector.h"
 #include "json/json.h"
+#include "json/parse_without.h"
 
 namespace flyball::server {
 namespace {
@@ -35,10 +37,24 @@ std::size_t EndOfObject(std::string_view text, std::size_t open) {
 
 }  // namespace
 
-Result<ObjectPtr> StoredObject::Build(Bytes bytes, store::Revision revision, const api::KindInfo& kind) {
-  auto value = json::Parse(*bytes);
+namespace {
+
+// Only what is extracted is made into values.
+Result<json::Value> ParseForExtraction(std::string_view text, const api::KindInfo& kind) {
+  static constexpr std::array<std::string_view, 4> kNotExtracted = {"metadata.managedFields", "spec",
+                                                                    "status", "data"};
+  const std::span<const std::string_view> all(kNotExtracted);
+  return json::ParseWithout(kind.selectable_fields.empty() ? all : all.first(1), text);
+}
+
+}  // namespace
+
+Result<ObjectPtr> StoredObject::Build(Bytes bytes, store::Revision revision, const api::KindInfo& kind,
+                                      const ReadForm& form) {
+  auto value = form ? json::Parse(*bytes) : ParseForExtraction(*bytes, kind);
   if (!value) return Unexpected(InternalError("stored object is not JSON: " + value.error().message()));
   if (!(*value)["metadata"].is_object()) return Unexpected(InternalError("stored object has no metadata"));
+  if (form && form(*value)) bytes = MakeBytes(json::Write(*value));
   return ObjectPtr(FromValue(*value, std::move(bytes), revision, kind));
 }
 

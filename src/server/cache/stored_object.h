@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,10 +26,13 @@ using LabelList = std::vector<std::pair<std::string, std::string>>;  // sorted b
 
 class StoredObject {
  public:
-  // From the stored bytes of an object. `fields` are the kind's selectable field paths. InternalError if the
-  // bytes are no JSON object with metadata.
+  // Brings what was stored to the form it has today (custom kinds: by their present schema). True if that
+  // changed it.
+  using ReadForm = std::function<bool(json::Value&)>;
+  // From the stored bytes of an object. InternalError if the bytes are no JSON object with metadata.
   static Result<std::shared_ptr<const StoredObject>> Build(Bytes bytes, store::Revision revision,
-                                                           const api::KindInfo& kind);
+                                                           const api::KindInfo& kind,
+                                                           const ReadForm& form = {});
   // The same, from a value that was just encoded to `bytes`. Not shared with anyone yet, so its revision may
   // still be set.
   static std::shared_ptr<StoredObject> FromValue(const json::Value& value, Bytes bytes,

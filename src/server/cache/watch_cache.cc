@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/observe/log.h"
+#include "base/run/memory.h"
 
 namespace flyball::server {
 
@@ -11,6 +12,9 @@ namespace {
 std::string KeyOf(const StoredObject& object) {
   return object.namespace_name().empty() ? object.name() : object.namespace_name() + "/" + object.name();
 }
+
+// So much, freed at once, goes back to the system.
+constexpr std::size_t kWorthReturning = 1u << 20;
 
 Error TooOld(store::Revision wanted, store::Revision oldest) {
   return Error(Reason::kExpired,
@@ -54,9 +58,12 @@ class PageBuilder {
 }  // namespace
 
 ResourceCache::ResourceCache(std::string prefix, std::shared_ptr<const api::KindInfo> kind,
-                             Executor& executor, const std::atomic<store::Revision>& published)
+                             Executor& executor, const std::atomic<store::Revision>& published,
+                             StoredObject::ReadForm form)
     : prefix_(std::move(prefix)),
       kind_(std::move(kind)),
+      form_(std::move(form)),
+      executor_(executor),
       strand_(std::make_shared<Strand>(executor)),
       published_(published),
       objects_(kind_->namespaced) {}
@@ -227,7 +234,7 @@ Result<ObjectPtr> ResourceCache::ObjectOf(const store::Event& event) {
       return ObjectPtr(object);
     }
   }
-  return StoredObject::Build(event.kv.value, event.kv.mod_revision, *kind_);
+  return Build(event.kv.value, event.kv.mod_revision);
 }
 
 void ResourceCache::Apply(const store::Event& event) {
@@ -261,11 +268,24 @@ void ResourceCache::Remember(const ChangePtr& change) {
   ring_.push_back(change);
   ring_bytes_ += change->size();
   if (ring_.size() > kEncodedKept) ring_[ring_.size() - 1 - kEncodedKept]->ForgetEncoded();
-  while (ring_.size() > kRingSize || (ring_bytes_ > kRingBytes && ring_.size() > kRingAlways)) {
-    ring_start_ = ring_.front()->revision;
-    ring_bytes_ -= ring_.front()->size();
-    ring_.pop_front();
+  while (ring_.size() > kRingSize || (ring_bytes_ > kRingBytes && ring_.size() > kRingAlways)) ForgetOldest();
+}
+
+void ResourceCache::ForgetOldest() {
+  ring_start_ = ring_.front()->revision;
+  ring_bytes_ -= ring_.front()->size();
+  ring_.pop_front();
+}
+
+std::size_t ResourceCache::ForgetOld(SteadyTime now) {
+  const std::size_t before = ring_bytes_;
+  while (!ages_.empty() && now - ages_.front().first >= kRingAge) {
+    while (!ring_.empty() && ring_.front()->revision <= ages_.front().second) ForgetOldest();
+    ages_.pop_front();
   }
+  if (!ring_.empty() && (ages_.empty() || ages_.back().second != last_change_))
+    ages_.emplace_back(now, last_change_);
+  return before - ring_bytes_;
 }
 
 void ResourceCache::Dispatch() {
@@ -295,13 +315,16 @@ void ResourceCache::DispatchBookmarks() {
   Dispatch();
   std::vector<SubscriberPtr> subscribers;
   store::Revision revision = 0;
+  std::size_t freed = 0;
   {
     MutexLock lock(mu_);
+    freed = ForgetOld(executor_.clock().Steady());
     if (!undispatched_.empty()) return;  // a change came in between; its own events advance the clients
     subscribers = subscribers_.All();
     revision = std::max(published_.load(std::memory_order_acquire), last_change_);
   }
   for (const auto& subscriber : subscribers) subscriber->Bookmark(revision);
+  if (freed >= kWorthReturning) ReturnFreeMemory();
 }
 
 void ResourceCache::CloseAll() {
@@ -327,7 +350,7 @@ Result<store::RangeResult> WatchCache::LoadObjects(ResourceCache& cache, std::ve
   FLYBALL_ASSIGN(store::RangeResult range, store_.Range(cache.prefix()));
   objects.reserve(range.items.size());
   for (auto& item : range.items) {
-    auto object = StoredObject::Build(item.value, item.mod_revision, cache.kind());
+    auto object = cache.Build(item.value, item.mod_revision);
     if (!object) {
       log::Error("object left out of the watch cache",
                  {{"key", item.key}, {"error", object.error().message()}});
@@ -339,7 +362,8 @@ Result<store::RangeResult> WatchCache::LoadObjects(ResourceCache& cache, std::ve
 }
 
 Result<std::shared_ptr<ResourceCache>> WatchCache::AddResource(const std::string& prefix,
-                                                               std::shared_ptr<const api::KindInfo> kind) {
+                                                               std::shared_ptr<const api::KindInfo> kind,
+                                                               StoredObject::ReadForm form) {
   std::shared_ptr<ResourceCache> cache;
   {
     MutexLock lock(mu_);
@@ -347,7 +371,7 @@ Result<std::shared_ptr<ResourceCache>> WatchCache::AddResource(const std::string
       if (!it->second.loading) return it->second.cache;
       loaded_.Wait(mu_);
     }
-    cache = std::make_shared<ResourceCache>(prefix, std::move(kind), executor_, revision_);
+    cache = std::make_shared<ResourceCache>(prefix, std::move(kind), executor_, revision_, std::move(form));
     slots_[prefix].cache = cache;
   }
   // Changes from here on are collected, so none falls between the load and the first one that is applied.

@@ -6,7 +6,7 @@
 // connection sends it. Guarantees: when a commit has been acknowledged the cache has it (read your own
 // writes). A subscriber sees every change after its start exactly once, in order. A slow subscriber is
 // closed; no other waits for it. Assumptions: one process writes the store (or the engine's watch delivers
-// before acknowledging, as Store demands). Caveats: the ring is bounded; a watch from before it gets Expired
+// before acknowledging, as Store demands). Caveats: the ring is bounded, by size and by age; a watch from before it gets Expired
 // (410) and the client lists again.
 #pragma once
 
@@ -82,7 +82,12 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
  public:
   // `published` is the revision that every cache has applied.
   ResourceCache(std::string prefix, std::shared_ptr<const api::KindInfo> kind, Executor& executor,
-                const std::atomic<store::Revision>& published);
+                const std::atomic<store::Revision>& published, StoredObject::ReadForm form = {});
+
+  // The object of these stored bytes, as this cache would hold it.
+  Result<ObjectPtr> Build(Bytes bytes, store::Revision revision) const {
+    return StoredObject::Build(std::move(bytes), revision, *kind_, form_);
+  }
 
   // "ns/name" for namespaced resources, "name" otherwise.
   ObjectPtr Get(std::string_view key) const;
@@ -134,17 +139,24 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   static constexpr std::size_t kRingAlways = 64;
   // The newest of them keep their encoded form: watchers that lag a little still share it.
   static constexpr std::size_t kEncodedKept = 256;
+  // Older changes are let go of, as the store does with its history (upstream: etcd's compaction interval).
+  static constexpr Duration kRingAge = std::chrono::minutes(5);
 
   // What the objects that changed after a revision were at it, by key; null: absent.
   using PastObjects = std::map<std::string, ObjectPtr, std::less<>>;
   Result<PastObjects> ChangedSince(store::Revision revision) const FLYBALL_REQUIRES(mu_);
   Result<std::shared_ptr<const StoredObject>> ObjectOf(const store::Event& event);
   void Remember(const ChangePtr& change) FLYBALL_REQUIRES(mu_);
+  void ForgetOldest() FLYBALL_REQUIRES(mu_);
+  // Lets go of changes that are older than kRingAge. Returns their bytes.
+  std::size_t ForgetOld(SteadyTime now) FLYBALL_REQUIRES(mu_);
   void Dispatch();
   void DispatchBookmarks();
 
   const std::string prefix_;
   const std::shared_ptr<const api::KindInfo> kind_;
+  const StoredObject::ReadForm form_;
+  Executor& executor_;
   std::shared_ptr<Strand> strand_;
   // The newest revision every cache has applied; bookmarks and list versions come from it.
   const std::atomic<store::Revision>& published_;
@@ -154,6 +166,8 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   std::size_t bytes_ FLYBALL_GUARDED_BY(mu_) = 0;        // of them
   std::deque<ChangePtr> ring_ FLYBALL_GUARDED_BY(mu_);
   std::size_t ring_bytes_ FLYBALL_GUARDED_BY(mu_) = 0;
+  // What the newest change was at some moments of the last minutes, oldest first.
+  std::deque<std::pair<SteadyTime, store::Revision>> ages_ FLYBALL_GUARDED_BY(mu_);
   store::Revision ring_start_ FLYBALL_GUARDED_BY(mu_) = 0;  // changes after this one are all in the ring
   store::Revision last_change_ FLYBALL_GUARDED_BY(mu_) = 0;
   std::vector<ChangePtr> undispatched_ FLYBALL_GUARDED_BY(mu_);
@@ -176,7 +190,8 @@ class WatchCache final : public store::WatchSink {
   // Makes (and loads) the cache of a resource, or returns the one there is. `prefix` ends with '/'. Commits
   // go on while it loads.
   Result<std::shared_ptr<ResourceCache>> AddResource(const std::string& prefix,
-                                                     std::shared_ptr<const api::KindInfo> kind);
+                                                     std::shared_ptr<const api::KindInfo> kind,
+                                                     StoredObject::ReadForm form = {});
   void RemoveResource(const std::string& prefix);
 
   // Every cache holds everything up to this revision.

@@ -52,6 +52,24 @@ TEST_F(WatchCacheTest, ASlowSubscriberIsClosedAndOthersGoOn) {
   EXPECT_EQ(seen, Subscriber::kMaxQueued + 1);
 }
 
+TEST_F(WatchCacheTest, OldChangesAreForgotten) {
+  Put("a");
+  const store::Revision first = revision_;
+  cache_->BookmarkAll();
+  sim_.RunReady();
+  sim_.RunFor(std::chrono::minutes(4));
+  Put("b");
+  cache_->BookmarkAll();
+  sim_.RunReady();
+  EXPECT_TRUE(cache_->SubscribeAfter({}, first - 1)) << "four minutes old";
+  sim_.RunFor(std::chrono::minutes(2));
+  cache_->BookmarkAll();
+  sim_.RunReady();
+  EXPECT_FALSE(cache_->SubscribeAfter({}, first - 1)) << "the change of a is gone";
+  EXPECT_TRUE(cache_->SubscribeAfter({}, first)) << "the change of b is not";
+  EXPECT_EQ(cache_->size(), 2u);
+}
+
 TEST_F(WatchCacheTest, ASubscriberMayHaveMoreToCatchUpWithThanItMayFallBehind) {
   for (std::size_t i = 0; i < Subscriber::kMaxQueued + 10; ++i) Put("a");
   sim_.RunReady();

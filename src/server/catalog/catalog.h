@@ -40,6 +40,7 @@ struct ServedResource {
   std::shared_ptr<const VersionConversion> conversion;  // null: stored in this version
   bool preferred = true;                                // the version discovery prefers for this group
   bool disabled = false;     // kept for the server itself, but not served (RuntimeConfig)
+  bool listed = true;        // in discovery; custom kinds are served a moment before their status says so
   bool terminating = false;  // custom: its definition is being deleted, nothing is created any more
 
   // "/registry/pods/ns/name".

@@ -31,7 +31,7 @@ Result<json::Value> ParseStrictObject(std::string_view text, const std::vector<s
   if (found != kind || std::find(api_versions.begin(), api_versions.end(), api_version) == api_versions.end())
     return Unexpected(
         BadRequest("no kind \"" + found + "\" is registered for version \"" + api_version + "\""));
-  if (!duplicates.empty()) return Unexpected(StrictDecodingError(duplicates));
+  if (!duplicates.empty()) return Unexpected(StrictDecodingError({json::YamlErrorsText(duplicates)}));
   return value;
 }
 

@@ -1,5 +1,7 @@
 #include "server/custom/custom_resources.h"
 
+#include <algorithm>
+
 #include "api/custom/crd_status.h"
 #include "api/custom/custom_kind.h"
 #include "api/custom/custom_object.h"
@@ -17,11 +19,14 @@ std::string Text(const json::Value& value) {
   return std::string(value.string_or(""));
 }
 
-// Versions differ in their apiVersion only (conversion strategy None).
-std::shared_ptr<const VersionConversion> Renaming(std::string served, std::string stored) {
+using KindPtr = std::shared_ptr<const api::CustomKind>;
+
+// Versions differ in their apiVersion (conversion strategy None), and in the fields they know.
+std::shared_ptr<const VersionConversion> Renaming(KindPtr served, std::string stored) {
   auto conversion = std::make_shared<VersionConversion>();
   conversion->from_stored = [served](json::Value object) {
-    object["apiVersion"] = served;
+    object["apiVersion"] = served->info().ApiVersion();
+    api::PruneCustomObject(served->schema(), object);
     return object;
   };
   conversion->to_stored = [stored](json::Value object) {
@@ -31,8 +36,31 @@ std::shared_ptr<const VersionConversion> Renaming(std::string served, std::strin
   return conversion;
 }
 
+// Objects may have been stored under earlier schemas, or in another version: each is pruned and defaulted by
+// the schema of its version, then it becomes one of the storage version and keeps what that one knows
+// (upstream: schemaCoercingDecoder, schemaCoercingConverter).
+StoredObject::ReadForm FormOf(std::vector<KindPtr> kinds, KindPtr stored) {
+  return [kinds = std::move(kinds), stored = std::move(stored)](json::Value& object) {
+    const auto version = object["apiVersion"].string_or("");
+    const auto it = std::find_if(kinds.begin(), kinds.end(),
+                                 [&](const KindPtr& kind) { return kind->info().ApiVersion() == version; });
+    const api::CustomKind& own = it == kinds.end() ? *stored : **it;
+    bool changed = api::PruneCustomObject(own.schema(), object);
+    changed |= api::DefaultCustomObject(own.schema(), object);
+    if (version == stored->info().ApiVersion()) return changed;
+    object["apiVersion"] = stored->info().ApiVersion();
+    api::PruneCustomObject(stored->schema(), object);
+    return true;
+  };
+}
+
 std::shared_ptr<const api::KindInfo> InfoOf(const std::shared_ptr<const api::CustomKind>& kind) {
   return {kind, &kind->info()};
+}
+
+std::string PrefixOf(const json::Value& definition) {
+  return "/registry/" + Text(definition["spec"]["group"]) + "/" +
+         Text(definition["spec"]["names"]["plural"]) + "/";
 }
 
 }  // namespace
@@ -46,11 +74,22 @@ struct CustomResources::Follower : std::enable_shared_from_this<Follower> {
 
   ServerState& state;
   WatchCache& cache;
-  std::map<std::string, std::string> versions;  // definition → the spec generation it is served from
+  // How a definition is served.
+  struct Served {
+    std::string generation{};              // of its spec
+    bool listed = false;                   // in discovery
+    std::vector<KindPtr> kinds{};          // all its versions
+    std::vector<ResourcePtr> resources{};  // the served ones
+  };
+  std::map<std::string, Served> served;  // by the definition's name
 
-  Status Sync(const json::Value& definition);
+  // A definition as it is now, or was last.
+  void Follow(const StoredObject& object, bool deleted);
+  // `definition` is without its schemas, here and below; `text` is all of it.
+  Status Sync(const json::Value& definition, const Bytes& text);
   void Forget(const json::Value& definition);
-  Status Serve(const json::Value& definition);
+  Status Serve(const json::Value& definition, const Bytes& text, bool listed);
+  Status Build(const json::Value& definition, const Bytes& text, Served& into);
   void WriteStatus(const std::string& name);
   void Terminate(const json::Value& definition);
   void EndCreation(const ServedResource& resource, const std::string& name);
@@ -69,59 +108,82 @@ std::vector<const api::KindInfo*> CustomResources::Follower::Others(const json::
   return others;
 }
 
-Status CustomResources::Follower::Sync(const json::Value& definition) {
+Status CustomResources::Follower::Sync(const json::Value& definition, const Bytes& text) {
+  const std::string name = Text(definition["metadata"]["name"]);
+  const std::string now = api::FormatTime(state.clock().Now());
+  json::Value next = definition;
   if (!definition["metadata"]["deletionTimestamp"].is_null()) {
-    FLYBALL_TRY(Serve(definition));
-    json::Value next = definition;
+    FLYBALL_TRY(Serve(definition, text, true));
     // Its status says so first; that change comes back here.
-    if (api::MarkTerminating(next, api::FormatTime(state.clock().Now()))) {
-      WriteStatus(Text(definition["metadata"]["name"]));
+    if (api::MarkTerminating(next, now)) {
+      WriteStatus(name);
     } else {
       Terminate(definition);
     }
     return {};
   }
   const auto snapshot = state.catalog.snapshot();
-  json::Value next = definition;
-  if (api::UpdateDefinitionStatus(next, Others(definition, *snapshot), api::FormatTime(state.clock().Now())))
-    WriteStatus(Text(definition["metadata"]["name"]));
-  // Served as soon as it can be: by the time a client reads Established, its objects can be created.
-  if (api::IsEstablished(next)) return Serve(next);
+  const bool news = api::UpdateDefinitionStatus(next, Others(definition, *snapshot), now);
+  if (news) WriteStatus(name);
+  // Served as soon as it can be: by the time a client reads Established, its objects can be created. Found in
+  // discovery once its conditions are written: who sees it there can update it without a conflict.
+  if (api::IsEstablished(next)) return Serve(next, text, !news);
   return {};
 }
 
-Status CustomResources::Follower::Serve(const json::Value& definition) {
-  const std::string name = Text(definition["metadata"]["name"]);
+Status CustomResources::Follower::Serve(const json::Value& definition, const Bytes& text, bool listed) {
+  Served& own = served[Text(definition["metadata"]["name"])];
   const std::string generation = Text(definition["metadata"]["uid"]) + "/" +
                                  std::to_string(definition["metadata"]["generation"].int_or(0));
-  if (versions[name] == generation) return {};
-  FLYBALL_ASSIGN(const auto kinds, api::CustomKind::BuildServed(definition));
-  std::shared_ptr<const api::CustomKind> stored;
-  for (const auto& version : definition["spec"]["versions"].as_array())
-    if (version["storage"].bool_or(false)) {
-      FLYBALL_ASSIGN(stored, api::CustomKind::Build(definition, version["name"].string_or("")));
-    }
-  if (!stored) return Unexpected(InternalError("definition " + name + " has no storage version"));
-  const std::string group = Text(definition["spec"]["group"]),
-                    plural = Text(definition["spec"]["names"]["plural"]);
-  const std::string prefix = "/registry/" + group + "/" + plural + "/";
-  // Another schema may select by other fields: the cache is made anew and its watches end.
-  cache.RemoveResource(prefix);
-  FLYBALL_ASSIGN(const auto objects, cache.AddResource(prefix, InfoOf(stored)));
+  listed |= own.listed;
+  if (own.generation != generation) {
+    FLYBALL_TRY(Build(definition, text, own));
+    own.generation = generation;
+  } else {
+    for (const auto& kind : own.kinds) kind->Keep(text);
+    if (listed == own.listed) return {};
+  }
+  own.listed = listed;
   std::vector<ResourcePtr> resources;
-  for (const auto& kind : kinds) {
+  for (const auto& resource : own.resources) {
+    auto version = std::make_shared<ServedResource>(*resource);
+    version->listed = listed;
+    resources.push_back(std::move(version));
+  }
+  state.catalog.SetCustom(Text(definition["spec"]["group"]), Text(definition["spec"]["names"]["plural"]),
+                          std::move(resources));
+  return {};
+}
+
+Status CustomResources::Follower::Build(const json::Value& definition, const Bytes& text, Served& into) {
+  std::vector<KindPtr> kinds, wanted;
+  KindPtr stored;
+  for (const auto& version : definition["spec"]["versions"].as_array()) {
+    FLYBALL_ASSIGN(const KindPtr kind,
+                   api::CustomKind::Build(definition, version["name"].string_or(""), text));
+    kinds.push_back(kind);
+    if (version["served"].bool_or(false)) wanted.push_back(kind);
+    if (kind->storage()) stored = kind;
+  }
+  if (!stored)
+    return Unexpected(
+        InternalError("definition " + Text(definition["metadata"]["name"]) + " has no storage version"));
+  const std::string prefix = PrefixOf(definition);
+  // Another schema may select by other fields and show others: the cache is made anew and its watches end.
+  cache.RemoveResource(prefix);
+  FLYBALL_ASSIGN(const auto objects, cache.AddResource(prefix, InfoOf(stored), FormOf(kinds, stored)));
+  into.kinds = std::move(kinds);
+  into.resources.clear();
+  for (const auto& kind : wanted) {
     auto resource = std::make_shared<ServedResource>();
     resource->kind = InfoOf(kind);
     resource->hooks = &api::HooksFor("", "");
     resource->prefix = prefix;
     resource->cache = objects;
     resource->custom = kind;
-    if (kind->info().version != stored->info().version)
-      resource->conversion = Renaming(kind->info().ApiVersion(), stored->info().ApiVersion());
-    resources.push_back(std::move(resource));
+    if (kind != stored) resource->conversion = Renaming(kind, stored->info().ApiVersion());
+    into.resources.push_back(std::move(resource));
   }
-  state.catalog.SetCustom(group, plural, std::move(resources));
-  versions[name] = generation;
   return {};
 }
 
@@ -129,8 +191,8 @@ void CustomResources::Follower::Forget(const json::Value& definition) {
   const std::string group = Text(definition["spec"]["group"]),
                     plural = Text(definition["spec"]["names"]["plural"]);
   state.catalog.SetCustom(group, plural, {});
-  cache.RemoveResource("/registry/" + group + "/" + plural + "/");
-  versions.erase(Text(definition["metadata"]["name"]));
+  cache.RemoveResource(PrefixOf(definition));
+  served.erase(Text(definition["metadata"]["name"]));
 }
 
 namespace {
@@ -218,9 +280,9 @@ void CustomResources::Follower::EndCreation(const ServedResource& resource, cons
              kFollowing);
   });
   std::vector<ResourcePtr> ending;
-  for (const auto& served : state.catalog.snapshot()->ordered) {
-    if (!served->custom || served->kind->group != group || served->kind->plural != plural) continue;
-    auto version = std::make_shared<ServedResource>(*served);
+  for (const auto& listed : state.catalog.snapshot()->ordered) {
+    if (!listed->custom || listed->kind->group != group || listed->kind->plural != plural) continue;
+    auto version = std::make_shared<ServedResource>(*listed);
     version->terminating = true;
     ending.push_back(std::move(version));
   }
@@ -232,25 +294,22 @@ CustomResources::CustomResources(ServerState& state, WatchCache& cache)
 
 CustomResources::~CustomResources() = default;
 
+void CustomResources::Follower::Follow(const StoredObject& object, bool deleted) {
+  const auto definition = api::CustomKind::ParseDefinition(*object.bytes());
+  if (definition && deleted) return Forget(*definition);
+  const Status synced = definition ? Sync(*definition, object.bytes()) : Unexpected(definition.error());
+  if (!synced)
+    log::Error("a custom resource is not served",
+               {{"name", object.name()}, {"error", synced.error().message()}});
+}
+
 Status CustomResources::Start() {
   const auto definitions =
       follower_->state.catalog.Find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-  for (const auto& object : definitions->cache->List({}).objects)
-    if (auto synced = follower_->Sync(object->ToValue()); !synced)
-      log::Error("a custom resource is not served",
-                 {{"name", object->name()}, {"error", synced.error().message()}});
+  for (const auto& object : definitions->cache->List({}).objects) follower_->Follow(*object, false);
   std::weak_ptr<Follower> weak = follower_;
   definitions->cache->Observe([weak](const Change& change) {
-    const auto follower = weak.lock();
-    if (!follower) return;
-    const auto& shown = change.object ? change.object : change.previous;
-    const json::Value definition = shown->ToValue();
-    if (!change.object) {
-      follower->Forget(definition);
-    } else if (auto synced = follower->Sync(definition); !synced) {
-      log::Error("a custom resource is not served",
-                 {{"name", shown->name()}, {"error", synced.error().message()}});
-    }
+    if (const auto follower = weak.lock()) follower->Follow(change.any(), !change.object);
   });
   return {};
 }

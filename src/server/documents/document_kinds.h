@@ -20,7 +20,7 @@ struct Kinds {
 inline Kinds KindsOf(const Catalog& catalog) {
   Kinds kinds{catalog.snapshot(), {}};
   for (const auto& resource : kinds.snapshot->ordered)
-    if (!resource->disabled) kinds.list.push_back(resource->kind.get());
+    if (!resource->disabled && resource->listed) kinds.list.push_back(resource->kind.get());
   return kinds;
 }
 

@@ -8,6 +8,7 @@
 #include "server/registry/object_codec.h"
 #include "server/registry/write_options.h"
 #include "server/request/api_errors.h"
+#include "server/request/negotiation.h"
 
 namespace flyball::server {
 namespace {
@@ -24,6 +25,7 @@ class TokenEndpoint final : public Endpoint {
                                              const net::Request& request,
                                              std::shared_ptr<net::ResponseStream>) override {
     FLYBALL_CO_TRY(ReadWriteOptions(scope, "CreateOptions"));
+    FLYBALL_CO_TRY(NegotiateObject(request.headers.Get("accept"), false));
     const auto* type = api::FindType("io.k8s.api.authentication.v1.TokenRequest");
     FLYBALL_CO_ASSIGN(json::Value body, DecodeBody(scope, *type, "authentication.k8s.io/v1", "TokenRequest",
                                                    request.headers.Get("content-type"), request.body));

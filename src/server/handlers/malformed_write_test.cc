@@ -101,5 +101,45 @@ TEST_F(OddRequests, OnlyJobsSayThatPodsAreKept) {
   EXPECT_EQ(deleted->headers.Get("warning"), "");
 }
 
+TEST_F(OddRequests, WhatStrategicPatchesCannotRestore) {
+  const std::string says = " \"\" is invalid: patch: Invalid value: ";
+  EXPECT_EQ(Said(R"({"data":"x"})", kOddStrategic), says + "\"map[data:x]\": cannot restore map from string");
+  EXPECT_EQ(Said(R"({"metadata":"x"})", kOddStrategic),
+            says + "\"map[metadata:x]\": cannot restore struct from: string");
+  EXPECT_EQ(Said(R"({"data":{"a":5}})", kOddStrategic),
+            says + "\"map[data:map[a:5]]\": cannot convert int64 to string");
+  EXPECT_EQ(Said(R"({"data":{"a":{}}})", kOddStrategic),
+            says + "\"map[data:map[a:map[]]]\": unrecognized type: string");
+  EXPECT_EQ(Said("{", kOddStrategic), "invalid JSON patch");
+}
+
+TEST_F(OddRequests, DuplicateKeysOfAppliedYamlAreNamedByLine) {
+  const std::string body =
+      "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  foo: a\n  foo: b\n";
+  const std::string target = std::string(kOddMaps) + "/c?fieldManager=m&force=true&fieldValidation=";
+  const auto strict = Do("PATCH", target + "Strict", body, "application/apply-patch+yaml");
+  EXPECT_EQ(strict->status, 400);
+  EXPECT_EQ(strict->message(),
+            "error strict decoding patch: error converting YAML to JSON: yaml: unmarshal errors:\n"
+            "  line 7: key \"foo\" already set in map");
+  const auto warned = Do("PATCH", target + "Warn", body, "application/apply-patch+yaml");
+  EXPECT_EQ(warned->status, 200);
+  EXPECT_EQ(warned->headers.Get("warning"), "299 - \"line 7: key \\\"foo\\\" already set in map\"");
+}
+
+TEST_F(OddRequests, ADryCreateShowsTheVersionItWasGiven) {
+  const auto made =
+      Do("POST", std::string(kOddMaps) + "?dryRun=All", R"({"metadata":{"name":"v","resourceVersion":"5"}})");
+  EXPECT_EQ(made->status, 201);
+  EXPECT_EQ(made->value()["metadata"]["resourceVersion"].string_or(""), "5");
+}
+
+TEST_F(OddRequests, EmptyListsOfBuiltInKindsComeBackAsNull) {
+  const auto role = Do("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+                       R"({"metadata":{"name":"none"},"rules":[]})");
+  EXPECT_EQ(role->status, 201);
+  EXPECT_TRUE(role->value()["rules"].is_null());
+}
+
 }  // namespace
 }  // namespace flyball::server

@@ -54,7 +54,7 @@ Result<ListSnapshot> ListFromStore(ServerState& state, const ServedResource& res
   ListSnapshot snapshot{.revision = page.revision, .more = range.more, .remaining = range.remaining};
   for (auto& item : range.items) {
     if (page.go_on) FLYBALL_TRY(page.go_on());
-    FLYBALL_ASSIGN(auto object, StoredObject::Build(item.value, item.mod_revision, resource.cache->kind()));
+    FLYBALL_ASSIGN(auto object, resource.cache->Build(item.value, item.mod_revision));
     if (!filter.Accepts(*object)) continue;
     snapshot.more |= page.limit > 0 && snapshot.objects.size() == page.limit;
     if (snapshot.more && snapshot.objects.size() == page.limit) break;

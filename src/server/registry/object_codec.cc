@@ -41,6 +41,7 @@ struct Parsed {
   json::Value value;
   std::vector<std::string> duplicates;
   std::vector<std::string> strict_errors;
+  std::vector<std::string> yaml_errors{};
 };
 
 Result<Parsed> ParseJson(const Expected& expected, std::string_view body) {
@@ -57,7 +58,7 @@ Result<Parsed> ParseJson(const Expected& expected, std::string_view body) {
 
 Result<Parsed> ParseYaml(const Expected& expected, std::string_view body) {
   Parsed parsed;
-  auto value = json::ParseYaml(body, &parsed.duplicates);
+  auto value = json::ParseYaml(body, &parsed.yaml_errors);
   if (!value)
     return Unexpected(Unrecognized(
         expected, "couldn't get version/kind; json parse error: " + value.error().message(), body));
@@ -71,7 +72,9 @@ Status CheckForeignType(const Expected& expected, std::string_view version, std:
   const auto group = slash == std::string_view::npos ? std::string_view{} : version.substr(0, slash);
   const auto short_version = version.substr(slash + 1);
   const auto item = kind.ends_with("List") ? kind.substr(0, kind.size() - 4) : kind;
-  const bool known = api::FindKindType(group, short_version, kind) != nullptr ||
+  // Known, though it is not served any more.
+  const bool old_definition = version == "apiextensions.k8s.io/v1beta1" && kind == "CustomResourceDefinition";
+  const bool known = api::FindKindType(group, short_version, kind) != nullptr || old_definition ||
                      api::FindKindType(group, short_version, item) != nullptr;
   if (expected.type.schema) return {};
   std::string why;
@@ -123,6 +126,11 @@ Result<json::Value> DecodeAs(RequestScope& scope, const Expected& expected, Pars
                              const api::CustomKind* custom = nullptr) {
   api::DecodeContext context;
   context.strict_errors = std::move(parsed.strict_errors);
+  // One error that lists them all, but a warning for each.
+  if (!parsed.yaml_errors.empty() && scope.field_validation == FieldValidation::kStrict)
+    context.strict_errors.push_back(json::YamlErrorsText(parsed.yaml_errors));
+  else
+    for (auto& error : parsed.yaml_errors) context.strict_errors.push_back(std::move(error));
   context.AddDuplicates(parsed.duplicates);
   const auto version = std::string_view(expected.api_version).substr(expected.api_version.rfind('/') + 1);
   parsed.value["apiVersion"] = expected.api_version;
@@ -163,7 +171,7 @@ Result<Parsed> ParseBody(const Expected& expected, std::string_view content_type
 }
 
 Expected ExpectedOf(const ServedResource& resource) {
-  return {*resource.kind->type, resource.kind->ApiVersion(), resource.kind->kind};
+  return {resource.kind->Type(), resource.kind->ApiVersion(), resource.kind->kind};
 }
 
 // Defaults of the schema, then those of the kind, then the canonical form of what they added.
@@ -172,10 +180,10 @@ void SetDefaults(const ServedResource& resource, json::Value& object) {
     api::DefaultCustomObject(resource.custom->schema(), object);
     return;
   }
-  api::ApplyDefaults(*resource.kind->type, object);
+  api::ApplyDefaults(resource.kind->Type(), object);
   if (const auto& hooks = api::HooksFor(resource.kind->group, resource.kind->kind); hooks.set_defaults)
     hooks.set_defaults(object);
-  api::Canonicalize(*resource.kind->type, object);
+  api::Canonicalize(resource.kind->Type(), object);
 }
 
 Result<json::Value> Finish(RequestScope& scope, const ServedResource& resource, Parsed parsed) {
@@ -240,15 +248,31 @@ void OrderMembers(json::Value& object) {
 }  // namespace
 
 void CanonicalizeObject(const ServedResource& resource, json::Value& object) {
-  api::Canonicalize(*StoredKindOf(resource).type, object);
+  api::Canonicalize(StoredKindOf(resource).Type(), object);
 }
+
+namespace {
+
+// Upstream's definitions, APIServices and custom objects are; all others are protobuf.
+bool IsStoredAsJson(const ServedResource& resource) {
+  return resource.custom || resource.kind->group == "apiextensions.k8s.io" ||
+         resource.kind->group == "apiregistration.k8s.io";
+}
+
+}  // namespace
 
 Bytes EncodeStored(const ServedResource& resource, json::Value& object) {
   auto& metadata = object["metadata"].as_object();
   json::Value version;
   if (auto* found = metadata.Find("resourceVersion")) version = std::move(*found);
   metadata.Erase("resourceVersion");
-  api::Canonicalize(*StoredKindOf(resource).type, object);
+  if (IsStoredAsJson(resource))
+    api::Canonicalize(StoredKindOf(resource).Type(), object);
+  else
+    api::CanonicalizeStored(StoredKindOf(resource).Type(), object);
+  if (resource.custom && resource.conversion) api::PruneCustomObject(StoredKindOf(resource).Type(), object);
+  // A part that was taken away (the status of a new object) has defaults again when it is read.
+  if (resource.custom) api::DefaultCustomObject(StoredKindOf(resource).Type(), object);
   if (resource.custom) OrderMembers(object);
   return MakeBytes(json::Write(object));
 }
@@ -259,7 +283,7 @@ namespace {
 void ValidateBuiltin(const api::KindInfo& kind, const api::KindHooks& hooks, const json::Value& object,
                      api::FieldErrors& errors) {
   if (hooks.validate) return hooks.validate(object, errors);
-  api::Validate(*kind.type, object, api::FieldPath(), errors);
+  api::Validate(kind.Type(), object, api::FieldPath(), errors);
 }
 
 // Whether one of the strings in `value` is `text`.
@@ -336,7 +360,7 @@ Status ValidateChange(const ServedResource& resource, const json::Value& object,
     } else if (!special && hooks.validate_update) {
       hooks.validate_update(object, old, errors);
     } else if (!special) {
-      api::ValidateImmutable(*kind.type, object, old, api::FieldPath(), errors);
+      api::ValidateImmutable(kind.Type(), object, old, api::FieldPath(), errors);
     }
   }
   if (errors.empty()) return {};

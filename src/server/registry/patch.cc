@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "api/merge/strategic_merge.h"
 #include "api/rules/field_error.h"
+#include "api/schema/decode.h"
+#include "api/schema/go_type_name.h"
 #include "api/values/go_text.h"
 #include "json/json.h"
 #include "json/patch.h"
@@ -56,10 +59,15 @@ std::string YamlProblem(std::string_view message) {
   return std::string(message);
 }
 
-Result<Patch> ParseApply(std::string_view body) {
+Result<Patch> ParseApply(RequestScope& scope, std::string_view body) {
   Patch patch{PatchType::kApply};
   auto value = json::ParseYaml(body, &patch.duplicates);
   if (!value) return Unexpected(BadRequest("error encoding patch: " + YamlProblem(value.error().message())));
+  if (!patch.duplicates.empty() && scope.field_validation == FieldValidation::kStrict)
+    return Unexpected(BadRequest("error strict decoding patch: error converting YAML to JSON: " +
+                                 json::YamlErrorsText(patch.duplicates)));
+  if (scope.field_validation == FieldValidation::kWarn)
+    scope.warnings.insert(scope.warnings.end(), patch.duplicates.begin(), patch.duplicates.end());
   patch.value = std::move(*value);
   if (patch.value.is_null()) patch.value = json::Object{};
   if (!patch.value.is_object())
@@ -69,8 +77,90 @@ Result<Patch> ParseApply(std::string_view body) {
   return patch;
 }
 
+// The reflect.Kind of a value in Go.
+std::string_view ReflectKind(const json::Value& value) {
+  if (value.is_bool()) return "bool";
+  if (value.is_int()) return "int64";
+  if (value.is_double()) return "float64";
+  if (value.is_string()) return "string";
+  return value.is_array() ? "slice" : "map";
+}
+
+// Why the value of a simple type cannot be taken; `go_type` is the type's name in Go, `kind` what it is.
+std::string ConversionProblem(const json::Value& value, const std::string& go_type, std::string_view kind) {
+  const bool number = kind != "string" && kind != "bool";
+  const bool convertible = (number && value.is_number()) || (kind == "string" && value.is_int());
+  if (convertible) return "cannot convert " + std::string(ReflectKind(value)) + " to " + go_type;
+  return "unrecognized type: " + std::string(kind);
+}
+
+std::string RestoreProblem(const api::TypeInfo& type, const json::Value& value, const std::string& go_type);
+
+std::string RestoreMembersProblem(const api::TypeInfo& type, const json::Value& object) {
+  for (const api::FieldInfo& field : type.fields) {
+    const json::Value* member = object.Find(field.name);
+    if (member == nullptr) continue;
+    const bool collection = field.type->element != nullptr;
+    auto problem =
+        RestoreProblem(*field.type, *member,
+                       collection ? api::GoElementTypeName(type, field) : api::GoFieldTypeName(type, field));
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+// A type that decodes itself.
+std::string OwnDecodingProblem(const api::TypeInfo& type, json::Value value) {
+  api::DecodeContext context;
+  const auto decoded = api::Decode(type, value, context);
+  return decoded ? "" : decoded.error().message();
+}
+
+// Why Go cannot put the value into the type (upstream: FromUnstructured, which strategic merge patches go
+// through); empty if it can. `go_type` is the name of the type, or of its elements.
+std::string RestoreProblem(const api::TypeInfo& type, const json::Value& value, const std::string& go_type) {
+  using Kind = api::TypeKind;
+  if (value.is_null()) return "";
+  const std::string from(ReflectKind(value));
+  switch (type.kind) {
+    case Kind::kString:
+      return value.is_string() ? "" : ConversionProblem(value, go_type, "string");
+    case Kind::kBool:
+      return value.is_bool() ? "" : ConversionProblem(value, go_type, "bool");
+    case Kind::kFloat64:
+      return value.is_number() ? "" : ConversionProblem(value, go_type, "float64");
+    case Kind::kInt32:
+    case Kind::kInt64: {
+      const bool whole =
+          value.is_int() || (value.is_double() && value.as_double() == std::trunc(value.as_double()));
+      return whole ? "" : ConversionProblem(value, go_type, type.kind == Kind::kInt32 ? "int32" : "int64");
+    }
+    case Kind::kBytes: {
+      if (!value.is_string()) return value.is_array() ? "" : "cannot restore slice from " + from;
+      const std::string problem = OwnDecodingProblem(type, value);
+      return problem.empty() ? "" : "error decoding from json: " + problem;
+    }
+    case Kind::kMap:
+      if (!value.is_object()) return "cannot restore map from " + from;
+      for (const auto& [key, element] : value.as_object())
+        if (auto problem = RestoreProblem(*type.element, element, go_type); !problem.empty()) return problem;
+      return "";
+    case Kind::kList:
+      if (!value.is_array()) return "cannot restore slice from " + from;
+      for (const auto& element : value.as_array())
+        if (auto problem = RestoreProblem(*type.element, element, go_type); !problem.empty()) return problem;
+      return "";
+    case Kind::kObject:
+      if (!value.is_object()) return "cannot restore struct from: " + from;
+      return RestoreMembersProblem(type, value);
+    default:
+      return OwnDecodingProblem(type, value);
+  }
+}
+
 // A patch result that does not decode names the patch, as upstream does.
-Error PatchInvalid(const Patch& patch, const json::Value& merged, const Error& cause) {
+Error PatchInvalid(const api::TypeInfo& type, const Patch& patch, const json::Value& merged,
+                   const Error& cause) {
   constexpr std::string_view kHandled = " cannot be handled as a ";
   const auto handled = cause.message().find(kHandled);
   const auto colon = handled == std::string::npos ? handled : cause.message().find(": ", handled);
@@ -78,7 +168,10 @@ Error PatchInvalid(const Patch& patch, const json::Value& merged, const Error& c
   const std::string shown =
       patch.type == PatchType::kStrategicMerge ? api::GoPrint(patch.value) : json::Write(merged);
   api::FieldErrors errors;
-  errors.Invalid(api::FieldPath("patch"), json::Value(shown), cause.message().substr(colon + 2));
+  std::string why;
+  if (patch.type == PatchType::kStrategicMerge) why = RestoreProblem(type, merged, "");
+  if (why.empty()) why = cause.message().substr(colon + 2);
+  errors.Invalid(api::FieldPath("patch"), json::Value(shown), why);
   return errors.ToError("", "", "");
 }
 
@@ -110,19 +203,21 @@ Status CheckPatchOptions(const RequestScope& scope, PatchType type) {
   return Unexpected(errors.ToError("meta.k8s.io", "PatchOptions", ""));
 }
 
-Result<Patch> ParsePatch(RequestScope&, PatchType type, std::string_view body) {
-  if (type == PatchType::kApply) return ParseApply(body);
+Result<Patch> ParsePatch(RequestScope& scope, PatchType type, std::string_view body) {
+  if (type == PatchType::kApply) return ParseApply(scope, body);
   Patch patch{type};
   json::ParseOptions options;
   options.duplicates = &patch.duplicates;
   auto value = json::Parse(body, options);
-  if (!value && type == PatchType::kMerge) return Unexpected(BadRequest("invalid JSON patch"));
+  if (!value && type != PatchType::kJson) return Unexpected(BadRequest("invalid JSON patch"));
   if (!value) return Unexpected(Undecodable(value.error().message()));
   patch.value = std::move(*value);
   const bool list = type == PatchType::kJson;
-  if (!list && !patch.value.is_object() && !patch.value.is_null())
-    return Unexpected(Undecodable("json: cannot unmarshal " + std::string(json::GoKindName(patch.value)) +
-                                  " into Go value of type map[string]interface {}"));
+  if (!list && !patch.value.is_object() && !patch.value.is_null()) {
+    const std::string why = "json: cannot unmarshal " + std::string(json::GoKindName(patch.value)) +
+                            " into Go value of type map[string]interface {}";
+    return Unexpected(type == PatchType::kStrategicMerge ? BadRequest(why) : Undecodable(why));
+  }
   for (const auto& path : patch.duplicates)
     patch.strict_errors.push_back((list ? "json patch duplicate field \"" : "duplicate field \"") + path +
                                   '"');
@@ -159,9 +254,9 @@ Result<json::Value> ApplyPatch(RequestScope& scope, const Patch& patch, const js
     return ApplyConfiguration(scope, resource, current.is_null() ? nullptr : &current, patch.value,
                               scope.info.subresource);
   json::Value served = resource.conversion ? resource.conversion->from_stored(current) : current;
-  FLYBALL_ASSIGN(json::Value merged, MergePatch(*resource.kind->type, patch, std::move(served)));
+  FLYBALL_ASSIGN(json::Value merged, MergePatch(resource.kind->Type(), patch, std::move(served)));
   auto decoded = DecodeValue(scope, resource, merged, patch.strict_errors);
-  if (!decoded) return Unexpected(PatchInvalid(patch, merged, decoded.error()));
+  if (!decoded) return Unexpected(PatchInvalid(resource.kind->Type(), patch, merged, decoded.error()));
   return decoded;
 }
 

@@ -55,7 +55,8 @@ Error MissingVersion(const ServedResource& resource, const json::Value& object) 
   api::FieldErrors errors;
   errors.Invalid(api::FieldPath("metadata.resourceVersion"), json::Value(0),
                  "must be specified for an update");
-  return errors.ToError(resource.kind->group, resource.kind->kind, NameOf(object));
+  // Upstream names the resource here, not the kind.
+  return errors.ToError(resource.kind->group, resource.kind->plural, NameOf(object));
 }
 
 // Each once, also if the write is tried again. No more than would ever be sent (SendAnswer shortens them).
@@ -157,6 +158,7 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
                                          json::Value object, CreateOptions options) {
   AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]));
   const bool generated = object["metadata"]["name"].string_or("").empty();
+  FillInTimes(resource, {}, scope.now, object, nullptr);
   if (options.track_fields) TrackFields(scope, resource, nullptr, object, {});
   FLYBALL_CO_TRY(PrepareForCreate(scope, resource, random_, object));
   AdmissionRequest request{
@@ -182,9 +184,8 @@ Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Val
                                             const CreateOptions& options) {
   RequestScope& scope = request.scope;
   const ServedResource& resource = request.resource;
-  if (scope.disabled_fields) api::DropDisabledFields(*resource.cache->kind().type, object, nullptr);
+  if (scope.disabled_fields) api::DropDisabledFields(resource.cache->kind().Type(), object, nullptr);
   PrepareKindForCreate(scope, resource, object);
-  FillInTimes(resource, {}, scope.now, object, nullptr);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateNew(resource, object));
   AddCreateWarnings(scope, resource, object);
@@ -193,13 +194,15 @@ Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Val
   auto* lifecycle = LifecycleOf(resource);
   if (lifecycle) FLYBALL_CO_TRY(lifecycle->BeforeCreate(object));
   const bool has_version = !object["metadata"]["resourceVersion"].string_or("").empty();
+  const store::Revision given_version = WantedRevision(object).value_or(0);
 
   const Bytes bytes = EncodeStored(resource, object);
   if (scope.dry_run) {
     if (lifecycle) lifecycle->Undo(object, nullptr);
     if (resource.cache->Get(ServedResource::CacheKey(NamespaceOf(object), NameOf(object))))
       co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
-    co_return ObjectPtr(StoredObject::FromValue(object, bytes, 0, resource.cache->kind()));
+    // A version that was given is shown again.
+    co_return ObjectPtr(StoredObject::FromValue(object, bytes, given_version, resource.cache->kind()));
   }
   // Upstream's storage refuses it: only of valid objects, and not in a dry run.
   if (has_version) {
@@ -271,6 +274,7 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
   const bool insists = wanted != 0 && !options.conflict_retries;
 
   AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]));
+  FillInTimes(resource, options.subresource, scope.now, object, &old);
   if (options.track_fields) TrackFields(scope, resource, &old, object, options.subresource);
   AdmissionRequest request{AdmissionRequest::Operation::kUpdate,
                            scope,
@@ -281,8 +285,7 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
                            &object,
                            &old};
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
-  if (scope.disabled_fields) api::DropDisabledFields(*resource.cache->kind().type, object, &old);
-  FillInTimes(resource, options.subresource, scope.now, object, &old);
+  if (scope.disabled_fields) api::DropDisabledFields(resource.cache->kind().Type(), object, &old);
   PrepareForUpdate(scope, resource, options.subresource, old, object);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateChange(resource, object, old, options.subresource, scope.warnings));

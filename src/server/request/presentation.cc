@@ -1,5 +1,7 @@
 #include "server/request/presentation.h"
 
+#include <utility>
+
 #include "api/wire/protobuf.h"
 #include "json/json.h"
 #include "json/yaml/yaml.h"
@@ -200,21 +202,21 @@ Bytes Presenter::Initial(const StoredObject& object) {
 Bytes Presenter::Bookmark(store::Revision revision, bool initial_events_end) {
   json::Object metadata{{"resourceVersion", std::to_string(revision)}};
   if (initial_events_end) metadata.Set("annotations", json::Object{{"k8s.io/initial-events-end", "true"}});
-  const std::string meta_version = "meta.k8s.io/" + std::string(format_.version);
-  json::Object object;
-  if (format_.form == AnswerForm::kObject) {
-    object = {{"kind", resource_->kind->kind}, {"apiVersion", resource_->kind->ApiVersion()}};
-  } else if (format_.form == AnswerForm::kPartialMetadata) {
-    object = {{"kind", "PartialObjectMetadata"}, {"apiVersion", meta_version}};
+  const bool partial = format_.form == AnswerForm::kPartialMetadata;
+  json::Value object = json::Object{
+      {"kind", partial ? std::string_view("PartialObjectMetadata") : resource_->kind->kind},
+      {"apiVersion", partial ? "meta.k8s.io/" + std::string(format_.version) : resource_->kind->ApiVersion()},
+      {"metadata", std::move(metadata)}};
+  std::string line = "{\"type\":\"BOOKMARK\",\"object\":";
+  if (format_.form == AnswerForm::kTable) {
+    // A row of an object that has nothing but its version.
+    auto options = table_options_;
+    options.with_columns = !std::exchange(columns_sent_, true);
+    line += api::TableFormat(*resource_->kind).SingleTable(object, options);
   } else {
-    object = {{"kind", "Table"},
-              {"apiVersion", meta_version},
-              {"columnDefinitions", nullptr},
-              {"rows", json::Array{}}};
+    json::WriteTo(object, line);
   }
-  object.Set("metadata", std::move(metadata));
-  json::Object event{{"type", "BOOKMARK"}, {"object", std::move(object)}};
-  return Framed(MakeBytes(json::Write(json::Value(std::move(event))) + "\n"));
+  return Framed(MakeBytes(line + "}\n"));
 }
 
 }  // namespace flyball::server

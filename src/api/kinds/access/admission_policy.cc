@@ -182,7 +182,7 @@ void ValidateParamRef(const Value& ref, const FieldPath& path, FieldErrors& erro
   if (!Has(ref, "parameterNotFoundAction")) {
     errors.Required(path.Child("parameterNotFoundAction"));
   } else {
-    CheckOneOf(Text(ref, "parameterNotFoundAction"), {"Allow", "Deny"}, path.Child("parameterNotFoundAction"),
+    CheckOneOf(Text(ref, "parameterNotFoundAction"), {"Deny", "Allow"}, path.Child("parameterNotFoundAction"),
                errors);
   }
 }

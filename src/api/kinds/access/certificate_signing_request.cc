@@ -3,14 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "api/kinds/access/certificates.h"
+#include "api/kinds/shared/certificates.h"
 #include "api/kinds/shared/hooks.h"
 #include "api/rules/access.h"
 #include "api/rules/certificate_reader.h"
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
 #include "api/values/base64.h"
-#include "base/values/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -204,38 +203,6 @@ void ValidateCertificateSigningRequest(const Value& object, FieldErrors& errors)
 }
 
 }  // namespace
-
-void ValidateSigner(std::string_view signer, const FieldPath& path, FieldErrors& errors) {
-  constexpr std::string_view kForm =
-      "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-  constexpr std::size_t kMaxSigner = 571;
-  if (signer.empty()) return errors.Required(path);
-  const std::size_t slash = signer.find('/');
-  if (slash == std::string_view::npos || signer.find('/', slash + 1) != std::string_view::npos) {
-    return errors.Invalid(path, signer, kForm);
-  }
-  const std::string_view domain = signer.substr(0, slash), name = signer.substr(slash + 1);
-  for (const std::string& problem : DnsSubdomainProblems(domain)) {
-    errors.Invalid(path, domain, "validating domain segment: " + problem);
-  }
-  if (domain.find('.') == std::string_view::npos) {
-    errors.Invalid(path, domain, "should be a domain with at least two segments separated by dots");
-  }
-  for (const std::string& problem : DnsSubdomainProblems(name)) {
-    errors.Invalid(path, name, "validating label segment: " + problem);
-  }
-  if (signer.size() > kMaxSigner) errors.TooLong(path, kMaxSigner);
-}
-
-void ValidateUserAnnotations(const Value& annotations, const FieldPath& path, FieldErrors& errors) {
-  for (const auto& [name, value] : Entries(annotations)) {
-    const std::string key = LowerCase(name);
-    const Problems problems = QualifiedNameProblems(key);
-    AddProblems(problems, path, key, errors);
-    if (problems.empty() && key.find('/') == std::string::npos)
-      errors.Invalid(path, key, "must be a domain-prefixed key (such as \"acme.io/foo\")");
-  }
-}
 
 const KindHooks kCertificateSigningRequestHooks = {
     .group = "certificates.k8s.io",

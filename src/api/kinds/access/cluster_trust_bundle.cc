@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "api/kinds/access/certificates.h"
+#include "api/kinds/shared/certificates.h"
 #include "api/kinds/shared/hooks.h"
 #include "api/rules/access.h"
 #include "api/rules/certificate_reader.h"
@@ -21,21 +21,7 @@ constexpr std::string_view kOmitted = "<value omitted>";
 // A bundle of a signer is named after it.
 void CheckBundleName(std::string_view name, std::string_view signer, FieldErrors& errors) {
   const FieldPath path("metadata.name");
-  if (signer.empty()) {
-    if (name.find(':') != std::string_view::npos)
-      return errors.Invalid(path, name,
-                            "ClusterTrustBundle without signer name must not have \":\" in its name");
-    return CheckFormat("dns-subdomain", name, path, errors);
-  }
-  std::string prefix(signer);
-  for (char& c : prefix)
-    if (c == '/') c = ':';
-  prefix += ':';
-  if (!name.starts_with(prefix))
-    return errors.Invalid(
-        path, name,
-        "ClusterTrustBundle for signerName " + std::string(signer) + " must be named with prefix " + prefix);
-  AddProblems(DnsSubdomainProblems(name.substr(prefix.size())), path, name, errors);
+  if (!name.empty()) AddProblems(TrustBundleNameProblems(name, signer), path, name, errors);
 }
 
 // What is wrong with one entry; empty if nothing is.

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "api/kinds/access/certificates.h"
+#include "api/kinds/shared/certificates.h"
 #include "api/kinds/shared/hooks.h"
 #include "api/rules/access.h"
 #include "api/rules/certificate_reader.h"

@@ -109,7 +109,7 @@ void CheckDeviceConfiguration(const Value& config, const FieldPath& path, FieldE
   const FieldPath here = path.Child("opaque");
   if (!opaque.is_object()) return errors.Required(here);
   FieldErrors driver;
-  ValidateCsiDriverName(Text(opaque, "driver"), here.Child("driver"), driver);
+  ValidateCaselessDriverName(Text(opaque, "driver"), here.Child("driver"), driver);
   errors.declarative().Append(std::move(driver));
   const Value& parameters = opaque["parameters"];
   if (parameters.is_null()) {

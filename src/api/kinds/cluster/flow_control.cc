@@ -155,6 +155,8 @@ void ValidateLimitResponse(const Value& response, const FieldPath& path, FieldEr
   if (type == "Reject") {
     if (Has(response, "queuing"))
       errors.Forbidden(queuing, "must be nil if limited.limitResponse.type is not Limited");
+  } else if (type.empty()) {
+    errors.declarative().Required(path.Child("type"));
   } else if (type != "Queue") {
     errors.NotSupported(path.Child("type"), type, {"Queue", "Reject"});
   } else if (!Has(response, "queuing")) {
@@ -185,27 +187,30 @@ void ValidateLimited(const Value& limited, const FieldPath& path, FieldErrors& e
                    "if specified, must be a non-negative integer");
 }
 
+// Which member belongs to which type (upstream: declarative validation).
+void CheckLevelMembers(const Value& spec, const FieldPath& path, FieldErrors& errors) {
+  const std::string_view type = Text(spec, "type");
+  if (Has(spec, "exempt") && type != "Exempt") errors.Forbidden(path.Child("exempt"), "");
+  if (Has(spec, "limited") && type != "Limited") errors.Forbidden(path.Child("limited"), "");
+  if (!Has(spec, "limited") && type == "Limited") errors.Required(path.Child("limited"));
+  if (type.empty()) errors.Required(path.Child("type"));
+}
+
 void ValidatePriorityLevel(const Value& object, FieldErrors& errors) {
   const Value& spec = object["spec"];
   const std::string_view type = Text(spec, "type");
   const FieldPath path("spec");
   if ((Text(object["metadata"], "name") == "exempt") != (type == "Exempt"))
-    errors.Invalid(path.Child("type"), type, "type must be 'Exempt' if and only if `name` is 'exempt'");
+    errors.Invalid(path.Child("type"), type, "must be 'Exempt' if and only if `name` is 'exempt'");
   if (type == "Exempt") {
-    if (Has(spec, "limited"))
-      errors.Forbidden(path.Child("limited"), "must be nil if the type is not Limited");
     CheckShares(spec["exempt"], path.Child("exempt"), errors);
     CheckLendable(spec["exempt"], path.Child("exempt"), errors);
   } else if (type == "Limited") {
-    if (Has(spec, "exempt")) errors.Forbidden(path.Child("exempt"), "must be nil if the type is Limited");
-    if (Has(spec, "limited")) {
-      ValidateLimited(spec["limited"], path.Child("limited"), errors);
-    } else {
-      errors.Required(path.Child("limited"), "must not be empty when type is Limited");
-    }
-  } else {
+    if (Has(spec, "limited")) ValidateLimited(spec["limited"], path.Child("limited"), errors);
+  } else if (!type.empty()) {
     errors.NotSupported(path.Child("type"), type, {"Exempt", "Limited"});
   }
+  CheckLevelMembers(spec, path, errors.declarative());
 }
 
 }  // namespace

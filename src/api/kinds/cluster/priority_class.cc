@@ -50,7 +50,7 @@ void CountPriorityClass(Value& object) {
 
 void ValidatePriorityClassUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   if (object["value"] != old["value"])
-    errors.Forbidden(FieldPath("Value"), "may not be changed in an update.");
+    errors.Forbidden(FieldPath("value"), "may not be changed in an update.");
   ValidateUnchanged(object["preemptionPolicy"], old["preemptionPolicy"], FieldPath("preemptionPolicy"),
                     errors);
 }

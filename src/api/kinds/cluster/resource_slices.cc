@@ -35,18 +35,28 @@ void CheckVersionValue(std::string_view version, const FieldPath& path, FieldErr
   if (version.size() > kMaxAttributeLength) errors.TooLong(path, kMaxAttributeLength);
 }
 
+void CheckAttributeUnion(const Value& attribute, const FieldPath& path, FieldErrors& errors) {
+  std::string all, given;
+  int count = 0;
+  for (const std::string field :
+       {"int", "bool", "string", "version", "ints", "bools", "strings", "versions"}) {
+    all += (all.empty() ? "`" : ", `") + field + '`';
+    if (!Has(attribute, field)) continue;
+    given += (given.empty() ? "`" : ", `") + field + '`';
+    ++count;
+  }
+  if (count == 0) errors.Invalid(path, "", "must specify one of: " + all);
+  if (count > 1) errors.Invalid(path, "{" + given + "}", "must specify exactly one of: " + all);
+}
+
 void CheckAttribute(const Value& attribute, const FieldPath& path, FieldErrors& errors) {
-  int given = 0;
-  for (const char* field : {"bool", "int", "string", "version", "bools", "ints", "strings", "versions"})
-    given += Has(attribute, field);
   const std::string_view text = Text(attribute, "string");
   if (text.size() > kMaxAttributeLength) errors.TooLong(path.Child("string"), kMaxAttributeLength);
   if (Has(attribute, "version")) CheckVersionValue(Text(attribute, "version"), path.Child("version"), errors);
   for (std::size_t i = 0; i < attribute["versions"].size(); ++i)
     CheckVersionValue(attribute["versions"].as_array()[i].string_or({}), path.Child("versions").Index(i),
                       errors);
-  if (given == 0) errors.declarative().Invalid(path, "", "exactly one value must be specified");
-  if (given > 1) errors.declarative().Invalid(path, attribute, "exactly one value must be specified");
+  CheckAttributeUnion(attribute, path, errors.declarative());
 }
 
 void CheckRequestPolicyRange(const Quantity& preset, const Quantity& capacity, const Value& range,

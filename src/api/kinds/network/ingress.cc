@@ -5,6 +5,7 @@
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
 #include "api/rules/object_meta.h"
+#include "api/schema/feature_gates.h"
 
 namespace flyball::api {
 namespace {
@@ -18,26 +19,27 @@ void CheckHost(std::string_view host, const FieldPath& path, FieldErrors& errors
               errors);
 }
 
-void ValidateIngressService(const Value& service, const FieldPath& path, FieldErrors& errors) {
+void ValidateIngressService(const Value& service, const FieldPath& backend, FieldErrors& errors) {
+  const FieldPath path = backend.Child("service");
   const std::string_view name = Text(service, "name");
+  const bool relaxed = GateEnabled("RelaxedServiceNameValidation");
   if (name.empty()) {
     errors.Required(path.Child("name"));
   } else {
-    CheckFormat("dns-1035-label", name, path.Child("name"), errors);
+    CheckFormat(relaxed ? "dns-label" : "dns-1035-label", name, path.Child("name"), errors);
   }
   const Value& port = service["port"];
   const std::string_view port_name = Text(port, "name");
   const std::int64_t number = Number(port, "number");
   const FieldPath here = path.Child("port");
   if (!port_name.empty() && number != 0) {
-    errors.Invalid(here, json::Object{{"Name", port_name}, {"Number", number}},
-                   "cannot set both port name & port number");
+    errors.Invalid(backend, "", "cannot set both port name & port number");
   } else if (!port_name.empty()) {
     AddProblems(PortNameProblems(port_name), here.Child("name"), port_name, errors);
   } else if (number != 0) {
     AddProblems(PortNumberProblems(number), here.Child("number"), number, errors);
   } else {
-    errors.Required(here, "port name or number is required");
+    errors.Required(backend, "port name or number is required");
   }
 }
 
@@ -55,14 +57,14 @@ void ValidateBackend(const Value& backend, const FieldPath& path, FieldErrors& e
   } else if (resource) {
     ValidateResourceRef(backend["resource"], path.Child("resource"), errors);
   } else if (service) {
-    ValidateIngressService(backend["service"], path.Child("service"), errors);
+    ValidateIngressService(backend["service"], path, errors);
   } else {
-    errors.Required(path, "resource or service backend is required");
+    errors.Invalid(path, "", "resource or service backend is required");
   }
 }
 
 void CheckPathText(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  if (!text.starts_with('/')) return errors.Invalid(path, text, "must be an absolute path");
+  if (!text.starts_with('/')) errors.Invalid(path, text, "must be an absolute path");
   for (const char* part : {"//", "/./", "/../", "%2f", "%2F"}) {
     if (text.find(part) != std::string_view::npos)
       errors.Invalid(path, text, "must not contain '" + std::string(part) + "'");

@@ -70,6 +70,15 @@ void KeepAllocated(Value& spec, const Value& old) {
   }
 }
 
+// A client that says nothing of families means those there are (upstream: initIPFamilyFields).
+void KeepFamilies(Value& spec, const Value& old) {
+  if (!Has(spec, "ipFamilyPolicy") && Has(old, "ipFamilyPolicy"))
+    spec["ipFamilyPolicy"] = old["ipFamilyPolicy"];
+  if (Get(spec, "ipFamilies").size() == 0 && Get(spec, "clusterIPs") == old["clusterIPs"] &&
+      Has(old, "ipFamilies"))
+    spec["ipFamilies"] = old["ipFamilies"];
+}
+
 void DropUnchanged(Value& spec, const Value& old, std::initializer_list<const char*> fields) {
   for (const char* field : fields) {
     if (Get(spec, field) == old[field]) Remove(spec, field);
@@ -147,6 +156,7 @@ void PrepareServiceForUpdate(Value& object, const Value& old_object) {
   const Value& old = old_object["spec"];
   KeepAllocated(spec, old);
   NormalizeClusterIps(spec, &old);
+  if (NeedsClusterIp(spec) && NeedsClusterIp(old)) KeepFamilies(spec, old);
   DropOfOldType(spec, old);
   // Whoever balanced it may still be at it; nobody else needs to know.
   if (Value* status = object.Find("status"); status && Text(spec, "type") != "LoadBalancer")

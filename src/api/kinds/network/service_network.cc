@@ -30,6 +30,7 @@ void ValidateIpAddressObject(const Value& object, FieldErrors& errors) {
 }
 
 void ValidateIpAddressUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+  ValidateIpAddressObject(object, errors);
   if (object["spec"]["parentRef"] != old["spec"]["parentRef"])
     errors.declarative().Invalid(FieldPath("spec.parentRef"), Value(), kImmutableText);
 }

@@ -5,6 +5,7 @@
 #include "api/kinds/pod_spec/pod_spec.h"
 #include "api/kinds/shared/hooks.h"
 #include "api/rules/access.h"
+#include "api/schema/feature_gates.h"
 
 namespace flyball::api {
 namespace {
@@ -14,6 +15,7 @@ using json::Value;
 constexpr std::int64_t kDefaultGraceSeconds = 30;
 
 void PreparePodForCreate(Value& pod) {
+  if (GateEnabled("PodLevelResourcesFixDefaulting")) SetPodLevelDefaults(pod);
   Value& spec = pod["spec"];
   if (Number(spec, "terminationGracePeriodSeconds") < 0) spec["terminationGracePeriodSeconds"] = 1;
   Value status = json::Object{{"phase", "Pending"}};

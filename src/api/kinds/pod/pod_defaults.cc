@@ -1,5 +1,8 @@
 #include "api/kinds/pod/pod_defaults.h"
 
+#include <re2/re2.h>
+
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -12,9 +15,34 @@ namespace {
 
 using json::Value;
 
-// ":latest" and no tag at all are pulled always; a digest or another tag only if absent.
+// Whether it is an image's name as the registries' reference grammar has it. A first part without a dot or a
+// port is no host, and everything but hosts, tags and digests is lower case.
+bool IsImageReference(std::string_view image) {
+  static const RE2 kIdentifier("[a-f0-9]{64}");
+  static const RE2 kRemainder(
+      R"([a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*)"
+      R"((?::\w[\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[[:xdigit:]]{32,})?)");
+  static const RE2 kHost(
+      R"((?:(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?)");
+  const re2::StringPiece whole(image.data(), image.size());
+  if (RE2::FullMatch(whole, kIdentifier)) return false;
+  const std::size_t slash = image.find('/');
+  const std::string_view first = image.substr(0, slash);
+  const bool upper = std::any_of(first.begin(), first.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  const bool has_host =
+      slash != std::string_view::npos &&
+      (first.find_first_of(".:") != std::string_view::npos || first == "localhost" || upper);
+  if (has_host && !RE2::FullMatch(re2::StringPiece(first.data(), first.size()), kHost)) return false;
+  const std::string_view rest = has_host ? image.substr(slash + 1) : image;
+  constexpr std::size_t kMaxName = 255;
+  if (image.substr(0, image.find_first_of(":@", has_host ? slash : 0)).size() > kMaxName) return false;
+  return RE2::FullMatch(re2::StringPiece(rest.data(), rest.size()), kRemainder);
+}
+
+// ":latest" and no tag at all are pulled always; a digest or another tag, and what is no image's name, only
+// if absent.
 std::string_view PullPolicyFor(std::string_view image) {
-  if (image.find('@') != std::string_view::npos) return "IfNotPresent";
+  if (image.find('@') != std::string_view::npos || !IsImageReference(image)) return "IfNotPresent";
   const std::size_t slash = image.rfind('/');
   const std::string_view name = slash == std::string_view::npos ? image : image.substr(slash + 1);
   const std::size_t colon = name.find(':');
@@ -52,26 +80,6 @@ void SetHostPorts(Value& container) {
   for (Value& port : ports->as_array()) {
     if (Number(port, "hostPort") == 0) port["hostPort"] = Number(port, "containerPort");
   }
-}
-
-bool IsPodLevelResource(std::string_view name) {
-  return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
-}
-
-// Requests of the pod as a whole: what its containers ask for together, else the pod's limit.
-void SetPodLevelRequests(Value& spec) {
-  Value* resources = spec.Find("resources");
-  if (resources == nullptr || !resources->is_object()) return;
-  std::map<std::string, Quantity> totals;
-  for (const Value& container : Items(Get(spec, "containers")))
-    for (const auto& [name, quantity] : Entries(container["resources"]["requests"]))
-      if (IsPodLevelResource(name) && !name.starts_with("hugepages-")) totals[name] += QuantityOf(quantity);
-  for (const auto& [name, total] : totals)
-    if (Get(*resources, "requests").Find(name) == nullptr) (*resources)["requests"][name] = total.ToString();
-  const Value limits = Get(*resources, "limits");
-  for (const auto& [name, quantity] : Entries(limits))
-    if (IsPodLevelResource(name) && Get(*resources, "requests").Find(name) == nullptr)
-      (*resources)["requests"][name] = quantity;
 }
 
 // An image volume is pulled like a container's image.
@@ -135,8 +143,107 @@ void SetPodDefaults(Value& pod) {
       if (host_network) SetHostPorts(container);
     }
   }
-  if (GateEnabled("PodLevelResources")) SetPodLevelRequests(*spec);
+  if (!GateEnabled("PodLevelResourcesFixDefaulting")) SetPodLevelDefaults(pod);
   SetIfAbsent(*spec, "enableServiceLinks", true);
+}
+
+// Resources of a pod as a whole, from what its containers ask for together (upstream: api/pod,
+// DefaultPodLevelResources).
+namespace {
+
+using PodLevelTotals = std::map<std::string, Quantity>;
+
+bool IsHugePage(std::string_view name) {
+  return name.starts_with("hugepages-");
+}
+bool IsPodLevelResource(std::string_view name) {
+  return name == "cpu" || name == "memory" || IsHugePage(name);
+}
+bool IsRestartable(const Value& container) {
+  return Text(container, "restartPolicy") == "Always";
+}
+
+void AddTo(PodLevelTotals& totals, const Value& list) {
+  for (const auto& [name, quantity] : Entries(list)) totals[name] += QuantityOf(quantity);
+}
+void RaiseTo(PodLevelTotals& totals, const PodLevelTotals& other) {
+  for (const auto& [name, quantity] : other) {
+    const auto it = totals.find(name);
+    if (it == totals.end())
+      totals[name] = quantity;
+    else if (it->second < quantity)
+      it->second = quantity;
+  }
+}
+
+// What all containers have at once, or one of those that run first beside the ones that stay.
+PodLevelTotals AggregateContainers(const Value& spec, std::string_view list) {
+  PodLevelTotals together, staying, highest;
+  for (const Value& container : Items(spec["containers"])) AddTo(together, container["resources"][list]);
+  for (const Value& container : Items(spec["initContainers"])) {
+    const Value& own = container["resources"][list];
+    PodLevelTotals now = staying;
+    AddTo(now, own);
+    if (IsRestartable(container)) {
+      AddTo(together, own);
+      staying = now;
+    }
+    RaiseTo(highest, now);
+  }
+  RaiseTo(together, highest);
+  return together;
+}
+
+bool AllContainersLimit(const Value& spec, std::string_view name) {
+  for (const char* list : {"containers", "initContainers"})
+    for (const Value& container : Items(spec[list]))
+      if (container["resources"]["limits"].Find(name) == nullptr) return false;
+  return true;
+}
+
+bool Lists(const Value& resources, std::string_view list, std::string_view name) {
+  return resources[list].Find(name) != nullptr;
+}
+
+void SetHugePageLimits(const Value& spec, Value& resources) {
+  for (const auto& [name, total] : AggregateContainers(spec, "limits"))
+    if (IsHugePage(name) && !Lists(resources, "requests", name) && !Lists(resources, "limits", name))
+      resources["limits"][name] = total.ToString();
+}
+
+void SetRequests(const Value& spec, Value& resources) {
+  for (const auto& [name, total] : AggregateContainers(spec, "requests"))
+    if (IsPodLevelResource(name) && !IsHugePage(name) && !Lists(resources, "requests", name))
+      resources["requests"][name] = total.ToString();
+  const Value limits = Get(resources, "limits");
+  for (const auto& [name, quantity] : Entries(limits))
+    if (IsPodLevelResource(name) && !Lists(resources, "requests", name))
+      resources["requests"][name] = quantity;
+}
+
+// Where every container is limited so is the pod; never below what it asks for.
+void SetLimits(const Value& spec, Value& resources) {
+  const Value requests = Get(resources, "requests");
+  const PodLevelTotals totals = AggregateContainers(spec, "limits");
+  for (const auto& [name, requested] : Entries(requests)) {
+    const auto total = totals.find(name);
+    if (!IsPodLevelResource(name) || Lists(resources, "limits", name) || total == totals.end() ||
+        !AllContainersLimit(spec, name))
+      continue;
+    resources["limits"][name] = std::max(total->second, QuantityOf(requested)).ToString();
+  }
+}
+
+}  // namespace
+
+void SetPodLevelDefaults(Value& pod) {
+  Value* resources = pod.FindPath({"spec", "resources"});
+  if (!GateEnabled("PodLevelResources") || resources == nullptr || !resources->is_object()) return;
+  if (Get(*resources, "requests").size() == 0 && Get(*resources, "limits").size() == 0) return;
+  const Value spec = Get(pod, "spec");
+  SetHugePageLimits(spec, *resources);
+  SetRequests(spec, *resources);
+  if (GateEnabled("PodLevelResourcesFixDefaulting")) SetLimits(spec, *resources);
 }
 
 void SetTemplateDefaults(Value& object) {

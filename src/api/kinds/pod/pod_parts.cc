@@ -1,6 +1,8 @@
 // The endpoints that change one part of a pod: ephemeralcontainers and resize.
+#include "api/kinds/pod/pod_defaults.h"
 #include "api/kinds/pod/pod_update.h"
 #include "api/rules/access.h"
+#include "api/schema/feature_gates.h"
 
 namespace flyball::api {
 namespace {
@@ -39,8 +41,11 @@ void PrepareForResize(Value& pod, const Value& old) {
   for (const char* list : {"containers", "initContainers"}) {
     if (now[list].size() > 0) spec[list] = ResizedContainers(now[list], before[list]);
   }
-  SetOrErase(spec, "resources", now);
+  // Clients that do not know the resources of a pod as a whole leave them as they are.
+  const bool complete = GateEnabled("PodLevelResourcesFixDefaulting");
+  SetOrErase(spec, "resources", complete && !Has(now, "resources") ? before : now);
   pod["spec"] = std::move(spec);
+  if (complete) SetPodLevelDefaults(pod);
   SetOrErase(pod, "status", old);
 }
 

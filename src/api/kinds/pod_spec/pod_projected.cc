@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <set>
 #include <string>
 
 #include "api/kinds/pod_spec/pod_spec.h"
+#include "api/kinds/shared/certificates.h"
 #include "api/rules/access.h"
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
@@ -60,13 +62,56 @@ Value ShownTrustBundle(const Value& bundle) {
   return shown;
 }
 
+void CheckTrustBundleName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
+  if (name.empty()) errors.Required(path, "must be a valid object name");
+  std::string signer(name.substr(0, name.find(':') == std::string_view::npos ? 0 : name.rfind(':')));
+  std::replace(signer.begin(), signer.end(), ':', '/');
+  for (const std::string& problem : TrustBundleNameProblems(name, signer))
+    errors.Invalid(path, name, "not a valid clustertrustbundlename: " + problem);
+}
+
+// Certificates of signers of Kubernetes itself live a day, those of others a quarter of a year.
+void CheckLifetime(const Value& certificate, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::int64_t kHour = 3600, kDay = 24 * kHour;
+  const Value& seconds = certificate["maxExpirationSeconds"];
+  if (seconds.is_null()) return;
+  const std::string_view signer = Text(certificate, "signerName");
+  const std::string_view domain = signer.substr(0, signer.find('/'));
+  const std::int64_t most =
+      domain == "kubernetes.io" || domain.ends_with(".kubernetes.io") ? kDay : 91 * kDay;
+  if (seconds.int_or(0) < kHour)
+    errors.Invalid(path, seconds, "if provided, maxExpirationSeconds must be >= 3600");
+  if (seconds.int_or(0) > most)
+    errors.Invalid(path, seconds, "if provided, maxExpirationSeconds must be <= " + std::to_string(most));
+}
+
+void ValidatePodCertificate(const Value& certificate, const FieldPath& path, const FieldPath& volume,
+                            Paths& seen, FieldErrors& errors) {
+  ValidateSigner(Text(certificate, "signerName"), path.Child("signerName"), errors);
+  ValidateUserAnnotations(certificate["userAnnotations"], path.Child("userAnnotations"), errors);
+  CheckOneOf(Text(certificate, "keyType"),
+             {"RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"}, path.Child("keyType"),
+             errors);
+  CheckLifetime(certificate, path.Child("maxExpirationSeconds"), errors);
+  int files = 0;
+  for (const char* field : {"credentialBundlePath", "keyPath", "certificateChainPath"}) {
+    const std::string_view file = Text(certificate, field);
+    if (file.empty()) continue;
+    ++files;
+    CheckLocalPath(file, path.Child(field), errors);
+    CheckUnique(file, certificate[field], seen, volume, errors);
+  }
+  if (files == 0)
+    errors.Required(path, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath");
+}
+
 void ValidateTrustBundle(const Value& bundle, const FieldPath& path, const FieldPath& volume, Paths& seen,
                          FieldErrors& errors) {
   const bool named = Has(bundle, "name"), signed_by = Has(bundle, "signerName");
   if (named && signed_by) {
     errors.Invalid(path, ShownTrustBundle(bundle), "only one of name and signerName may be used");
   } else if (named) {
-    if (Text(bundle, "name").empty()) errors.Required(path.Child("name"), "must be a valid object name");
+    CheckTrustBundleName(Text(bundle, "name"), path.Child("name"), errors);
     if (Has(bundle, "labelSelector")) {
       errors.Invalid(path.Child("labelSelector"), bundle["labelSelector"],
                      "labelSelector must be unset if name is specified");
@@ -75,6 +120,7 @@ void ValidateTrustBundle(const Value& bundle, const FieldPath& path, const Field
     if (Text(bundle, "signerName").empty()) {
       errors.Required(path.Child("signerName"), "must be a valid signer name");
     }
+    ValidateSigner(Text(bundle, "signerName"), path.Child("signerName"), errors);
     ValidateLabelSelector(bundle["labelSelector"], path.Child("labelSelector"), errors);
   } else {
     errors.Required(path, "either name or signerName must be specified");
@@ -106,6 +152,10 @@ void ValidatePodProjectedSource(const Value& source, const FieldPath& path, cons
   if (Has(source, "clusterTrustBundle")) {
     ++sources;
     ValidateTrustBundle(source["clusterTrustBundle"], path.Child("clusterTrustBundle"), volume, seen, errors);
+  }
+  if (Has(source, "podCertificate")) {
+    ++sources;
+    ValidatePodCertificate(source["podCertificate"], path.Child("podCertificate"), volume, seen, errors);
   }
   if (sources > 1) errors.Forbidden(path, "may not specify more than 1 volume type per source");
 }

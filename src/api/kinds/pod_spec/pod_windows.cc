@@ -152,7 +152,7 @@ void ValidateHostProcess(const Value& spec, const FieldPath& path, FieldErrors& 
 void ValidateOperatingSystem(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   if (!Has(spec, "os")) return;
   const std::string_view name = Text(spec["os"], "name");
-  if (name.empty()) return errors.Required(path.Child("os").Child("name"), "cannot be empty");
+  if (name.empty()) return errors.Required(path.Child("os").Child("name"));
   if (name == "linux") return ValidateLinuxPod(spec, path, errors);
   if (name == "windows") return ValidateWindowsPod(spec, path, errors);
   CheckOneOf(name, {"linux", "windows"}, path.Child("os"), errors);

@@ -8,6 +8,7 @@
 #include "api/rules/access.h"
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
+#include "base/values/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -107,12 +108,20 @@ void ValidateFlexVolume(const Value& source, const FieldPath& path, FieldErrors&
 }
 
 void ValidateCsiDriverName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
-  if (name.empty()) errors.Required(path);
+  if (name.empty()) return errors.Required(path);
   if (name.size() > kMaxDriverName) errors.TooLong(path, kMaxDriverName);
-  std::string lowered(name);
-  std::transform(lowered.begin(), lowered.end(), lowered.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  AddProblems(DnsSubdomainProblems(lowered), path, name, errors);
+  AddProblems(DnsSubdomainProblems(LowerCase(name)), path, name, errors);
+}
+
+void ValidateCaselessDriverName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
+  if (name.empty()) return errors.Required(path);
+  if (name.size() > kMaxDriverName) errors.TooLong(path, kMaxDriverName);
+  if (!DnsSubdomainProblems(LowerCase(name)).empty())
+    errors.Invalid(
+        path, name,
+        "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start "
+        "and end with an alphanumeric character (e.g. 'Example.com', regex used for validation is "
+        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
 }
 
 }  // namespace flyball::api

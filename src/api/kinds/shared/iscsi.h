@@ -15,5 +15,7 @@ void ValidateIscsiPersistentVolume(const json::Value& source, std::string_view v
 void ValidateFibreChannel(const json::Value& source, const FieldPath& path, FieldErrors& errors);
 void ValidateFlexVolume(const json::Value& source, const FieldPath& path, FieldErrors& errors);
 void ValidateCsiDriverName(std::string_view name, const FieldPath& path, FieldErrors& errors);
+// The same in the words of upstream's declarative validation (format k8s-long-name-caseless).
+void ValidateCaselessDriverName(std::string_view name, const FieldPath& path, FieldErrors& errors);
 
 }  // namespace flyball::api

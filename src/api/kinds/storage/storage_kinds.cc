@@ -45,7 +45,6 @@ void ValidateTokenRequests(const Value& requests, const FieldPath& list, FieldEr
 }
 
 void ValidateDriver(const Value& object, FieldErrors& errors) {
-  ValidateCsiDriverName(Text(object["metadata"], "name"), FieldPath("name"), errors);
   const FieldPath path("spec");
   const Value& spec = object["spec"];
   if (!Has(spec, "attachRequired")) errors.Required(path.Child("attachedRequired"));
@@ -88,7 +87,7 @@ void ValidateTopologyKeys(const Value& driver, const FieldPath& path, FieldError
     const std::string_view key = item.string_or({});
     if (key.empty()) errors.Required(path, key);
     if (!seen.insert(key).second) errors.Duplicate(path, key);
-    AddProblems(QualifiedNameProblems(key), path, driver["topologyKeys"], errors);
+    AddProblems(QualifiedNameProblems(key), path, key, errors);
   }
 }
 
@@ -116,7 +115,7 @@ void ValidateCsiNodeUpdate(const Value& object, const Value& old, FieldErrors& e
     for (const Value& now : Items(object["spec"]["drivers"])) {
       if (now["name"] != before["name"]) continue;
       if (now["nodeID"] == before["nodeID"] && now["topologyKeys"] == before["topologyKeys"]) continue;
-      errors.Invalid(FieldPath("CSINodeDriver"), GoInternal("io.k8s.api.storage.v1.CSINodeDriver", now),
+      errors.Invalid(FieldPath("spec.drivers"), GoInternal("io.k8s.api.storage.v1.CSINodeDriver", now),
                      kImmutableText);
     }
   }
@@ -125,7 +124,7 @@ void ValidateCsiNodeUpdate(const Value& object, const Value& old, FieldErrors& e
 void ValidateAttachment(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
-  ValidateCsiDriverName(Text(spec, "attacher"), path.Child("attacher"), errors);
+  ValidateCaselessDriverName(Text(spec, "attacher"), path.Child("attacher"), errors.declarative());
   const Value& source = spec["source"];
   const bool inline_volume = Has(source, "inlineVolumeSpec"), named = Has(source, "persistentVolumeName");
   if (!inline_volume && !named) {
@@ -136,12 +135,11 @@ void ValidateAttachment(const Value& object, FieldErrors& errors) {
                      "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
   } else if (named) {
     const std::string_view name = Text(source, "persistentVolumeName");
-    if (name.empty()) {
+    if (name.empty())
       errors.Required(path.Child("source").Child("persistentVolumeName"),
                       "must specify non empty persistentVolumeName");
-    } else {
-      CheckFormat("dns-subdomain", name, path.Child("source").Child("persistentVolumeName"), errors);
-    }
+    CheckFormat("dns-subdomain", name, path.Child("source").Child("persistentVolumeName"),
+                errors.declarative());
   }
   CheckFormat("dns-subdomain", Text(spec, "nodeName"), path.Child("nodeName"), errors);
 }
@@ -170,6 +168,7 @@ void ValidateAttributesClassUpdate(const Value& object, const Value& old, FieldE
   if (object["parameters"] != old["parameters"]) {
     errors.Forbidden(FieldPath("parameters"), "updates to parameters are forbidden.");
   }
+  ValidateStorageKindsAttributesClass(object, errors);
 }
 
 void ValidateStorageKindsCapacity(const Value& object, FieldErrors& errors) {
@@ -226,6 +225,7 @@ const KindHooks kVolumeAttributesClassHooks = {
     .kind = "VolumeAttributesClass",
     .validate = ValidateStorageKindsAttributesClass,
     .validate_update = ValidateAttributesClassUpdate,
+    .validate_update_alone = true,
     .return_deleted_object = true,
 };
 

@@ -25,7 +25,7 @@ void SetCronJobDefaults(Value& object) {
 
 void ValidateSchedule(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   const std::string_view schedule = Text(spec, "schedule");
-  if (schedule.empty()) return errors.Required(path);
+  if (schedule.empty()) return errors.declarative().Required(path);
   if (const auto parsed = ParseCronSchedule(schedule); !parsed) {
     errors.Invalid(path, schedule, parsed.error().message());
   }

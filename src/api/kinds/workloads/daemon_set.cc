@@ -20,6 +20,8 @@ constexpr const char* kTemplateGeneration = "deprecated.daemonset.template.gener
 
 void SetDaemonSetDefaults(Value& object) {
   SetTemplateDefaults(object);
+  // The field it stands for is never absent, so its writer owns it.
+  SetIfAbsent(object["metadata"]["annotations"], kTemplateGeneration, "0");
   Value* strategy = object.FindPath({"spec", "updateStrategy"});
   if (strategy == nullptr || Text(*strategy, "type") != "RollingUpdate") return;
   SetIfAbsent(*strategy, "rollingUpdate", json::Object{});
@@ -98,6 +100,7 @@ void ValidateDaemonSet(const Value& object, FieldErrors& errors) {
 
 void ValidateDaemonSetUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   ValidateUnchanged(object["spec"]["selector"], old["spec"]["selector"], FieldPath("spec.selector"), errors);
+  ValidateDaemonSet(object, errors);
 }
 
 void ValidateDaemonSetStatusUpdate(const Value& object, const Value& old, FieldErrors& errors) {
@@ -121,6 +124,7 @@ const KindHooks kDaemonSetHooks = {
     .validate = ValidateDaemonSet,
     .validate_update = ValidateDaemonSetUpdate,
     .validate_status_update = ValidateDaemonSetStatusUpdate,
+    .validate_update_alone = true,
     .generation = true,
     .field_annotation = kTemplateGeneration,
     .warnings = WarnOfTemplate,

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "api/kinds/shared/hooks.h"
@@ -56,9 +58,20 @@ void CheckSegment(const Value& ref, const char* field, const FieldPath& path, Fi
   CheckFormat("path-segment", text, path.Child(field), errors);
 }
 
-void ValidateReference(const Value& ref, const FieldPath& path, FieldErrors& errors) {
+// What is wrong with a reference's apiVersion; empty if it is fine.
+std::string ApiVersionProblem(const Value& ref, bool needs_group) {
+  const std::string_view version = Text(ref, "apiVersion");
+  const auto slashes = std::count(version.begin(), version.end(), '/');
+  if (slashes > 1) return "unexpected GroupVersion string: " + std::string(version);
+  if (needs_group && (slashes == 0 || version.starts_with('/'))) return "apiVersion must specify API group";
+  return "";
+}
+
+void ValidateReference(const Value& ref, bool needs_group, const FieldPath& path, FieldErrors& errors) {
   CheckSegment(ref, "kind", path, errors);
   CheckSegment(ref, "name", path, errors);
+  if (const auto problem = ApiVersionProblem(ref, needs_group); !problem.empty())
+    errors.Invalid(path.Child("apiVersion"), Text(ref, "apiVersion"), problem);
 }
 
 void ValidateTarget(const Value& target, const FieldPath& path, FieldErrors& errors) {
@@ -108,7 +121,8 @@ void ValidateHorizontalPodAutoscalerSource(std::string_view name, const Value& s
   const Value& target = source["target"];
   if (name == "resource") return ValidateResource(source, false, path, errors);
   if (name == "containerResource") return ValidateResource(source, true, path, errors);
-  if (name == "object") ValidateReference(source["describedObject"], path.Child("describedObject"), errors);
+  if (name == "object")
+    ValidateReference(source["describedObject"], false, path.Child("describedObject"), errors);
   ValidateMetricName(source["metric"], path.Child("metric"), errors);
   ValidateTarget(target, path.Child("target"), errors);
   const bool average = Has(target, "averageValue"), value = Has(target, "value");
@@ -228,12 +242,24 @@ void ValidateHorizontalPodAutoscaler(const Value& object, FieldErrors& errors) {
   if (!min.is_null() && max < min.int_or(0)) {
     errors.Invalid(path.Child("maxReplicas"), max, "must be greater than or equal to `minReplicas`");
   }
-  ValidateReference(spec["scaleTargetRef"], path.Child("scaleTargetRef"), errors);
+  ValidateReference(spec["scaleTargetRef"], true, path.Child("scaleTargetRef"), errors);
   ValidateMetrics(spec, path.Child("metrics"), errors);
   ValidateHorizontalPodAutoscalerRules(spec["behavior"]["scaleUp"], path.Child("behavior").Child("scaleUp"),
                                        errors);
   ValidateHorizontalPodAutoscalerRules(spec["behavior"]["scaleDown"],
                                        path.Child("behavior").Child("scaleDown"), errors);
+}
+
+// A reference that was wrong before may stay as it is (upstream:
+// CrossVersionObjectReferenceValidationOptions).
+void ValidateHorizontalPodAutoscalerUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+  const FieldPath path("spec.scaleTargetRef.apiVersion");
+  FieldErrors found;
+  ValidateHorizontalPodAutoscaler(object, found);
+  const bool tolerated = !ApiVersionProblem(old["spec"]["scaleTargetRef"], true).empty() &&
+                         object["spec"]["scaleTargetRef"] == old["spec"]["scaleTargetRef"];
+  for (Cause& cause : found.causes())
+    if (!tolerated || cause.field != path.text()) errors.Add(std::move(cause));
 }
 
 void ValidateHorizontalPodAutoscalerStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
@@ -247,7 +273,9 @@ const KindHooks kHorizontalPodAutoscalerHooks = {
     .kind = "HorizontalPodAutoscaler",
     .set_defaults = SetHorizontalPodAutoscalerDefaults,
     .validate = ValidateHorizontalPodAutoscaler,
+    .validate_update = ValidateHorizontalPodAutoscalerUpdate,
     .validate_status_update = ValidateHorizontalPodAutoscalerStatusUpdate,
+    .validate_update_alone = true,
     .generation = true,
 };
 

@@ -4,7 +4,6 @@
 #include "api/kinds/workloads/job_spec.h"
 #include "api/rules/access.h"
 #include "api/rules/checks.h"
-#include "api/rules/go_dump.h"
 
 namespace flyball::api {
 namespace {
@@ -14,6 +13,15 @@ using json::Value;
 constexpr std::size_t kMaxRules = 20;
 constexpr std::size_t kMaxExitCodes = 255;
 constexpr std::size_t kJobFailurePolicyMaxConditions = 20;
+
+// Like RequireOneOf, but an absent value is told what it could be.
+void RequireNamed(std::string_view value, std::initializer_list<std::string_view> supported,
+                  const FieldPath& path, FieldErrors& errors) {
+  if (!value.empty()) return CheckOneOf(value, supported, path, errors);
+  std::string names;
+  for (const auto name : supported) names += (names.empty() ? "\"" : " \"") + std::string(name) + '"';
+  errors.Required(path, "valid values: [" + names + "]");
+}
 
 bool NamesContainer(const Value& pod_spec, std::string_view name) {
   for (const char* list : {"containers", "initContainers"}) {
@@ -27,7 +35,7 @@ bool NamesContainer(const Value& pod_spec, std::string_view name) {
 void ValidateExitCodes(const Value& codes, const Value& pod_spec, const FieldPath& path,
                        FieldErrors& errors) {
   const std::string_view op = Text(codes, "operator");
-  RequireOneOf(op, {"In", "NotIn"}, path.Child("operator"), errors);
+  RequireNamed(op, {"In", "NotIn"}, path.Child("operator"), errors);
   if (Has(codes, "containerName") && !NamesContainer(pod_spec, Text(codes, "containerName"))) {
     errors.Invalid(path.Child("containerName"), codes["containerName"],
                    "must be one of the container or initContainer names in the pod template");
@@ -61,7 +69,7 @@ void ValidateConditions(const Value& conditions, const FieldPath& path, FieldErr
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     const Value& condition = conditions.as_array()[i];
     CheckFormat("qualified-name", Text(condition, "type"), path.Index(i).Child("type"), errors);
-    RequireOneOf(Text(condition, "status"), {"False", "True", "Unknown"}, path.Index(i).Child("status"),
+    RequireNamed(Text(condition, "status"), {"False", "True", "Unknown"}, path.Index(i).Child("status"),
                  errors);
   }
 }
@@ -69,7 +77,7 @@ void ValidateConditions(const Value& conditions, const FieldPath& path, FieldErr
 void ValidateJobFailurePolicyRule(const Value& rule, const Value& spec, const FieldPath& path,
                                   FieldErrors& errors) {
   const std::string_view action = Text(rule, "action");
-  RequireOneOf(action, {"Count", "FailIndex", "FailJob", "Ignore"}, path.Child("action"), errors);
+  RequireNamed(action, {"Count", "FailIndex", "FailJob", "Ignore"}, path.Child("action"), errors);
   if (action == "FailIndex" && !Has(spec, "backoffLimitPerIndex")) {
     errors.Invalid(path.Child("action"), action, "requires the backoffLimitPerIndex to be set");
   }
@@ -93,10 +101,6 @@ void ValidatePodFailurePolicy(const Value& spec, const FieldPath& path, FieldErr
   if (rules.size() > kMaxRules) errors.TooMany(list, rules.size(), kMaxRules);
   for (std::size_t i = 0; i < rules.size(); ++i)
     ValidateJobFailurePolicyRule(rules.as_array()[i], spec, list.Index(i), errors);
-  const std::string_view policy = Text(spec["template"]["spec"], "restartPolicy");
-  if (policy == "Never") return;
-  errors.Invalid(path, GoInternal("io.k8s.api.batch.v1.PodFailurePolicy", spec["podFailurePolicy"]),
-                 "only \"Never\" restartPolicy is supported when podFailurePolicy is specified");
 }
 
 }  // namespace flyball::api

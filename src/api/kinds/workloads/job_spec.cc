@@ -55,14 +55,14 @@ void ValidateCompletionMode(const Value& spec, const FieldPath& path, FieldError
   }
   if (IsIndexed(spec)) {
     ValidateIndexed(spec, path, errors);
-  } else {
+  } else if (!Has(spec, "completionMode") || Text(spec, "completionMode") == "NonIndexed") {
     for (const char* field : {"backoffLimitPerIndex", "maxFailedIndexes"}) {
       if (Has(spec, field))
         errors.Invalid(path.Child(field), spec[field], "requires indexed completion mode");
     }
   }
   if (Has(spec, "maxFailedIndexes") && !Has(spec, "backoffLimitPerIndex")) {
-    errors.Required(path.Child("backoffLimitPerIndex"), "when maxFailedIndexes is specified");
+    errors.declarative().Required(path.Child("backoffLimitPerIndex"), "when maxFailedIndexes is specified");
   }
 }
 
@@ -93,6 +93,8 @@ void ValidateRestartPolicy(const Value& spec, const FieldPath& path, FieldErrors
   const std::string_view policy = Text(spec["template"]["spec"], "restartPolicy");
   if (policy == "Always" || policy.empty()) {
     errors.Required(path, "valid values: \"OnFailure\", \"Never\"");
+  } else if (policy == "OnFailure" && Has(spec, "podFailurePolicy")) {
+    errors.Invalid(path, policy, "only \"Never\" is supported when podFailurePolicy is specified");
   } else {
     CheckOneOf(policy, {"OnFailure", "Never"}, path, errors);
   }

@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <utility>
+
 #include "api/kinds/pod/pod_defaults.h"
 #include "api/kinds/pod/pod_warnings.h"
 #include "api/kinds/pod_spec/pod_spec.h"
+#include "api/kinds/shared/claim_spec.h"
 #include "api/kinds/shared/hooks.h"
 #include "api/kinds/workloads/workload.h"
 #include "api/rules/access.h"
@@ -63,25 +67,56 @@ void ValidateStatefulSetStrategy(const Value& strategy, const FieldPath& path, F
 }
 
 void ValidateRetention(const Value& policy, const FieldPath& path, FieldErrors& errors) {
-  if (policy.is_null()) return errors.Required(path);
+  if (policy.is_null()) return;
   for (const char* when : {"whenDeleted", "whenScaled"}) {
     CheckOneOf(Text(policy, when), {"Retain", "Delete"}, path.Child(when), errors);
   }
 }
 
-// The pod's spec is not checked: its volumes come from the claim templates.
-void ValidateStatefulSetTemplate(const Value& spec, const FieldPath& path, FieldErrors& errors) {
-  const Value& pod_template = spec["template"];
-  const Value& metadata = pod_template["metadata"];
-  CheckTemplateLabels(spec["selector"], pod_template, path, errors);
-  ValidateLabels(metadata["labels"], path.Child("labels"), errors);
-  ValidateAnnotations(metadata["annotations"], path.Child("annotations"), errors);
-  ValidatePodAnnotations(metadata["annotations"], pod_template["spec"], path.Child("annotations"), errors);
+// The template as its pods will be: the claims are volumes, and the controller sets hostname and subdomain.
+Value TemplateToValidate(const Value& spec) {
+  Value pod_template = spec["template"];
+  if (!pod_template["spec"].is_object()) return pod_template;
+  json::Object& pod = pod_template["spec"].as_object();
+  pod.Erase("subdomain");
+  pod.Erase("hostname");
+  const json::Array& claims = Items(spec["volumeClaimTemplates"]);
+  if (claims.empty()) return pod_template;
+  json::Array volumes;
+  const auto is_listed = [&](std::string_view name) {
+    return std::any_of(volumes.begin(), volumes.end(),
+                       [&](const Value& volume) { return Text(volume, "name") == name; });
+  };
+  for (const Value& claim : claims) {
+    const std::string_view name = Text(claim["metadata"], "name");
+    if (is_listed(name)) continue;
+    volumes.emplace_back(
+        json::Object{{"name", name}, {"persistentVolumeClaim", json::Object{{"claimName", name}}}});
+  }
+  for (const Value& volume : Items(spec["template"]["spec"]["volumes"]))
+    if (!is_listed(Text(volume, "name"))) volumes.push_back(volume);
+  pod.Set("volumes", std::move(volumes));
+  return pod_template;
 }
 
-void ValidateStatefulSet(const Value& object, FieldErrors& errors) {
+// What is not asked of sets that exist already (upstream: StatefulSetValidationOptions).
+struct StatefulSetLeniency {
+  bool service_name = false, claim_templates = false, pod_template = false;
+};
+
+void ValidateStatefulSetTemplate(const Value& spec, bool whole, const FieldPath& path, FieldErrors& errors) {
+  const Value pod_template = TemplateToValidate(spec);
+  const Value& metadata = std::as_const(pod_template)["metadata"];
+  CheckTemplateLabels(spec["selector"], pod_template, path, errors);
+  if (whole) ValidatePodTemplateSpec(pod_template, path, errors);
+  ValidateLabels(metadata["labels"], path.Child("labels"), errors);
+  ValidateAnnotations(metadata["annotations"], path.Child("annotations"), errors);
+  ValidatePodAnnotations(metadata["annotations"], std::as_const(pod_template)["spec"],
+                         path.Child("annotations"), errors);
+}
+
+void ValidateStatefulSetSpec(const Value& spec, const StatefulSetLeniency& lenient, FieldErrors& errors) {
   const FieldPath path("spec");
-  const Value& spec = object["spec"];
   const std::string_view management = Text(spec, "podManagementPolicy");
   if (management.empty()) {
     errors.Required(path.Child("podManagementPolicy"));
@@ -91,20 +126,34 @@ void ValidateStatefulSet(const Value& object, FieldErrors& errors) {
   ValidateStatefulSetStrategy(spec["updateStrategy"], path.Child("updateStrategy"), errors);
   ValidateRetention(spec["persistentVolumeClaimRetentionPolicy"],
                     path.Child("persistentVolumeClaimRetentionPolicy"), errors);
+  const json::Array& claims = Items(spec["volumeClaimTemplates"]);
+  for (std::size_t i = 0; !lenient.claim_templates && i < claims.size(); ++i)
+    ValidateClaimSpec(claims[i]["spec"], path.Child("volumeClaimTemplates").Index(i).Child("spec"), errors);
   CheckNotNegative(spec, {"replicas", "minReadySeconds"}, path, errors);
   CheckNotNegative(spec["ordinals"], {"start"}, path.Child("ordinals"), errors);
+  if (const auto service = Text(spec, "serviceName"); !lenient.service_name && !service.empty())
+    CheckFormat("dns-label", service, path.Child("serviceName"), errors);
   if (!ValidateSelector(spec["selector"], "statefulset", path.Child("selector"), errors)) {
     errors.Invalid(path.Child("selector"), spec["selector"], "");
   } else {
-    ValidateStatefulSetTemplate(spec, path.Child("template"), errors);
+    ValidateStatefulSetTemplate(spec, !lenient.pod_template, path.Child("template"), errors);
   }
   ValidateLongRunningTemplate(spec["template"], "StatefulSet", path.Child("template"), errors);
   CheckNotNegative(spec, {"revisionHistoryLimit"}, path, errors);
 }
 
+void ValidateStatefulSet(const Value& object, FieldErrors& errors) {
+  ValidateStatefulSetSpec(object["spec"], {}, errors);
+}
+
 void ValidateStatefulSetUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
+  StatefulSetLeniency lenient{.service_name = true, .claim_templates = true};
+  FieldErrors before;
+  ValidateStatefulSetSpec(old["spec"], lenient, before);
+  lenient.pod_template = !before.empty();
+  ValidateStatefulSetSpec(spec, lenient, errors);
   for (const char* field : {"selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"}) {
     if (spec[field] == old["spec"][field]) continue;
     errors.Invalid(path.Child(field), spec[field], kImmutableText);
@@ -129,6 +178,8 @@ const KindHooks kStatefulSetHooks = {
     .validate = ValidateStatefulSet,
     .validate_update = ValidateStatefulSetUpdate,
     .validate_status_update = ValidateStatefulSetStatusUpdate,
+    .name_format = "dns-label",
+    .validate_update_alone = true,
     .generation = true,
     .warnings = WarnOfTemplate,
 };

@@ -2,11 +2,11 @@
 
 import os
 
-from notation import Field, NotationError, Reader, Release, Type, TypeRef
+from notation import Field, GoNames, NotationError, Reader, Release, Type, TypeRef
 
 COMMON_FIELDS = (
-    ('kind', 'What the object is.'),
-    ('apiVersion', 'The group and version this object is written in.'),
+    ('kind', 'Kind is a string value that names the REST resource this object represents, in CamelCase. Cannot be updated.'),
+    ('apiVersion', 'APIVersion defines the versioned schema of this representation of an object.'),
 )
 
 
@@ -14,10 +14,12 @@ class Model:
     def __init__(self, paths):
         self.packages = [Reader(path, os.path.basename(path)[:-len('.schema')]).read() for path in sorted(paths)]
         self.release = Release(os.path.dirname(paths[0]))
+        self.go_names = GoNames(os.path.dirname(paths[0]))
         self.types = {}
         for package in self.packages:
             for type_ in package.types:
                 self.types[type_.full_name] = type_
+        self.go_names.check(self.types)
         self.meta = next(package for package in self.packages if package.alias == 'meta')
         for package in self.packages:
             for type_ in list(package.types):
@@ -41,8 +43,8 @@ class Model:
         if metadata:
             field = Field('metadata', TypeRef('kObject', name='meta.' + metadata))
             field.proto = (1,)
-            field.description = {'ObjectMeta': 'Name, labels and everything else all objects have.',
-                                 'ListMeta': 'What there is to know about the list as a whole.'}[metadata]
+            field.description = {'ObjectMeta': "Standard object's metadata.",
+                                 'ListMeta': 'Standard list metadata.'}[metadata]
             fields.append(field)
         return fields
 

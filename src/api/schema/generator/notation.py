@@ -36,7 +36,7 @@ class TypeRef:
 class Field:
     def __init__(self, name, ref):
         self.name, self.ref = name, ref
-        self.always = self.pointer = self.optional = self.atomic = False
+        self.always = self.pointer = self.optional = self.demanded = self.atomic = False
         self.proto, self.rules = (), []
         self.patch, self.patch_key = 'kDefault', ''
         self.default, self.published = '', False
@@ -208,12 +208,13 @@ class Reader:
         kind.metadata = 'ListMeta'
 
     def field(self, words, description):
-        match = re.fullmatch(r'(.*?)([!?*]*)', words[1])
+        match = re.fullmatch(r'(.*?)([!?*+]*)', words[1])
         field = Field(words[0], self.type_ref(match[1]))
         marks = match[2]
-        if marks not in ('', '!', '?', '*', '!?', '*?'):
+        if marks not in ('', '!', '?', '*', '+', '!?', '*?', '+?'):
             raise NotationError(f'unknown mark {marks}')
         field.always, field.pointer, field.optional = '!' in marks or '*' in marks, '?' in marks, '*' in marks
+        field.demanded = '+' in marks
         field.description = description
         rest = words[2:]
         if rest and re.fullmatch(r'[0-9]+(\.[0-9]+)*', rest[0]):
@@ -308,3 +309,25 @@ class Release:
         if name not in self.gates:
             raise NotationError(f'there is no feature gate {name}')
         return list(self.gates).index(name) + 1
+
+
+class GoNames:
+    """go.names: rows (type, field, embedded structs or '', Go type or ''), sorted."""
+
+    def __init__(self, folder):
+        self.rows = []
+        for words in Release.lines(folder + '/go.names'):
+            embedded = ''
+            for i, word in enumerate(words[1:], 1):
+                if word == 'in':
+                    continue
+                if words[i - 1] == 'in':
+                    embedded = word.rstrip(':')
+                    continue
+                field, _, go_type = word.partition('=')
+                self.rows.append((words[0], field, embedded, go_type))
+        self.rows.sort()
+
+    def check(self, types):
+        for name in {row[0] for row in self.rows} - set(types):
+            raise NotationError(f'go.names: there is no type {name}')

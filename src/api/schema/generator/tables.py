@@ -11,6 +11,7 @@ STORED_AS = {('events.k8s.io', 'v1', 'Event'): ('', 'v1'), ('autoscaling', 'v1',
 HEADER = '''// Generated from src/api/schema/groups/*.schema. Do not edit.
 #include "api/schema/schema.h"
 #include "api/schema/feature_gates.h"
+#include "api/schema/go_type_name.h"
 #include "api/schema/storage_version.h"
 
 namespace flyball::api {
@@ -120,7 +121,7 @@ class Tables:
         parts = [f'.name = {literal(field.name)}', f'.type = kTypes + {self.type_of(field.ref)}']
         if field.description:
             parts.append(f'.description = {literal(field.description)}')
-        for flag in ('always', 'optional', 'pointer', 'atomic'):
+        for flag in ('always', 'optional', 'demanded', 'pointer', 'atomic'):
             if getattr(field, flag):
                 parts.append(f'.{flag} = true')
         if field.rules:
@@ -176,6 +177,7 @@ class Tables:
         out.write('\nstd::span<const GateInfo> KnownGates() { return kGates; }\n')
         out.write('\nstd::span<const KindInfo> BuiltinKinds() { return kKinds; }\n')
         out.write('std::span<const TypeInfo* const> BuiltinTypes() { return kNamed; }\n')
+        self.write_go_names(out)
         self.write_storage_hashes(out)
         self.write_body_kinds(out)
         out.write('\n}  // namespace flyball::api\n')
@@ -190,6 +192,12 @@ class Tables:
         gates = [self.gate(gate) for gate in self.model.release.gates.values()]
         self.array(out, 'GateSpec', 'kGateSpecs', self.gates.items)
         self.array(out, 'GateInfo', 'kGates', gates)
+
+    def write_go_names(self, out):
+        out.write('\nstd::span<const GoNamedField> GoNamedFields() {\n  static constexpr GoNamedField kRows[] = {\n')
+        for row in self.model.go_names.rows:
+            out.write('      {' + ', '.join(literal(part) for part in row) + '},\n')
+        out.write('  };\n  return kRows;\n}\n')
 
     def write_storage_hashes(self, out):
         """A hash of the version each kind is stored in, as upstream makes it (discovery.StorageVersionHash)."""
