@@ -9,8 +9,8 @@
 
 namespace flyball::json {
 
-// Like Parse, but omits the members at these paths ("metadata.managedFields", "spec.versions[*].schema"). Their syntax is still checked;
-// members that are not built cost little.
+// Like Parse, but omits the members at these paths ("metadata.managedFields", "spec.versions[*].schema").
+// Their syntax is still checked; members that are not built cost little.
 Result<Value> ParseWithout(std::span<const std::string_view> paths, std::string_view text);
 
 }  // namespace flyball::json

@@ -17,7 +17,8 @@ namespace flyball::api {
 bool PruneCustomObject(const CustomSchema& schema, json::Value& object,
                        std::vector<std::string>* unknown = nullptr);
 // The same by the type of a custom kind.
-bool PruneCustomObject(const TypeInfo& type, json::Value& object, std::vector<std::string>* unknown = nullptr);
+bool PruneCustomObject(const TypeInfo& type, json::Value& object,
+                       std::vector<std::string>* unknown = nullptr);
 
 // Fills in defaults where a field is absent, or null without being nullable; other nulls that are not
 // nullable are removed. True if anything changed.

@@ -142,8 +142,8 @@ struct ColumnInfo {
   int priority = 0;
 };
 
-// The type of a kind that is made when it is first needed: most custom kinds of a server are never written to,
-// and their schemas are large. Thread-safe.
+// The type of a kind that is made when it is first needed: most custom kinds of a server are never written
+// to, and their schemas are large. Thread-safe.
 class TypeSource {
  public:
   virtual ~TypeSource() = default;

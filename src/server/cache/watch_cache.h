@@ -6,8 +6,8 @@
 // connection sends it. Guarantees: when a commit has been acknowledged the cache has it (read your own
 // writes). A subscriber sees every change after its start exactly once, in order. A slow subscriber is
 // closed; no other waits for it. Assumptions: one process writes the store (or the engine's watch delivers
-// before acknowledging, as Store demands). Caveats: the ring is bounded, by size and by age; a watch from before it gets Expired
-// (410) and the client lists again.
+// before acknowledging, as Store demands). Caveats: the ring is bounded, by size and by age; a watch from
+// before it gets Expired (410) and the client lists again.
 #pragma once
 
 #include <atomic>
