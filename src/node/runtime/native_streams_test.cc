@@ -139,13 +139,14 @@ TEST_F(NativeStreamsTest, InputNobodyReadsIsGivenBack) {
   EXPECT_EQ(seen_->exit.Wait().signal, SIGKILL);
 }
 
+// The shell sleeps in small steps: a signal that comes before a sleep begins is taken when that one ends.
 TEST_F(NativeStreamsTest, ATerminalHasASizeAndTakesControlC) {
   const std::string id = StartContainer({"sleep", "100"});
-  const auto handle =
-      Exec(id, {.command = {"sh", "-c", "trap 'stty size; exit 9' INT; echo ready; sleep 100"},
-                .stdin = true,
-                .stdout = true,
-                .tty = true});
+  const auto handle = Exec(
+      id, {.command = {"sh", "-c", "trap 'stty size; exit 9' INT; echo ready; while :; do sleep 0.1; done"},
+           .stdin = true,
+           .stdout = true,
+           .tty = true});
   seen_->WaitForOutput("ready");
   handle->Resize({77, 33});
   handle->WriteInput("\x03");
