@@ -153,19 +153,35 @@ Status SayWhatIsMissing(const PersistentVolumeClaim& claim, const StorageClass* 
   return {};
 }
 
-Status BindAny(const PersistentVolumeClaim& claim, Context& ctx) {
+// How long claims that have waited still leave a new volume to the claim it was made for, which comes a
+// moment later and asks for it by name. Upstream lets them wait for its next resync, up to 15 s.
+Duration LeftToOthers(const PersistentVolume& volume, const PersistentVolumeClaim& claim, Context& ctx) {
+  constexpr Duration kNewFor = std::chrono::seconds(5);
+  if (IsMeantFor(volume, claim) || !volume.metadata.creation_timestamp ||
+      !(claim.metadata.creation_timestamp < volume.metadata.creation_timestamp))
+    return {};
+  return volume.metadata.creation_timestamp->ToTimePoint() + kNewFor - ctx.Now();
+}
+
+Result<Action> BindAny(const PersistentVolumeClaim& claim, Context& ctx) {
   const auto kind = FindClass(ClassOf(claim), ctx);
   const VolumePtr volume =
       FindVolume(claim, ctx.lister<PersistentVolume>().List(), WaitsForPod(claim, kind.get()));
-  if (volume) return Bind(*volume, claim, ctx);
+  if (volume) {
+    if (const Duration left = LeftToOthers(*volume, claim, ctx); left > Duration::zero())
+      return RequeueAfter(left);
+    FLYBALL_TRY(Bind(*volume, claim, ctx));
+    return Done();
+  }
   if (const auto by_default = NamesClass(claim) ? nullptr : DefaultClass(ctx)) {
     PersistentVolumeClaim next = claim;
     next.spec.storage_class_name = by_default->metadata.name;
     FLYBALL_TRY(ctx.client().Update(next));
-    return {};
+    return Done();
   }
   FLYBALL_TRY(SetPhase(claim, "Pending", ctx));
-  return SayWhatIsMissing(claim, kind.get(), ctx);
+  FLYBALL_TRY(SayWhatIsMissing(claim, kind.get(), ctx));
+  return Done();
 }
 
 Status BindNamed(const PersistentVolumeClaim& claim, Context& ctx) {
@@ -211,7 +227,7 @@ Result<Action> ReconcileClaimBinding(const PersistentVolumeClaim& claim, Context
   } else if (IsDeleting(claim.metadata)) {
     return Done();
   } else if (claim.spec.volume_name.empty()) {
-    FLYBALL_TRY(BindAny(claim, ctx));
+    return BindAny(claim, ctx);
   } else {
     FLYBALL_TRY(BindNamed(claim, ctx));
   }

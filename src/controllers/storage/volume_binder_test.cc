@@ -55,8 +55,19 @@ TEST_F(VolumeBinderTest, BindsWhenAVolumeComes) {
   plane_.Run(5s);
   EXPECT_EQ(ClaimState("c"), "Pending ");
   Volume("v", "2Gi");
-  plane_.Run(5s);
+  plane_.Run(10s);
   EXPECT_EQ(ClaimState("c"), "Bound v");
+}
+
+TEST_F(VolumeBinderTest, ANewVolumeGoesToTheClaimItWasMadeFor) {
+  Claim("waiting", "1Gi", kNoClass);
+  plane_.Run(5s);
+  Volume("v", "2Gi");
+  plane_.Run(1s);
+  Claim("named", "1Gi", std::string(kNoClass) + ", volumeName: v");
+  plane_.Run(20s);
+  EXPECT_EQ(ClaimState("named"), "Bound v");
+  EXPECT_EQ(ClaimState("waiting"), "Pending ");
 }
 
 TEST_F(VolumeBinderTest, NamesLabelsAndReservationsDecide) {
