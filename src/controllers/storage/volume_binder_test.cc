@@ -126,7 +126,7 @@ TEST_F(VolumeBinderTest, AClassMayWaitForAPodAndTheDefaultIsFilledIn) {
   plane_.Run(5s);
   EXPECT_EQ(ClaimState("c"), "Pending ");
   plane_.MergePatch<PersistentVolumeClaim>(
-      "default", "c", "metadata: {annotations: {volume.kubernetes.io/selected-node: n}}");
+      "default", "c", "metadata: {annotations: {volume.kubernetes.io/selected-node: n1}}");
   plane_.Run(5s);
   EXPECT_EQ(ClaimState("c"), "Bound v");
   plane_.MergePatch<StorageClass>(

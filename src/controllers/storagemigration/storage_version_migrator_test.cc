@@ -24,7 +24,7 @@ class MigratorTest : public ::testing::Test {
 };
 
 TEST_F(MigratorTest, RewritesEveryObjectAndSaysSo) {
-  plane_.Create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: {x: y}\n");
+  plane_.Create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: {x: z1}\n");
   Migrate("m", "", "configmaps");
   plane_.Run(10s);
   const auto migration = Migration("m");
@@ -33,7 +33,7 @@ TEST_F(MigratorTest, RewritesEveryObjectAndSaysSo) {
   ASSERT_TRUE(running);
   EXPECT_EQ(running->status + " " + running->reason, "False MigrationCompleted");
   EXPECT_FALSE(migration.status.resource_version.empty());
-  EXPECT_EQ(plane_.Get<ConfigMap>("default", "a").data.at("x"), "y");
+  EXPECT_EQ(plane_.Get<ConfigMap>("default", "a").data.at("x"), "z1");
 }
 
 TEST_F(MigratorTest, AResourceThatDoesNotExistFailsAfterAWhile) {
