@@ -27,7 +27,9 @@ CompileResult Compile(std::string_view text, const CompileOptions& options) {
     result.error = source.Describe(std::move(issues));
     return std::move(result);
   };
-  std::unique_ptr<Ast> ast = ParseExpression(text, options.environment->parser(), issues);
+  ParserOptions syntax = options.environment->parser();
+  syntax.bind = options.bind;
+  std::unique_ptr<Ast> ast = ParseExpression(text, syntax, issues);
   if (!ast) return fail(CompilePhase::kParse);
   CheckTypes(*ast, *options.environment, options.variables, issues);
   if (issues.empty()) CheckLiterals(*ast, *options.environment, issues);

@@ -29,6 +29,7 @@ struct CompileOptions {
   std::vector<VariableDecl> variables;
   // What self and oldSelf are, for static costs; null if nothing is known of them.
   const DeclType* root = nullptr;
+  bool bind = false;  // with the macro cel.bind
 };
 
 class Expression {

@@ -25,10 +25,13 @@
 #include "controllers/replicaset/replicaset_controller.h"
 #include "controllers/resourcequota/resourcequota_controller.h"
 #include "controllers/serviceaccount/serviceaccount_controller.h"
+#include "controllers/servicecidr/service_cidr_controller.h"
 #include "controllers/statefulset/statefulset_controller.h"
 #include "controllers/storage/attributes_class_protection_controller.h"
 #include "controllers/storage/claim_protection_controller.h"
+#include "controllers/storage/volume_binder_controller.h"
 #include "controllers/storage/volume_protection_controller.h"
+#include "controllers/storagemigration/storage_version_migrator.h"
 
 namespace flyball::controllers {
 namespace {
@@ -75,6 +78,8 @@ constexpr std::array kControllers = {
     Entry{"deployment-controller", "deployment", &WithWorkers<&AddDeploymentController>},
     Entry{"statefulset-controller", "statefulset", &WithWorkers<&AddStatefulSetController>},
     Entry{"daemonset-controller", "daemonset", &WithWorkers<&AddDaemonSetController>},
+    Entry{"persistentvolume-binder-controller", "persistentvolume-binder",
+          &Alone<&AddVolumeBinderController>},
     Entry{"persistentvolumeclaim-protection-controller", "pvc-protection",
           &WithWorkers<&AddClaimProtectionController>},
     Entry{"persistentvolume-protection-controller", "pv-protection",
@@ -102,6 +107,9 @@ constexpr std::array kControllers = {
           &WithWorkers<&AddCertificateApprover>},
     Entry{"certificatesigningrequest-signing-controller", "csrsigning", &AddSigner},
     Entry{"certificatesigningrequest-cleaner-controller", "csrcleaner", &Alone<&AddCertificateCleaner>},
+    Entry{"podcertificaterequest-cleaner-controller", {}, &Alone<&AddPodCertificateCleaner>},
+    Entry{"service-cidr-controller", {}, &WithWorkers<&AddServiceCidrController>},
+    Entry{"storage-version-migrator-controller", {}, &WithWorkers<&AddStorageVersionMigrator>},
     Entry{"kubelet-serving-certificate-approving-controller",
           {},
           &WithWorkers<&AddKubeletServingApprover>,

@@ -296,11 +296,20 @@ void Reflector::Machine::OnListEnd() {
   SetVersion(version);
   queue_->Replace(std::move(items_), version);
   items_ = {};
+  refusal_logged_ = false;
   Enter(State::kWatching);
 }
 
+// Who may not read a kind works on nothing: that must be seen, once. Everything else passes.
+void Reflector::Machine::LogFailure(std::string_view what, const Error& error) {
+  const bool refused = error.Is(Reason::kForbidden) || error.Is(Reason::kUnauthorized);
+  const bool news = refused && !std::exchange(refusal_logged_, true);
+  log::Write(news ? log::Level::kWarning : log::Level::kDebug, what,
+             {{"kind", options_.kind.GroupResource()}, {"error", error.ToString()}});
+}
+
 void Reflector::Machine::OnListError(const Error& error) {
-  log::Debug("list failed", {{"kind", options_.kind.GroupResource()}, {"error", error.ToString()}});
+  LogFailure("list failed", error);
   const bool version_is_bad = IsExpired(error) || IsTooLarge(error);
   const bool had_version = !list_version_.empty() || !continue_token_.empty();
   if (!version_is_bad) return Retry(State::kListing);
@@ -395,7 +404,7 @@ void Reflector::Machine::OnWatchEnd(const std::optional<Error>& error) {
 }
 
 void Reflector::Machine::OnWatchError(const Error& error) {
-  log::Debug("watch failed", {{"kind", options_.kind.GroupResource()}, {"error", error.ToString()}});
+  LogFailure("watch failed", error);
   if (state_ == State::kStreamingList) {
     if (IsExpired(error) || IsTooLarge(error)) {
       versionless_next_ = true;

@@ -59,6 +59,7 @@ class Reflector::Machine : public std::enable_shared_from_this<Machine> {
   void OnStream(const std::shared_ptr<ReflectorStream>& stream);
   void OnListData(ReflectorStream::Taken taken);
   void OnListEnd();
+  void LogFailure(std::string_view what, const Error& error);
   void OnListError(const Error& error);
   void OnWatchData(ReflectorStream::Taken taken);
   bool OnFrame(std::string_view frame);
@@ -89,6 +90,7 @@ class Reflector::Machine : public std::enable_shared_from_this<Machine> {
   // Listing.
   std::string list_version_;  // the version that the running list asked for
   bool versionless_next_ = false;
+  bool refusal_logged_ = false;  // that it may not read the kind
   std::string continue_token_;
   ListDecoder list_decoder_;
   std::string error_body_;

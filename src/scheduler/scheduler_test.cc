@@ -21,8 +21,9 @@ class SchedulerTest : public ::testing::Test {
   SchedulerTest()
       : executor_(1),
         store_(store::NewMemoryStore(executor_)),
-        server_(*server::ApiServer::Make({.disable_admission = {"ServiceAccount", "TaintNodesByCondition"}},
-                                         *store_, executor_, executor_.random(), metrics_)),
+        server_(
+            *server::ApiServer::Make({.admission = {.disable = {"ServiceAccount", "TaintNodesByCondition"}}},
+                                     *store_, executor_, executor_.random(), metrics_)),
         runtime_{
             .executor = executor_, .random = executor_.random(), .metrics = metrics_, .may_block = false},
         client_(std::make_shared<RestClient>(

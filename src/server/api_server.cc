@@ -94,7 +94,8 @@ struct ApiServer::Parts {
   std::unique_ptr<ServiceAccountTokens> tokens;
   std::unique_ptr<Authentication> authentication;
   std::unique_ptr<Authorization> authorization;
-  QuotaCharging charging;
+  RegistryAccess access;
+  RemoteCalls admission_calls;
   std::unique_ptr<AdmissionChain> admission;
   std::unique_ptr<Registry> registry;
   std::unique_ptr<ServerState> state;
@@ -130,11 +131,12 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   FLYBALL_ASSIGN(authorization, Authorization::Make(options.authorization,
                                                     {*catalog, executor, random, metrics, options.files}));
   const Authorizer& authorizer = authorization->authorizer();
-  FLYBALL_ASSIGN(auto plugins, AdmissionPlugins({options.enable_admission, options.disable_admission},
-                                                *catalog, authorizer, charging, random));
+  FLYBALL_ASSIGN(auto plugins,
+                 AdmissionPlugins(options.admission,
+                                  {*catalog, authorizer, access, {executor, random, admission_calls}}));
   admission = std::make_unique<AdmissionChain>(std::move(plugins));
   registry = std::make_unique<Registry>(store, *admission, random, options.event_ttl);
-  charging.registry = registry.get();
+  access.registry = registry.get();
   state = std::make_unique<ServerState>(ServerState{store, *cache, *catalog, *registry, *admission,
                                                     authentication->chain(), authorizer, executor, random,
                                                     metrics, options.workers});
@@ -238,6 +240,7 @@ void ApiServer::Stop() {
   if (parts_->bookmarks) parts_->bookmarks->Stop();
   parts_->authentication->Stop();
   parts_->authorization->Stop();
+  parts_->admission_calls.Stop();
   parts_->cache->CloseAll();
 }
 

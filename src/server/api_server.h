@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "base/values/result.h"
 #include "json/value.h"
 #include "net/http/http.h"
+#include "server/admission/basis/admission_options.h"
 #include "server/audit/audit_options.h"
 #include "server/auth/authentication_options.h"
 #include "server/auth/config/authorization_config.h"
@@ -41,7 +41,7 @@ struct ApiServerOptions {
   std::vector<std::string> api_audiences;         // empty: the issuers
   std::string node_client_certificate, node_client_key;  // with which nodes are asked for logs (PEM)
   std::string node_ca;  // who vouches for nodes' serving certificates (PEM); empty: they are not checked
-  std::set<std::string> enable_admission, disable_admission;
+  AdmissionOptions admission;
   int max_requests_inflight = 400;
   int max_mutating_requests_inflight = 200;
   Duration request_timeout = std::chrono::minutes(1);  // of requests that are not long-running

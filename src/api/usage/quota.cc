@@ -107,27 +107,6 @@ ResourceAmounts ClaimUsage(const json::Value& claim) {
   return usage;
 }
 
-struct ScopeRule {
-  std::string name, op;
-  std::vector<std::string> values;
-};
-
-std::vector<ScopeRule> ScopesOf(const json::Value& spec) {
-  std::vector<ScopeRule> rules;
-  if (const auto& scopes = spec["scopes"]; scopes.is_array())
-    for (const auto& scope : scopes.as_array())
-      rules.push_back({std::string(scope.string_or("")), "Exists", {}});
-  if (const auto& list = spec["scopeSelector"]["matchExpressions"]; list.is_array())
-    for (const auto& item : list.as_array()) {
-      ScopeRule rule{
-          std::string(item["scopeName"].string_or("")), std::string(item["operator"].string_or("")), {}};
-      if (item["values"].is_array())
-        for (const auto& value : item["values"].as_array()) rule.values.emplace_back(value.string_or(""));
-      rules.push_back(std::move(rule));
-    }
-  return rules;
-}
-
 bool IsBestEffort(const json::Value& spec) {
   for (const std::string_view list : {"containers", "initContainers"})
     if (const auto& containers = spec[list]; containers.is_array())
@@ -156,7 +135,7 @@ bool AffinityCrossesNamespaces(const json::Value& affinity) {
   return false;
 }
 
-bool PriorityMatches(const ScopeRule& rule, const json::Value& spec) {
+bool PriorityMatches(const QuotaScope& rule, const json::Value& spec) {
   const std::string name(spec["priorityClassName"].string_or(""));
   if (rule.op == "Exists") return !name.empty();
   if (rule.op == "DoesNotExist") return name.empty();
@@ -164,7 +143,7 @@ bool PriorityMatches(const ScopeRule& rule, const json::Value& spec) {
   return rule.op == "In" ? listed : !listed;
 }
 
-bool InScope(const ScopeRule& rule, const json::Value& spec) {
+bool PodInScope(const QuotaScope& rule, const json::Value& spec) {
   const bool terminating =
       spec["activeDeadlineSeconds"].is_int() && spec["activeDeadlineSeconds"].as_int() >= 0;
   if (rule.name == "Terminating") return terminating;
@@ -207,11 +186,36 @@ bool QuotaCounts(const QuotaKind& kind, std::string_view name) {
 }
 
 bool InQuotaScopes(const json::Value& quota_spec, const QuotaKind& kind, const json::Value& object) {
-  const auto rules = ScopesOf(quota_spec);
-  if (rules.empty()) return true;
-  if (!IsPods(kind)) return false;
+  const auto rules = ScopesOfQuota(quota_spec);
   return std::all_of(rules.begin(), rules.end(),
-                     [&](const ScopeRule& rule) { return InScope(rule, object["spec"]); });
+                     [&](const QuotaScope& rule) { return InQuotaScope(rule, kind, object); });
+}
+
+std::vector<QuotaScope> QuotaScopesOf(const json::Value& expressions) {
+  std::vector<QuotaScope> rules;
+  if (!expressions.is_array()) return rules;
+  for (const auto& item : expressions.as_array()) {
+    QuotaScope rule{
+        std::string(item["scopeName"].string_or("")), std::string(item["operator"].string_or("")), {}};
+    if (item["values"].is_array())
+      for (const auto& value : item["values"].as_array()) rule.values.emplace_back(value.string_or(""));
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+std::vector<QuotaScope> ScopesOfQuota(const json::Value& quota_spec) {
+  std::vector<QuotaScope> rules;
+  if (const auto& scopes = quota_spec["scopes"]; scopes.is_array())
+    for (const auto& scope : scopes.as_array())
+      rules.push_back({std::string(scope.string_or("")), "Exists", {}});
+  for (auto& rule : QuotaScopesOf(quota_spec["scopeSelector"]["matchExpressions"]))
+    rules.push_back(std::move(rule));
+  return rules;
+}
+
+bool InQuotaScope(const QuotaScope& scope, const QuotaKind& kind, const json::Value& object) {
+  return IsPods(kind) && PodInScope(scope, object["spec"]);
 }
 
 std::string MissingForQuota(const QuotaKind& kind, const std::set<std::string>& hard,

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/usage/resource_amounts.h"
 #include "base/run/clock.h"
@@ -27,6 +28,17 @@ bool QuotaCounts(const QuotaKind& kind, std::string_view resource_name);
 // Whether the object is within the scopes of the quota (spec.scopes, spec.scopeSelector). Only pods have
 // scopes: a quota with any is not about other objects.
 bool InQuotaScopes(const json::Value& quota_spec, const QuotaKind& kind, const json::Value& object);
+
+// One scope of a quota: PriorityClass In [high].
+struct QuotaScope {
+  std::string name, op;
+  std::vector<std::string> values;
+};
+// From a list of ScopedResourceSelectorRequirements.
+std::vector<QuotaScope> QuotaScopesOf(const json::Value& expressions);
+std::vector<QuotaScope> ScopesOfQuota(const json::Value& quota_spec);
+// Whether the object is within one scope; only pods are.
+bool InQuotaScope(const QuotaScope& scope, const QuotaKind& kind, const json::Value& object);
 
 // Quotas of cpu and memory oblige every container to say how much it wants: "must specify requests.cpu for:
 // a,b; ...", or "" if nothing is missing. `hard` are the names the quota limits.

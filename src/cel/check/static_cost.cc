@@ -148,7 +148,8 @@ class Coster {
         at = at->key;
       } else {
         const DeclField* field = at->object ? at->object->Find(*it) : nullptr;
-        at = field ? field->type : nullptr;
+        const DeclType* element = at->names_are_keys ? at->element : nullptr;
+        at = field ? field->type : element;
       }
       if (!at) return std::nullopt;
     }

@@ -41,6 +41,8 @@ struct DeclType {
   const DeclType* key = nullptr;       // of maps
   const DeclType* element = nullptr;   // of lists and maps
   std::int64_t max_elements = 0;
+  // Of maps: `map.name` is as large as any element (the attributes of devices).
+  bool names_are_keys = false;
   std::int64_t min_serialized_size = 0;
   const Schema* schema = nullptr;
 };

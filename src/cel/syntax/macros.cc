@@ -68,6 +68,11 @@ class MacroExpander {
     return Call("_?_:_", {Member("hasValue", target_, {}), flat ? bound : Call("optional.of", {bound}),
                           Call("optional.none", {})});
   }
+  Expr* BindName() {
+    if (args_[0]->kind != ExprKind::kIdent)
+      return Fail(args_[0], "cel.bind() variable names must be simple identifiers");
+    return Bind(args_[0]->name, args_[1], args_[2]);
+  }
   Expr* SortBy() {
     constexpr std::string_view kInput = "@__sortBy_input__";
     if (target_->kind == ExprKind::kLiteral || target_->kind == ExprKind::kMap ||
@@ -210,6 +215,8 @@ Expr* ExpandMacro(Ast& ast, const ParserOptions& options, std::size_t offset, st
   if (options.optional_syntax && count == 2 && name == "optMap") return expander.OptMap(false);
   if (options.optional_syntax && count == 2 && name == "optFlatMap") return expander.OptMap(true);
   if (options.sort_by && count == 2 && name == "sortBy") return expander.SortBy();
+  const bool of_cel = target && target->kind == ExprKind::kIdent && target->name == "cel";
+  if (options.bind && of_cel && count == 3 && name == "bind") return expander.BindName();
   return nullptr;
 }
 

@@ -15,6 +15,7 @@ struct ParserOptions {
   bool optional_syntax = true;      // x.?y, x[?y], optMap
   bool two_variable_macros = true;  // all(k, v, ...), transformList
   bool sort_by = true;
+  bool bind = false;  // cel.bind(name, value, expression)
 };
 
 inline constexpr std::size_t kMaxExpressionCharacters = 100'000;

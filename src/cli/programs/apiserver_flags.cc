@@ -114,6 +114,17 @@ void ApiserverFlags::DefineApi(CLI::App& command) {
                      "Audiences of tokens for this server; the issuer if absent");
   command.add_option("--enable-admission-plugins", enable_admission, "Comma-separated");
   command.add_option("--disable-admission-plugins", disable_admission, "Comma-separated");
+  command.add_option("--admission-control-config-file", api.admission.config_file,
+                     "AdmissionConfiguration with the configuration of admission plugins");
+  auto& stay = api.admission.toleration_seconds;
+  command
+      .add_option("--default-not-ready-toleration-seconds", stay.not_ready,
+                  "How long pods that do not say it stay on a node that is not ready")
+      ->capture_default_str();
+  command
+      .add_option("--default-unreachable-toleration-seconds", stay.unreachable,
+                  "How long pods that do not say it stay on a node that is unreachable")
+      ->capture_default_str();
   command.add_option("--event-ttl", event_ttl, "How long Events are kept")->capture_default_str();
   command
       .add_option("--request-timeout", request_timeout,
@@ -191,8 +202,8 @@ Status ApiserverFlags::Read() {
         BadRequest("--request-timeout: " + (request_timeout_read ? "must be more than zero"
                                                                  : request_timeout_read.error().message())));
   api.request_timeout = *request_timeout_read;
-  for (auto& name : SplitWords(enable_admission, ",")) api.enable_admission.insert(name);
-  for (auto& name : SplitWords(disable_admission, ",")) api.disable_admission.insert(name);
+  for (auto& name : SplitWords(enable_admission, ",")) api.admission.enable.insert(name);
+  for (auto& name : SplitWords(disable_admission, ",")) api.admission.disable.insert(name);
   return {};
 }
 

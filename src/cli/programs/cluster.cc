@@ -217,7 +217,7 @@ std::vector<std::string> NodeNames(int count) {
 }
 
 void PrepareForLocalCluster(ServerProcessOptions& options) {
-  options.api.enable_admission.insert("NodeRestriction");
+  options.api.admission.enable.insert("NodeRestriction");
   options.api.authentication.bootstrap_tokens = true;
   options.nodes.verify = true;
   // Nodes have no roles: this authorizer knows what they may do.

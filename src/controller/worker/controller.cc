@@ -25,6 +25,16 @@ class Countdown {
   const Closure fn_;
 };
 
+// A conflict is normal: someone else wrote first, and the next attempt sees it. So is that the object, or its
+// namespace, was deleted meanwhile.
+bool IsRoutine(const ObjectKey& key, const Error& error) {
+  if (error.Is(Reason::kConflict)) return true;
+  if (error.Is(Reason::kNotFound)) return error.details().name == key.name || error.details().name == key.ns;
+  for (const Cause& cause : error.details().causes)
+    if (cause.reason == "NamespaceTerminating") return true;
+  return false;
+}
+
 }  // namespace
 
 // controller-runtime's names.
@@ -266,8 +276,7 @@ void Controller::Fail(const ObjectKey& key, const Error& error) {
   counters_->error.Add();
   const int failures = queue_.Failures(key);
   const bool give_up = options_.max_retries >= 0 && failures >= options_.max_retries;
-  // A conflict is normal: someone else wrote first, and the next attempt sees it.
-  const bool routine = error.Is(Reason::kConflict) && !give_up;
+  const bool routine = IsRoutine(key, error) && !give_up;
   log::Write(routine ? log::Level::kDebug : log::Level::kWarning,
              give_up ? "reconcile failed, giving up" : "reconcile failed, will retry",
              {{"controller", name()}, {"key", key.ToString()}, {"error", error.ToString()}});

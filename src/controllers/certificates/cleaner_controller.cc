@@ -51,7 +51,25 @@ Result<Action> CleanRequest(const CertificateSigningRequest& csr, Context& ctx) 
   return Done();
 }
 
+// What came of a pod's request is in its volume by then.
+constexpr Duration kPodRequestFor = std::chrono::minutes(30);
+
+Result<Action> CleanPodRequest(const PodCertificateRequest& request, Context& ctx) {
+  if (!request.metadata.creation_timestamp || request.metadata.deletion_timestamp) return Done();
+  const Duration left = request.metadata.creation_timestamp->ToTimePoint() + kPodRequestFor - ctx.Now();
+  if (left > Duration::zero()) return RequeueAfter(left);
+  const Status deleted = ctx.client().Delete(request);
+  if (!deleted && !deleted.error().Is(Reason::kNotFound)) return Unexpected(deleted.error());
+  return Done();
+}
+
 }  // namespace
+
+Status AddPodCertificateCleaner(Manager& manager) {
+  return manager.For<PodCertificateRequest>()
+      .Named("podcertificaterequest-cleaner-controller")
+      .Reconcile(&CleanPodRequest);
+}
 
 Status AddCertificateCleaner(Manager& manager) {
   return manager.For<CertificateSigningRequest>()

@@ -11,4 +11,7 @@ namespace flyball::controllers {
 
 Status AddCertificateCleaner(Manager& manager);
 
+// podcertificaterequest-cleaner-controller: deletes PodCertificateRequests half an hour after they were made.
+Status AddPodCertificateCleaner(Manager& manager);
+
 }  // namespace flyball::controllers

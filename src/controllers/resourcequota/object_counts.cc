@@ -25,6 +25,10 @@ SharedInformer<PartialObject> ObjectCounts::Follow(const KindRef& kind) {
     if (const auto self = weak.lock()) self->changed_(ns);
   };
   EventHandler<PartialObject> on;
+  // A quota that counts quotas may be counted before it is in this cache itself. Of other kinds, admission
+  // adds what is new.
+  if (kind.group.empty() && kind.plural == "resourcequotas")
+    on.on_add = [tell](const Ptr& object, bool) { tell(std::string(object->ns())); };
   on.on_delete = [tell](const Ptr& object, bool) { tell(std::string(object->ns())); };
   handler = informer.AddHandler(std::move(on));
   handler->OnSynced([tell] { tell(""); });

@@ -27,7 +27,7 @@ class ControlPlane {
     server::ApiServerOptions options;
     // Most tests run one controller alone, so pods must not wait for the controller that creates service
     // accounts.
-    options.disable_admission = {"ServiceAccount"};
+    options.admission.disable = {"ServiceAccount"};
     auto made = server::ApiServer::Make(options, *store, executor, executor.random(), metrics);
     if (!made) ADD_FAILURE() << made.error().ToString();
     server = std::move(*made);

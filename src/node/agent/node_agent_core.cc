@@ -55,8 +55,19 @@ void NodeAgent::Core::Start() {
       // Not at once: the worker that says so is still on the stack.
       if (const auto alive = weak.lock()) alive->OnStrand([uid](Core& core) { core.workers_.erase(uid); });
     };
+    self.context_->reject = [weak = self.weak_from_this()](const Pod& pod) {
+      const auto alive = weak.lock();
+      return alive ? alive->WhyNot(pod) : std::nullopt;
+    };
     self.Register();
   });
+}
+
+std::optional<PodRejection> NodeAgent::Core::WhyNot(const Pod& pod) const {
+  std::vector<PodPtr> others;
+  for (const auto& [uid, worker] : workers_)
+    if (uid != pod.metadata.uid && worker->active()) others.push_back(worker->pod_ptr());
+  return WhyRejected(pod, node_, others);
 }
 
 void NodeAgent::Core::Stop() {
@@ -67,6 +78,7 @@ void NodeAgent::Core::Stop() {
     if (self->informers_) self->informers_->Stop();
     self->workers_.clear();
     self->context_->finished = nullptr;
+    self->context_->reject = nullptr;
     done->Set(true);
   });
   if (client_.runtime().may_block) done->Wait();
@@ -152,6 +164,7 @@ void NodeAgent::Core::Adopt() {
 
 void NodeAgent::Core::Registered(const json::Value& node) {
   node_uid_ = node["metadata"]["uid"].string_or("");
+  if (!FromJson(node, &node_)) node_ = CurrentNode();
   log::Info("node registered", {{"node", options_.name}});
   for (const auto& fn : std::exchange(waiting_for_registration_, {})) fn();
   if (options_.remove_not_ready_taint) RemoveNotReadyTaint(node);

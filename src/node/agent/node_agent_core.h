@@ -59,6 +59,8 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   PodWorker* FindWorker(const std::string& pod_namespace, const std::string& pod_name) const;
   json::Value StatusPatch() const;
   Node CurrentNode() const;
+  // Why this node does not take the pod.
+  std::optional<PodRejection> WhyNot(const Pod& pod) const;
   TimePoint Now() const { return strand_.clock().Now(); }
 
   const NodeAgentOptions options_;
@@ -70,6 +72,7 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   std::atomic<bool> stopped_ = false, ready_ = false;
   bool running_ = false;
   std::string node_uid_;
+  Node node_;  // as it was registered: labels and what there is to give
   api::Time ready_since_;
   std::unique_ptr<InformerFactory> informers_;
   std::shared_ptr<HandlerRegistration> pods_;

@@ -21,7 +21,7 @@ class NodeAgentTest : public ::testing::Test {
   NodeAgentTest()
       : executor_(1),
         store_(store::NewMemoryStore(executor_)),
-        server_(*server::ApiServer::Make({.disable_admission = {"ServiceAccount"}}, *store_, executor_,
+        server_(*server::ApiServer::Make({.admission = {.disable = {"ServiceAccount"}}}, *store_, executor_,
                                          executor_.random(), metrics_)),
         runtime_{
             .executor = executor_, .random = executor_.random(), .metrics = metrics_, .may_block = false},
@@ -239,6 +239,113 @@ TEST_F(NodeAgentTest, RunsManyPods) {
     addresses.insert(pod.status.pod_ip);
   }
   EXPECT_EQ(addresses.size(), 200u);
+}
+
+TEST_F(NodeAgentTest, APodEndsAtItsDeadline) {
+  Pod pod = MakePod("p");
+  pod.spec.active_deadline_seconds = 30;
+  Create(pod);
+  executor_.RunFor(20s);
+  EXPECT_EQ(Get("p").status.phase, "Running");
+  executor_.RunFor(15s);
+  pod = Get("p");
+  EXPECT_EQ(pod.status.phase, "Failed");
+  EXPECT_EQ(pod.status.reason, "DeadlineExceeded");
+  EXPECT_EQ(pod.status.message, "Pod was active on the node longer than the specified deadline");
+}
+
+TEST_F(NodeAgentTest, ADeadlineThatIsSetLaterCounts) {
+  Create(MakePod("p"));
+  executor_.RunFor(20s);
+  const json::Value patch = json::Object{{"spec", json::Object{{"activeDeadlineSeconds", 5}}}};
+  ASSERT_TRUE(client_.Patch<Pod>("default", "p", PatchType::kMerge, patch));
+  executor_.RunFor(5s);
+  EXPECT_EQ(Get("p").status.reason, "DeadlineExceeded");
+}
+
+TEST_F(NodeAgentTest, PodsThatDoNotFitAreRejected) {
+  Pod first = MakePod("first");
+  first.spec.containers[0].ports = {{.host_port = 80, .container_port = 80}};
+  Create(first);
+  executor_.RunFor(1s);
+  Pod second = first;
+  second.metadata.name = "second";
+  Create(second);
+  Pod large = MakePod("large");
+  large.spec.containers[0].resources.requests["cpu"] = api::Quantity(1000);
+  Create(large);
+  Pod elsewhere = MakePod("elsewhere");
+  elsewhere.spec.node_selector = {{"disk", "ssd"}};
+  Create(elsewhere);
+  executor_.RunFor(2s);
+  EXPECT_EQ(Get("first").status.phase, "Running");
+  EXPECT_EQ(Get("second").status.phase, "Failed");
+  EXPECT_EQ(Get("second").status.reason, "NodePorts");
+  EXPECT_EQ(Get("second").status.message,
+            "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested "
+            "pod ports");
+  EXPECT_EQ(Get("large").status.reason, "OutOfcpu");
+  EXPECT_EQ(Get("large").status.message,
+            "Pod was rejected: Node didn't have enough resource: cpu, requested: 1000000, used: 0, capacity: "
+            "256000");
+  EXPECT_EQ(Get("elsewhere").status.reason, "NodeAffinity");
+}
+
+TEST_F(NodeAgentTest, ResourcesChangeInPlaceOrByARestart) {
+  Pod pod = MakePod("p");
+  pod.spec.containers[0].resources.requests["cpu"] = api::Quantity(1);
+  pod.spec.containers[0].resources.requests["memory"] = *api::Quantity::Parse("64Mi");
+  pod.spec.containers[0].resize_policy = {{.resource_name = "cpu", .restart_policy = "NotRequired"},
+                                          {.resource_name = "memory", .restart_policy = "RestartContainer"}};
+  Create(pod);
+  executor_.RunFor(2s);
+  const auto resize = [&](const char* resource, const char* amount) {
+    const json::Value requests = json::Object{{resource, amount}};
+    const json::Value container =
+        json::Object{{"name", "c"}, {"resources", json::Object{{"requests", requests}}}};
+    const json::Value patch = json::Object{{"spec", json::Object{{"containers", json::Array{container}}}}};
+    const auto done =
+        client_.Of<Pod>().Patch("default", "p", PatchType::kStrategicMerge, patch, {.subresource = "resize"});
+    ASSERT_TRUE(done) << done.error().ToString();
+    executor_.RunFor(5s);
+  };
+  EXPECT_EQ(Get("p").status.container_statuses[0].resources->requests.at("cpu").ToString(), "1");
+  resize("cpu", "2");
+  pod = Get("p");
+  EXPECT_EQ(pod.status.container_statuses[0].resources->requests.at("cpu").ToString(), "2");
+  EXPECT_EQ(pod.status.container_statuses[0].allocated_resources.at("cpu").ToString(), "2");
+  EXPECT_EQ(pod.status.container_statuses[0].restart_count, 0);
+  EXPECT_EQ(pod.status.observed_generation, pod.metadata.generation);
+  resize("memory", "128Mi");
+  pod = Get("p");
+  EXPECT_EQ(pod.status.container_statuses[0].resources->requests.at("memory").ToString(), "128Mi");
+  EXPECT_EQ(pod.status.container_statuses[0].restart_count, 1);
+  EXPECT_EQ(pod.status.phase, "Running");
+}
+
+TEST_F(NodeAgentTest, APodThatIsDeletedCanBeSeenToTerminate) {
+  Create(MakePod("p"));
+  executor_.RunFor(2s);
+  ASSERT_TRUE(client_.Delete<Pod>("default", "p"));
+  executor_.RunFor(500ms);
+  ASSERT_TRUE(Exists("p"));
+  EXPECT_TRUE(Get("p").metadata.deletion_timestamp);
+  executor_.RunFor(2s);
+  EXPECT_FALSE(Exists("p"));
+}
+
+TEST_F(NodeAgentTest, InitContainersEndAndImagesMayBeMissing) {
+  Pod pod = MakePod("p");
+  pod.spec.init_containers = {{.name = "i", .image = "img"}};
+  Create(pod);
+  Pod missing = MakePod("m");
+  missing.spec.containers[0].image = "foo:non-existent";
+  Create(missing);
+  executor_.RunFor(3s);
+  EXPECT_EQ(Get("p").status.phase, "Running");
+  missing = Get("m");
+  EXPECT_EQ(missing.status.phase, "Pending");
+  EXPECT_EQ(missing.status.container_statuses[0].state.waiting->reason, "ImagePullBackOff");
 }
 
 }  // namespace

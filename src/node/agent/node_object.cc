@@ -85,6 +85,9 @@ Node MakeNode(const NodeDescription& description, TimePoint at) {
   status.addresses = {{.type = "InternalIP", .address = description.address},
                       {.type = "Hostname", .address = description.name}};
   status.daemon_endpoints.kubelet_endpoint.port = description.port;
+  // What NodeDeclaredFeatureValidator asks for: changes that PodWorker puts in force.
+  status.declared_features = {"InPlacePodLevelResourcesVerticalScaling",
+                              "InPlacePodVerticalScalingInitContainers"};
   status.node_info = {.machine_id = ReadLine("/etc/machine-id"),
                       .system_uuid = ReadLine("/etc/machine-id"),
                       .boot_id = ReadLine("/proc/sys/kernel/random/boot_id"),

@@ -37,11 +37,13 @@ struct ContainerUnit {
   std::optional<api::Time> started_at;
   std::optional<ContainerStateTerminated> ended;     // how the current start ended
   std::optional<ContainerStateTerminated> previous;  // how the one before ended
+  ResourceRequirements resources;                    // what it has: those of its spec, once they are in force
   int restarts = 0;
   int starts = 0;  // by this agent or one before it
   int crashes = 0, pull_failures = 0;
   bool started = false, ready = false;
   bool stopping = false;  // it was told to end
+  bool resized = false;   // it ends only to be started with other resources
   std::string kill_message;
   TimerId timer = kNoTimer;       // of back-offs
   TimerId kill_timer = kNoTimer;  // of its grace period

@@ -34,6 +34,9 @@ ContainerStatus PodWorker::MakeContainerStatus(const ContainerUnit& unit) const 
   if (unit.ephemeral) {  // nobody asks it whether it is ready
     status.ready = false;
     status.started.reset();
+  } else if (unit.running()) {
+    status.resources = unit.resources;
+    status.allocated_resources = unit.resources.requests;
   }
   if (unit.running()) {
     status.state.running = ContainerStateRunning{.started_at = unit.started_at};
@@ -57,6 +60,9 @@ ContainerStatus PodWorker::MakeContainerStatus(const ContainerUnit& unit) const 
 // Upstream: getPhase.
 std::string PodWorker::Phase() const {
   int waiting = 0, running = 0, stopped = 0, succeeded = 0;
+  if (!failure_reason_.empty() &&
+      std::none_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->running(); }))
+    return "Failed";
   for (const auto& unit : units_) {
     if (unit->ephemeral) continue;
     if (unit->init) {
@@ -122,6 +128,8 @@ PodStatus PodWorker::MakeStatus() const {
     list.push_back(MakeContainerStatus(*unit));
   }
   status.phase = Phase();
+  status.reason = failure_reason_;
+  status.message = failure_message_;
   status.host_ip = context_.host_ip;
   status.host_ips = {{.ip = context_.host_ip}};
   status.start_time = start_time_;
@@ -129,6 +137,10 @@ PodStatus PodWorker::MakeStatus() const {
   if (!pod_ip_.empty()) {
     status.pod_ip = pod_ip_;
     status.pod_ips = {{.ip = pod_ip_}};
+  }
+  if (pod_->spec.resources) {
+    status.resources = *pod_->spec.resources;
+    status.allocated_resources = pod_->spec.resources->requests;
   }
   AddConditions(status);
   for (PodCondition& condition : status.conditions) {

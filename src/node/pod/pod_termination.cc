@@ -15,6 +15,7 @@ constexpr Duration kDeleteRetry = std::chrono::seconds(5);
 void PodWorker::BeginTermination(Duration grace) {
   state_ = State::kTerminating;
   grace_ = grace;
+  if (deadline_ != kNoTimer) context_.strand.Cancel(std::exchange(deadline_, kNoTimer));
   for (const auto& unit : units_)
     if (unit->timer != kNoTimer) context_.strand.Cancel(std::exchange(unit->timer, kNoTimer));
   StopRunning();

@@ -28,6 +28,12 @@ std::string FullName(const Pod& pod) {
   return pod.metadata.name + "_" + pod.metadata.namespace_ + "(" + pod.metadata.uid + ")";
 }
 
+bool IsOfJob(const Pod& pod) {
+  for (const OwnerReference& owner : pod.metadata.owner_references)
+    if (owner.kind == "Job" && owner.controller.value_or(false)) return true;
+  return false;
+}
+
 }  // namespace
 
 PodWorker::PodWorker(std::shared_ptr<WorkerContext> context, PodPtr pod)
@@ -146,8 +152,79 @@ void PodWorker::Update(PodPtr pod) {
     return;
   }
   const bool news = AddEphemeral();
-  if (std::exchange(begun_, true) && !news) return;
-  if (state_ == State::kRunning) Sync();
+  if (std::exchange(begun_, true)) {
+    const bool changed = !written_ || written_->observed_generation != pod_->metadata.generation;
+    if (changed || news) ApplySpec();
+    return;
+  }
+  if (state_ != State::kRunning) return;
+  // One that an agent before this one has taken stays.
+  if (context_.reject && !pod_->status.start_time)
+    if (const auto rejection = context_.reject(*pod_)) {
+      context_.recorder.Warning(flyball::TargetOf(*pod_), rejection->reason, rejection->message);
+      return Fail(rejection->reason, "Pod was rejected: " + rejection->message);
+    }
+  ArmDeadline();
+  Sync();
+}
+
+void PodWorker::ApplySpec() {
+  if (state_ != State::kRunning) return WriteStatus();
+  ArmDeadline();
+  for (const auto& unit : units_)
+    if (unit->running() && !unit->ephemeral) ResizeUnit(*unit);
+  Sync();
+}
+
+// Resources change in place, unless the container asks to be restarted for it.
+void PodWorker::ResizeUnit(ContainerUnit& unit) {
+  const Container& spec = SpecOf(unit);
+  if (spec.resources == unit.resources) return;
+  const auto differs = [&](const std::string& name) {
+    const auto amount = [&](const std::map<std::string, api::Quantity>& list) {
+      const auto found = list.find(name);
+      return found == list.end() ? std::string() : found->second.ToString();
+    };
+    return amount(spec.resources.requests) != amount(unit.resources.requests) ||
+           amount(spec.resources.limits) != amount(unit.resources.limits);
+  };
+  bool restart = false;
+  for (const ContainerResizePolicy& policy : spec.resize_policy)
+    restart = restart || (policy.restart_policy == "RestartContainer" && differs(policy.resource_name));
+  unit.resources = spec.resources;
+  if (!restart) return;
+  const auto grace = pod_->spec.termination_grace_period_seconds.value_or(30);
+  unit.resized = true;
+  StopUnit(unit, std::chrono::seconds(grace), "Container " + unit.name + " resize requires restart");
+}
+
+void PodWorker::Fail(std::string reason, std::string message) {
+  failure_reason_ = std::move(reason);
+  failure_message_ = std::move(message);
+  state_ = State::kEnded;
+  for (const auto& unit : units_) {
+    if (unit->timer != kNoTimer) context_.strand.Cancel(std::exchange(unit->timer, kNoTimer));
+    const auto grace = pod_->spec.termination_grace_period_seconds.value_or(30);
+    StopUnit(*unit, std::chrono::seconds(grace), "Stopping container " + unit->name);
+  }
+  WriteStatus();
+}
+
+// Upstream: activeDeadlineHandler.
+void PodWorker::ArmDeadline() {
+  if (deadline_ != kNoTimer) context_.strand.Cancel(std::exchange(deadline_, kNoTimer));
+  const auto& seconds = pod_->spec.active_deadline_seconds;
+  if (!seconds) return;
+  const Duration left =
+      start_time_.ToTimePoint() + std::chrono::seconds(*seconds) - context_.strand.clock().Now();
+  deadline_ = context_.strand.PostAfter(
+      std::max(left, Duration::zero()), OnStrand([](PodWorker& self) {
+        self.deadline_ = kNoTimer;
+        if (self.state_ != State::kRunning) return;
+        const std::string message = "Pod was active on the node longer than the specified deadline";
+        self.context_.recorder.Normal(flyball::TargetOf(*self.pod_), "DeadlineExceeded", message);
+        self.Fail("DeadlineExceeded", message);
+      }));
 }
 
 void PodWorker::Gone() {
@@ -238,7 +315,8 @@ void PodWorker::Launch(ContainerUnit& unit, const PodPtr& pod, const Result<Vari
                          .stdin_once = spec.stdin_once,
                          .tty = spec.tty,
                          .env = *variables,
-                         .annotations = pod->metadata.annotations};
+                         .annotations = pod->metadata.annotations,
+                         .runs_to_completion = (unit.init && !unit.sidecar) || IsOfJob(*pod)};
   for (const std::string& word : spec.command) config.command.push_back(Expand(word, *variables));
   for (const std::string& word : spec.args) config.args.push_back(Expand(word, *variables));
   auto exited = [weak = weak_from_this(), context = keep_, &unit,
@@ -260,6 +338,7 @@ void PodWorker::Launch(ContainerUnit& unit, const PodPtr& pod, const Result<Vari
   unit.id = std::string(context_.runtime.name()) + "://" + *id;
   unit.state = ContainerUnit::State::kRunning;
   unit.started_at = Now();
+  unit.resources = spec.resources;
   unit.started = unit.ready = unit.stopping = false;
   context_.recorder.Normal(TargetOf(unit), "Created", "Created container: " + unit.name);
   context_.recorder.Normal(TargetOf(unit), "Started", "Started container " + unit.name);
@@ -373,7 +452,7 @@ void PodWorker::Exited(ContainerUnit& unit, const std::string&, const ContainerE
 
 bool PodWorker::ShouldRestart(const ContainerUnit& unit) const {
   if (unit.ephemeral) return false;
-  if (unit.sidecar) return true;
+  if (unit.sidecar || unit.resized) return true;
   const std::string& policy = pod_->spec.restart_policy;
   const bool well = unit.ended && unit.ended->exit_code == 0;
   if (unit.init) return !well && policy != "Never";
@@ -382,7 +461,7 @@ bool PodWorker::ShouldRestart(const ContainerUnit& unit) const {
 
 // The first restart is at once; from then on each waits twice as long as the one before.
 void PodWorker::ScheduleRestart(ContainerUnit& unit) {
-  if (++unit.crashes == 1) {
+  if (std::exchange(unit.resized, false) || ++unit.crashes == 1) {
     unit.state = ContainerUnit::State::kWaiting;
     return;
   }

@@ -17,6 +17,7 @@
 #include "controller/events/event_recorder.h"
 #include "node/pod/container_unit.h"
 #include "node/pod/environment.h"
+#include "node/pod/pod_admission.h"
 #include "node/pod/pod_source.h"
 #include "node/runtime/runtime.h"
 
@@ -36,6 +37,8 @@ struct WorkerContext {
   EventRecorder recorder;
   std::string host_ip;
   std::function<void(const std::string& uid)> finished;  // the worker can be dropped
+  // Why the node does not take a pod; null: it takes every one.
+  std::function<std::optional<PodRejection>(const Pod& pod)> reject{};
 };
 
 // Confined to WorkerContext::strand. Owned by shared_ptr.
@@ -56,6 +59,9 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   // For exec and its like, without the runtime.
   FoundPod Describe(const std::string& container) const;
   const Pod& pod() const { return *pod_; }
+  const PodPtr& pod_ptr() const { return pod_; }
+  // It uses what a node has: it was taken, and has not ended.
+  bool active() const { return begun_ && (state_ == State::kRunning || state_ == State::kTerminating); }
 
  private:
   enum class State { kRunning, kTerminating, kStopped, kEnded };
@@ -82,6 +88,13 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   bool ShouldRestart(const ContainerUnit& unit) const;
   void ScheduleRestart(ContainerUnit& unit);
   bool AllEnded() const;
+
+  // The spec has changed: what may change is put in force.
+  void ApplySpec();
+  void ResizeUnit(ContainerUnit& unit);
+  // The pod as a whole fails: nothing is started any more, and what runs is stopped.
+  void Fail(std::string reason, std::string message);
+  void ArmDeadline();
 
   void BeginTermination(Duration grace);
   void StopRunning();
@@ -111,6 +124,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   api::Time start_time_;
   Duration grace_{};
   bool begun_ = false, object_gone_ = false;
+  std::string failure_reason_, failure_message_;  // of the pod as a whole
+  TimerId deadline_ = kNoTimer;
 
   std::optional<PodStatus> written_;  // what the server has, as far as we know
   bool writing_ = false;

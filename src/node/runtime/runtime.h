@@ -28,6 +28,7 @@ struct ContainerConfig {
   bool stdin = false, stdin_once = false, tty = false;
   std::vector<std::pair<std::string, std::string>> env;
   std::map<std::string, std::string> annotations;  // of the pod
+  bool runs_to_completion = false;                 // an init container, or of a Job: it is expected to end
 };
 
 struct ContainerExit {

@@ -1,10 +1,10 @@
 #include "node/runtime/sim_runtime.h"
 
 #include <csignal>
-#include <cstdlib>
 #include <unordered_map>
 
 #include "base/run/mutex.h"
+#include "node/runtime/sim_process.h"
 
 namespace flyball::node {
 namespace {
@@ -17,7 +17,12 @@ class SimRuntime final : public ContainerRuntime {
   std::string_view name() const override { return "sim"; }
   std::string_view version() const override { return "sim://0.1.0"; }
   bool real() const override { return false; }
-  Result<std::string> EnsureImage(const std::string& image) override { return "sim://" + image; }
+  Result<std::string> EnsureImage(const std::string& image) override {
+    if (SimImageExists(image)) return "sim://" + image;
+    return Unexpected(Error(Reason::kNotFound, "failed to pull and unpack image \"" + image +
+                                                   "\": failed to resolve reference \"" + image +
+                                                   "\": " + image + ": not found"));
+  }
 
   Result<std::string> Start(const ContainerConfig& config,
                             UniqueFunction<void(ContainerExit)> exited) override {
@@ -26,25 +31,15 @@ class SimRuntime final : public ContainerRuntime {
       MutexLock lock(state_->mu);
       state_->running.emplace(id, std::move(exited));
     }
-    if (const auto after = config.annotations.find(kSimExitAfter); after != config.annotations.end()) {
-      const auto code = config.annotations.find(kSimExitCode);
-      const int exit_code = code == config.annotations.end() ? 0 : std::atoi(code->second.c_str());
-      executor_.PostAfter(std::chrono::seconds(std::atoi(after->second.c_str())),
-                          [weak = std::weak_ptr<State>(state_), id, exit_code] {
-                            if (const auto state = weak.lock()) End(*state, id, {.exit_code = exit_code});
-                          });
-    }
+    if (const auto end = SimEndOf(config)) EndAfter(end->after, id, {.exit_code = end->exit_code});
     return id;
   }
 
   void Signal(const std::string& id, int signal) override {
     if (signal != SIGTERM && signal != SIGKILL) return;
     // A simulated process ends well when it is asked to.
-    const ContainerExit exit = signal == SIGKILL ? ContainerExit{.exit_code = 137, .signal = SIGKILL}
-                                                 : ContainerExit{.exit_code = 0};
-    executor_.Post([weak = std::weak_ptr<State>(state_), id, exit] {
-      if (const auto state = weak.lock()) End(*state, id, exit);
-    });
+    if (signal == SIGTERM) return EndAfter(kSimStopTime, id, {.exit_code = 0});
+    EndAfter(Duration::zero(), id, {.exit_code = 137, .signal = SIGKILL});
   }
 
   void Exec(const std::string&, const std::vector<std::string>&, Duration,
@@ -84,6 +79,11 @@ class SimRuntime final : public ContainerRuntime {
     return Error(Reason::kUnknown, 501,
                  "the sim runtime runs no processes, so there is nothing to execute in or attach to: start "
                  "the node with --runtime native");
+  }
+  void EndAfter(Duration delay, const std::string& id, const ContainerExit& exit) {
+    executor_.PostAfter(delay, [weak = std::weak_ptr<State>(state_), id, exit] {
+      if (const auto state = weak.lock()) End(*state, id, exit);
+    });
   }
   static void End(State& state, const std::string& id, const ContainerExit& exit) {
     UniqueFunction<void(ContainerExit)> exited;

@@ -1,7 +1,7 @@
 // The `sim` runtime: containers that only say they run. Hundreds of pods cost a few kilobytes each.
 //
 // Annotations of a pod make its containers end: `sim.flyball.dev/exit-after: 5s` (whole seconds) and
-// `sim.flyball.dev/exit-code: "1"`.
+// `sim.flyball.dev/exit-code: "1"`. Otherwise sim_process.h says how long they run.
 #pragma once
 
 #include <memory>

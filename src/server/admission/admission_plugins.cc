@@ -1,29 +1,41 @@
 #include "server/admission/admission_plugins.h"
 
-#include <functional>
+#include <optional>
 
+#include "server/admission/basis/admission_configuration.h"
 #include "server/admission/certificates.h"
-#include "server/admission/limit_ranger.h"
-#include "server/admission/namespace_lifecycle.h"
+#include "server/admission/device_claims.h"
+#include "server/admission/event_rate_limit.h"
+#include "server/admission/namespaces.h"
 #include "server/admission/node_restriction.h"
 #include "server/admission/optional_plugins.h"
-#include "server/admission/pod_defaults.h"
-#include "server/admission/pod_security.h"
+#include "server/admission/owner_references.h"
+#include "server/admission/pods/bound_pods.h"
+#include "server/admission/pods/image_policy.h"
+#include "server/admission/pods/limit_ranger.h"
+#include "server/admission/pods/optional_pod_plugins.h"
+#include "server/admission/pods/pod_defaults.h"
+#include "server/admission/pods/pod_node_selector.h"
+#include "server/admission/pods/pod_security.h"
+#include "server/admission/pods/pod_toleration_restriction.h"
+#include "server/admission/pods/runtime_class.h"
+#include "server/admission/pods/service_account.h"
 #include "server/admission/rbac_escalation.h"
-#include "server/admission/runtime_class.h"
-#include "server/admission/service_account.h"
+#include "server/admission/resource_quota.h"
 
 namespace flyball::server {
 namespace {
 
-struct Needs {
-  const Catalog& catalog;
-  const Authorizer& authorizer;
-  const QuotaCharging& charging;
-  Random& random;
+using PluginPtr = std::unique_ptr<AdmissionPlugin>;
+
+// What one plugin is made from.
+struct Making {
+  const AdmissionParts& parts;
+  const AdmissionOptions& options;
+  std::optional<std::string> configuration;  // its own
 };
 
-using Make = std::unique_ptr<AdmissionPlugin> (*)(const Needs& needs);
+using Make = Result<PluginPtr> (*)(const Making& making);
 enum class Default : std::uint8_t { kOn, kOff };
 
 struct PluginRow {
@@ -32,53 +44,100 @@ struct PluginRow {
   Make make;  // null: the name is known, the plugin is not there (docs/server.md)
 };
 
-// kube-apiserver's order: it decides what later plugins see.
+// kube-apiserver's order (AllOrderedPlugins): it decides what later plugins see.
 const PluginRow kPlugins[] = {
-    {"AlwaysAdmit", Default::kOff, [](const Needs&) { return NewAlwaysAdmit(); }},
-    {"NamespaceAutoProvision", Default::kOff, nullptr},
-    {"NamespaceLifecycle", Default::kOn, [](const Needs& n) { return NewNamespaceLifecycle(n.catalog); }},
-    {"NamespaceExists", Default::kOff, nullptr},
+    {"AlwaysAdmit", Default::kOff, [](const Making&) -> Result<PluginPtr> { return NewAlwaysAdmit(); }},
+    {"NamespaceAutoProvision", Default::kOff,
+     [](const Making& m) -> Result<PluginPtr> {
+       return NewNamespaceAutoProvision(m.parts.catalog, m.parts.access);
+     }},
+    {"NamespaceLifecycle", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewNamespaceLifecycle(m.parts.catalog); }},
+    {"NamespaceExists", Default::kOff,
+     [](const Making& m) -> Result<PluginPtr> { return NewNamespaceExists(m.parts.catalog); }},
     {"LimitPodHardAntiAffinityTopology", Default::kOff,
-     [](const Needs&) { return NewLimitPodHardAntiAffinityTopology(); }},
-    {"LimitRanger", Default::kOn, [](const Needs& n) { return NewLimitRanger(n.catalog); }},
+     [](const Making&) -> Result<PluginPtr> { return NewLimitPodHardAntiAffinityTopology(); }},
+    {"LimitRanger", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewLimitRanger(m.parts.catalog); }},
     {"ServiceAccount", Default::kOn,
-     [](const Needs& n) { return NewServiceAccountAdmission(n.catalog, n.random); }},
+     [](const Making& m) -> Result<PluginPtr> {
+       return NewServiceAccountAdmission(m.parts.catalog, m.parts.webhooks.random);
+     }},
     {"NodeRestriction", Default::kOff,
-     [](const Needs& n) { return NewNodeRestriction(n.catalog, n.authorizer); }},
-    {"TaintNodesByCondition", Default::kOn, [](const Needs&) { return NewTaintNodesByCondition(); }},
-    {"AlwaysPullImages", Default::kOff, [](const Needs&) { return NewAlwaysPullImages(); }},
-    {"ImagePolicyWebhook", Default::kOff, nullptr},
-    {"PodSecurity", Default::kOn, [](const Needs& n) { return NewPodSecurity(n.catalog); }},
-    {"PodNodeSelector", Default::kOff, nullptr},
-    {"Priority", Default::kOn, [](const Needs& n) { return NewPriorityAdmission(n.catalog); }},
-    {"DefaultTolerationSeconds", Default::kOn, [](const Needs&) { return NewDefaultTolerationSeconds(); }},
-    {"PodTolerationRestriction", Default::kOff, nullptr},
-    {"EventRateLimit", Default::kOff, nullptr},
+     [](const Making& m) -> Result<PluginPtr> {
+       return NewNodeRestriction(m.parts.catalog, m.parts.authorizer);
+     }},
+    {"TaintNodesByCondition", Default::kOn,
+     [](const Making&) -> Result<PluginPtr> { return NewTaintNodesByCondition(); }},
+    {"AlwaysPullImages", Default::kOff,
+     [](const Making&) -> Result<PluginPtr> { return NewAlwaysPullImages(); }},
+    {"ImagePolicyWebhook", Default::kOff,
+     [](const Making& m) -> Result<PluginPtr> {
+       return NewImagePolicyWebhook(m.parts.webhooks, m.configuration);
+     }},
+    {"PodSecurity", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewPodSecurity(m.parts.catalog, m.configuration); }},
+    {"PodNodeSelector", Default::kOff,
+     [](const Making& m) -> Result<PluginPtr> {
+       return NewPodNodeSelector(m.parts.catalog, m.configuration);
+     }},
+    {"Priority", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewPriorityAdmission(m.parts.catalog); }},
+    {"DefaultTolerationSeconds", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> {
+       return NewDefaultTolerationSeconds(m.options.toleration_seconds);
+     }},
+    {"PodTolerationRestriction", Default::kOff,
+     [](const Making& m) -> Result<PluginPtr> {
+       return NewPodTolerationRestriction(m.parts.catalog, m.configuration);
+     }},
+    {"EventRateLimit", Default::kOff,
+     [](const Making& m) -> Result<PluginPtr> {
+       return NewEventRateLimit(m.parts.webhooks.executor.clock(), m.configuration);
+     }},
     {"ExtendedResourceToleration", Default::kOff,
-     [](const Needs&) { return NewExtendedResourceToleration(); }},
-    {"DefaultStorageClass", Default::kOn, [](const Needs& n) { return NewDefaultStorageClass(n.catalog); }},
+     [](const Making&) -> Result<PluginPtr> { return NewExtendedResourceToleration(); }},
+    {"DefaultStorageClass", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewDefaultStorageClass(m.parts.catalog); }},
     {"StorageObjectInUseProtection", Default::kOn,
-     [](const Needs&) { return NewStorageObjectInUseProtection(); }},
-    {"OwnerReferencesPermissionEnforcement", Default::kOff, nullptr},
+     [](const Making&) -> Result<PluginPtr> { return NewStorageObjectInUseProtection(); }},
+    {"PodGroupProtection", Default::kOn,
+     [](const Making&) -> Result<PluginPtr> { return NewPodGroupProtection(); }},
+    {"OwnerReferencesPermissionEnforcement", Default::kOff,
+     [](const Making& m) -> Result<PluginPtr> {
+       return NewOwnerReferencesPermissionEnforcement(m.parts.catalog, m.parts.authorizer);
+     }},
     {"PersistentVolumeClaimResize", Default::kOn,
-     [](const Needs& n) { return NewPersistentVolumeClaimResize(n.catalog); }},
-    {"RuntimeClass", Default::kOn, [](const Needs& n) { return NewRuntimeClassAdmission(n.catalog); }},
+     [](const Making& m) -> Result<PluginPtr> { return NewPersistentVolumeClaimResize(m.parts.catalog); }},
+    {"RuntimeClass", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewRuntimeClassAdmission(m.parts.catalog); }},
     {"CertificateApproval", Default::kOn,
-     [](const Needs& n) { return NewCertificateApproval(n.authorizer); }},
-    {"CertificateSigning", Default::kOn, [](const Needs& n) { return NewCertificateSigning(n.authorizer); }},
-    {"ClusterTrustBundleAttest", Default::kOn, nullptr},
+     [](const Making& m) -> Result<PluginPtr> { return NewCertificateApproval(m.parts.authorizer); }},
+    {"CertificateSigning", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewCertificateSigning(m.parts.authorizer); }},
+    {"ClusterTrustBundleAttest", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewClusterTrustBundleAttest(m.parts.authorizer); }},
     {"CertificateSubjectRestriction", Default::kOn,
-     [](const Needs&) { return NewCertificateSubjectRestriction(); }},
-    {"DefaultIngressClass", Default::kOn, [](const Needs& n) { return NewDefaultIngressClass(n.catalog); }},
-    {"PodTopologyLabels", Default::kOn, nullptr},
-    {"DenyServiceExternalIPs", Default::kOff, [](const Needs&) { return NewDenyServiceExternalIPs(); }},
+     [](const Making&) -> Result<PluginPtr> { return NewCertificateSubjectRestriction(); }},
+    {"DefaultIngressClass", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewDefaultIngressClass(m.parts.catalog); }},
+    {"DenyServiceExternalIPs", Default::kOff,
+     [](const Making&) -> Result<PluginPtr> { return NewDenyServiceExternalIPs(); }},
+    {"PodTopologyLabels", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewPodTopologyLabels(m.parts.catalog); }},
+    {"NodeDeclaredFeatureValidator", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewNodeDeclaredFeatureValidator(m.parts.catalog); }},
+    {"PodResizeValidator", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewPodResizeValidator(m.parts.catalog); }},
     {"MutatingAdmissionPolicy", Default::kOn, nullptr},
     {"MutatingAdmissionWebhook", Default::kOn, nullptr},
     {"ValidatingAdmissionPolicy", Default::kOn, nullptr},
     {"ValidatingAdmissionWebhook", Default::kOn, nullptr},
     {"ResourceQuota", Default::kOn,
-     [](const Needs& n) { return NewResourceQuotaAdmission(n.catalog, n.charging); }},
-    {"AlwaysDeny", Default::kOff, [](const Needs&) { return NewAlwaysDeny(); }},
+     [](const Making& m) -> Result<PluginPtr> {
+       return NewResourceQuotaAdmission(m.parts.catalog, m.parts.access, m.configuration);
+     }},
+    {"AlwaysDeny", Default::kOff, [](const Making&) -> Result<PluginPtr> { return NewAlwaysDeny(); }},
 };
 
 const PluginRow* FindPlugin(std::string_view name) {
@@ -113,20 +172,27 @@ Status CheckOptions(const AdmissionOptions& options) {
 }  // namespace
 
 Result<std::vector<std::unique_ptr<AdmissionPlugin>>> AdmissionPlugins(const AdmissionOptions& options,
-                                                                       const Catalog& catalog,
-                                                                       const Authorizer& authorizer,
-                                                                       const QuotaCharging& charging,
-                                                                       Random& random) {
+                                                                       const AdmissionParts& parts) {
   FLYBALL_TRY(CheckOptions(options));
-  const Needs needs{catalog, authorizer, charging, random};
-  std::vector<std::unique_ptr<AdmissionPlugin>> plugins;
+  AdmissionConfiguration configuration;
+  if (!options.config_file.empty()) {
+    FLYBALL_ASSIGN(configuration, AdmissionConfiguration::Read(options.config_file));
+  }
+  std::vector<PluginPtr> plugins;
   for (const auto& row : kPlugins) {
     const std::string name(row.name);
     const bool on = row.by_default == Default::kOn || options.enable.contains(name);
-    if (row.make && on && !options.disable.contains(name)) plugins.push_back(row.make(needs));
+    if (!row.make || !on || options.disable.contains(name)) continue;
+    FLYBALL_ASSIGN(auto own, configuration.For(name));
+    auto plugin = row.make({parts, options, std::move(own)});
+    if (!plugin)
+      return Unexpected(
+          BadRequest("couldn't init admission plugin \"" + name + "\": " + plugin.error().message()));
+    plugins.push_back(std::move(*plugin));
   }
-  // A rule of the registry upstream: it cannot be switched off.
-  plugins.push_back(NewRbacEscalationCheck(catalog, authorizer));
+  // Rules of the registry upstream: they cannot be switched off.
+  plugins.push_back(NewDeviceClaimCheck(parts.catalog, parts.authorizer));
+  plugins.push_back(NewRbacEscalationCheck(parts.catalog, parts.authorizer));
   return plugins;
 }
 

@@ -1,8 +1,9 @@
 #include "server/admission/certificates.h"
 
+#include "api/schema/feature_gates.h"
 #include "api/values/base64.h"
 #include "net/tls/pki.h"
-#include "server/admission/pod_admission.h"
+#include "server/admission/basis/requests.h"
 
 namespace flyball::server {
 namespace {
@@ -94,8 +95,31 @@ class CertificateSubjectRestriction final : public AdmissionPlugin {
   }
 };
 
+class ClusterTrustBundleAttest final : public AdmissionPlugin {
+ public:
+  explicit ClusterTrustBundleAttest(const Authorizer& authorizer) : authorizer_(authorizer) {}
+  std::string_view name() const override { return "ClusterTrustBundleAttest"; }
+
+  Task<Status> Validate(const AdmissionRequest& request) override {
+    if (!Writes(request) || !IsAbout(request, kCertificatesGroup, "clustertrustbundles") ||
+        !api::GateEnabled("ClusterTrustBundle"))
+      co_return Status();
+    const std::string signer((*request.object)["spec"]["signerName"].string_or(""));
+    if (signer.empty() || ChangesOnlyWhatCollectionNeeds(request)) co_return Status();
+    if (co_await MayUseSigner(authorizer_, request.scope, "attest", signer)) co_return Status();
+    co_return Unexpected(
+        AdmissionForbidden(request, "user not permitted to attest for signerName \"" + signer + "\""));
+  }
+
+ private:
+  const Authorizer& authorizer_;
+};
+
 }  // namespace
 
+std::unique_ptr<AdmissionPlugin> NewClusterTrustBundleAttest(const Authorizer& authorizer) {
+  return std::make_unique<ClusterTrustBundleAttest>(authorizer);
+}
 std::unique_ptr<AdmissionPlugin> NewCertificateApproval(const Authorizer& authorizer) {
   return std::make_unique<CertificateApproval>(authorizer);
 }

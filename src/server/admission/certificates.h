@@ -13,4 +13,7 @@ std::unique_ptr<AdmissionPlugin> NewCertificateApproval(const Authorizer& author
 std::unique_ptr<AdmissionPlugin> NewCertificateSigning(const Authorizer& authorizer);
 std::unique_ptr<AdmissionPlugin> NewCertificateSubjectRestriction();
 
+// ClusterTrustBundleAttest: who writes a bundle in a signer's name must be allowed to `attest` for it.
+std::unique_ptr<AdmissionPlugin> NewClusterTrustBundleAttest(const Authorizer& authorizer);
+
 }  // namespace flyball::server

@@ -20,7 +20,7 @@ class NodeRestrictionTest : public ServerFixture {
   }
   static ApiServerOptions Options() {
     ApiServerOptions options;
-    options.enable_admission = {"NodeRestriction"};
+    options.admission.enable = {"NodeRestriction"};
     return options;
   }
   // A pod that runs on a node; returns its UID.
@@ -98,7 +98,7 @@ struct RestrictionAloneTest : NodeRestrictionTest {
   RestrictionAloneTest() : NodeRestrictionTest(Alone()) {}
   static ApiServerOptions Alone() {
     ApiServerOptions options = Options();
-    options.disable_admission = {"ServiceAccount"};
+    options.admission.disable = {"ServiceAccount"};
     return options;
   }
 };

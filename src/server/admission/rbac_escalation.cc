@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/values/go_text.h"
+#include "server/admission/basis/requests.h"
 #include "server/auth/rbac.h"
 #include "server/registry/object_codec.h"
 #include "server/request/api_errors.h"
@@ -150,19 +151,6 @@ std::vector<GrantedRule> FullAuthority() {
 
 bool Aggregates(const json::Value& role) {
   return !role["aggregationRule"]["clusterRoleSelectors"].empty();
-}
-
-// An update of owners and finalizers alone, which garbage collection needs and which grants nothing
-// (upstream: IsOnlyMutatingGCFields).
-bool ChangesOnlyWhatCollectionNeeds(const AdmissionRequest& request) {
-  if (!request.old_object) return false;
-  const auto rest = [&](json::Value object) {
-    for (const std::string_view member : {"ownerReferences", "finalizers", "managedFields", "selfLink"})
-      object["metadata"].as_object().Erase(member);
-    CanonicalizeObject(request.resource, object);
-    return object;
-  };
-  return rest(*request.object) == rest(*request.old_object);
 }
 
 class RbacEscalationCheck final : public AdmissionPlugin {

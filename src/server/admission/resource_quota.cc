@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/usage/quota.h"
+#include "server/admission/limited_resources.h"
 #include "server/registry/registry.h"
 
 namespace flyball::server {
@@ -89,8 +90,9 @@ struct Charge {
 
 class ResourceQuotaAdmission final : public AdmissionPlugin {
  public:
-  ResourceQuotaAdmission(const Catalog& catalog, const QuotaCharging& charging)
-      : quotas_(catalog.Find("", "v1", "resourcequotas")), charging_(charging) {}
+  ResourceQuotaAdmission(const Catalog& catalog, const RegistryAccess& access,
+                         std::vector<LimitedResource> limited)
+      : quotas_(catalog.Find("", "v1", "resourcequotas")), access_(access), limited_(std::move(limited)) {}
   std::string_view name() const override { return "ResourceQuota"; }
 
   Task<Status> Validate(const AdmissionRequest& request) override {
@@ -119,18 +121,31 @@ class ResourceQuotaAdmission final : public AdmissionPlugin {
     ObjectFilter filter;
     filter.namespace_name = request.namespace_name;
     const auto quotas = quotas_->cache->List(filter).objects;
-    if (quotas.empty()) return charges;
+    if (quotas.empty() && limited_.empty()) return charges;
+    QuotaCover cover;
     for (const auto& object : quotas) {
       const json::Value quota = object->ToValue();
-      if (!IsAbout(quota, request)) continue;
+      if (!QuotaIsAbout(quota, request)) continue;
+      AddCover(quota, request, cover);
       FLYBALL_ASSIGN(const ResourceAmounts used, UseAfter(quota, request));
       if (used.empty()) continue;
       charges.push_back({object->name(), api::ResourceListValue(used), object->revision()});
     }
+    if (!limited_.empty() && !AddedUse(request).empty())
+      FLYBALL_TRY(CheckQuotaCover(request, limited_,
+                                  api::QuotaUsage(QuotaKindOf(request), *request.object, request.scope.now),
+                                  cover));
     return charges;
   }
 
-  static bool IsAbout(const json::Value& quota, const AdmissionRequest& request) {
+  static void AddCover(const json::Value& quota, const AdmissionRequest& request, QuotaCover& cover) {
+    const auto kind = QuotaKindOf(request);
+    for (const auto& [name, quantity] : api::ResourceAmountsOf(quota["status"]["hard"]))
+      if (api::QuotaCounts(kind, name)) cover.resources.insert(name);
+    for (const auto& scope : api::ScopesOfQuota(quota["spec"])) cover.scopes.insert(scope.name);
+  }
+
+  static bool QuotaIsAbout(const json::Value& quota, const AdmissionRequest& request) {
     const auto kind = QuotaKindOf(request);
     bool counts = false;
     for (const auto& [name, quantity] : api::ResourceAmountsOf(quota["status"]["hard"]))
@@ -181,20 +196,23 @@ class ResourceQuotaAdmission final : public AdmissionPlugin {
       next["status"]["used"] = charge.used;
       return next;
     };
-    FLYBALL_CO_TRY(co_await charging_.registry->Update(scope, *quotas_, request.namespace_name, charge.name,
-                                                       std::move(transform), std::move(options)));
+    FLYBALL_CO_TRY(co_await access_.registry->Update(scope, *quotas_, request.namespace_name, charge.name,
+                                                     std::move(transform), std::move(options)));
     co_return Status();
   }
 
   const ResourcePtr quotas_;
-  const QuotaCharging& charging_;
+  const RegistryAccess& access_;
+  const std::vector<LimitedResource> limited_;
 };
 
 }  // namespace
 
-std::unique_ptr<AdmissionPlugin> NewResourceQuotaAdmission(const Catalog& catalog,
-                                                           const QuotaCharging& charging) {
-  return std::make_unique<ResourceQuotaAdmission>(catalog, charging);
+Result<std::unique_ptr<AdmissionPlugin>> NewResourceQuotaAdmission(
+    const Catalog& catalog, const RegistryAccess& access, const std::optional<std::string>& configuration) {
+  FLYBALL_ASSIGN(auto limited, ReadLimitedResources(configuration));
+  return std::unique_ptr<AdmissionPlugin>(
+      std::make_unique<ResourceQuotaAdmission>(catalog, access, std::move(limited)));
 }
 
 }  // namespace flyball::server

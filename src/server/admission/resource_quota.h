@@ -4,19 +4,17 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "base/values/result.h"
+#include "server/admission/basis/registry_access.h"
 #include "server/registry/admission.h"
 
 namespace flyball::server {
 
-class Registry;
-
-// Where quotas are charged. The registry comes after the plugins that it runs: set before serving.
-struct QuotaCharging {
-  Registry* registry = nullptr;
-};
-
-std::unique_ptr<AdmissionPlugin> NewResourceQuotaAdmission(const Catalog& catalog,
-                                                           const QuotaCharging& charging);
+// `configuration`: see ReadLimitedResources.
+Result<std::unique_ptr<AdmissionPlugin>> NewResourceQuotaAdmission(
+    const Catalog& catalog, const RegistryAccess& access, const std::optional<std::string>& configuration);
 
 }  // namespace flyball::server

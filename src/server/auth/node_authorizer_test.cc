@@ -178,7 +178,7 @@ TEST_F(NodeAuthorizerTest, TokensAreForAccountsOfItsPods) {
 
 // As a server without the ServiceAccount plugin may have stored it.
 struct MirrorPodsTest : NodeAuthorizerTest {
-  MirrorPodsTest() : NodeAuthorizerTest({.disable_admission = {"ServiceAccount"}}) {}
+  MirrorPodsTest() : NodeAuthorizerTest({.admission = {.disable = {"ServiceAccount"}}}) {}
 };
 
 TEST_F(MirrorPodsTest, OpenNothing) {

@@ -21,7 +21,7 @@ class ServiceAccountTokenTest : public ServerFixture {
   static ApiServerOptions Options(const std::string& key) {
     ApiServerOptions options;
     options.service_account_signing_key = key;
-    options.disable_admission = {"ServiceAccount"};
+    options.admission.disable = {"ServiceAccount"};
     return options;
   }
   static std::string Uid(const std::shared_ptr<Reply>& made) {

@@ -206,7 +206,7 @@ struct WithNodeRestriction : AdmissionTest {
   WithNodeRestriction() : AdmissionTest(Options()) {}
   static ApiServerOptions Options() {
     ApiServerOptions options;
-    options.enable_admission = {"NodeRestriction"};
+    options.admission.enable = {"NodeRestriction"};
     return options;
   }
 };
@@ -228,11 +228,11 @@ TEST(AdmissionOptionsTest, UnknownAndContradictoryPluginNamesAreRefused) {
   Metrics metrics;
   const auto store = store::NewMemoryStore(sim);
   ApiServerOptions options;
-  options.enable_admission = {"Nonsense"};
+  options.admission.enable = {"Nonsense"};
   const auto unknown = ApiServer::Make(options, *store, sim, random, metrics);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().message(), "enable-admission-plugins plugin \"Nonsense\" is unknown");
-  options.enable_admission = options.disable_admission = {"LimitRanger"};
+  options.admission.enable = options.admission.disable = {"LimitRanger"};
   const auto both = ApiServer::Make(options, *store, sim, random, metrics);
   ASSERT_FALSE(both);
   EXPECT_EQ(both.error().message(),

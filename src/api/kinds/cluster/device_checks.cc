@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "api/kinds/cluster/device_expressions.h"
 #include "api/kinds/shared/iscsi.h"
 #include "api/rules/access.h"
 #include "api/rules/checks.h"
@@ -42,6 +43,15 @@ void CheckToleration(const Value& toleration, const FieldPath& path, FieldErrors
     RequireOneOf(op, {"Equal", "Exists"}, path.Child("operator"), errors.declarative());
   }
   if (!effect.empty()) CheckEffect(effect, path.Child("effect"), errors);
+}
+
+void CheckDeviceExpression(std::string_view text, DeviceExpressionAge age, const FieldPath& path,
+                           FieldErrors& errors) {
+  if (text.size() > kMaxExpression) return errors.TooLong(path, kMaxExpression);
+  const DeviceExpression compiled = CompileDeviceExpression(text, age);
+  if (!compiled.expression) return errors.Invalid(path, text, compiled.error);
+  if (compiled.expression->cost().max > kMaxDeviceExpressionCost)
+    errors.Forbidden(path, "too complex, exceeds cost limit");
 }
 
 }  // namespace
@@ -121,13 +131,19 @@ void CheckDeviceConfiguration(const Value& config, const FieldPath& path, FieldE
   }
 }
 
-void CheckDeviceSelectors(const Value& selectors, const FieldPath& path, FieldErrors& errors) {
+void CheckDeviceSelectors(const Value& selectors, const FieldPath& path, FieldErrors& errors,
+                          const Value& old) {
+  const auto age_of = [&](const Value& selector) {
+    for (const Value& before : Items(old))
+      if (before["cel"]["expression"] == selector["cel"]["expression"]) return DeviceExpressionAge::kStored;
+    return DeviceExpressionAge::kNew;
+  };
   CheckEach(selectors, kMaxSelectors, path, errors,
-            [](const Value& selector, const FieldPath& here, FieldErrors& found) {
+            [&](const Value& selector, const FieldPath& here, FieldErrors& found) {
               const FieldPath cel = here.Child("cel");
               if (!Has(selector, "cel")) return found.Required(cel);
-              if (Text(selector["cel"], "expression").size() > kMaxExpression)
-                found.TooLong(cel.Child("expression"), kMaxExpression);
+              CheckDeviceExpression(Text(selector["cel"], "expression"), age_of(selector),
+                                    cel.Child("expression"), found);
             });
 }
 

@@ -23,8 +23,10 @@ void CheckDeviceTolerations(const json::Value& tolerations, const FieldPath& pat
 void CheckBindingConditions(const json::Value& device, const FieldPath& path, FieldErrors& errors);
 // Settings that only a driver understands: `opaque` of `config`.
 void CheckDeviceConfiguration(const json::Value& config, const FieldPath& path, FieldErrors& errors);
-// Each selector must be there; what its expression says is not looked at.
-void CheckDeviceSelectors(const json::Value& selectors, const FieldPath& path, FieldErrors& errors);
+// Each selector must be there, compile and not be too expensive. Expressions that `old` has (the selectors
+// before an update; null: none) may use everything that stored ones may.
+void CheckDeviceSelectors(const json::Value& selectors, const FieldPath& path, FieldErrors& errors,
+                          const json::Value& old = json::Value());
 
 // Too many items is all that is said of such a list.
 using ItemCheck = std::function<void(const json::Value& item, const FieldPath& path, FieldErrors& errors)>;

@@ -288,17 +288,19 @@ void ValidateResourceClaimStatusUpdate(const Value& object, const Value& old, Fi
   CheckAllocation(allocation, NamesOfRequests(object["spec"]["devices"]), path.Child("allocation"), errors);
 }
 
-void ValidateDeviceClass(const Value& object, FieldErrors& errors) {
+void ValidateDeviceClassUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
-  CheckDeviceSelectors(spec["selectors"], path.Child("selectors"), errors);
+  CheckDeviceSelectors(spec["selectors"], path.Child("selectors"), errors, old["spec"]["selectors"]);
   CheckEach(spec["config"], kMaxConfigs, path.Child("config"), errors, CheckDeviceConfiguration);
   if (Has(spec, "extendedResourceName") && !IsExtendedResource(Text(spec, "extendedResourceName")))
     errors.declarative().Invalid(path.Child("extendedResourceName"), spec["extendedResourceName"],
                                  "must be a valid extended resource name");
 }
 
-void ValidateDeviceClassUpdate(const Value&, const Value&, FieldErrors&) {}
+void ValidateDeviceClass(const Value& object, FieldErrors& errors) {
+  ValidateDeviceClassUpdate(object, Value(), errors);
+}
 
 }  // namespace
 
@@ -307,6 +309,7 @@ const KindHooks kDeviceClassHooks = {
     .kind = "DeviceClass",
     .validate = ValidateDeviceClass,
     .validate_update = ValidateDeviceClassUpdate,
+    .validate_update_alone = true,
     .generation = true,
     .return_deleted_object = true,
 };

@@ -10,7 +10,6 @@ namespace {
 
 // Upstream: DefaultAuthWebhookRetryBackoff.
 constexpr int kAttempts = 5;
-constexpr Duration kFirstDelay = std::chrono::milliseconds(500);
 constexpr double kDelayFactor = 1.5, kDelayJitter = 0.2;
 // A review is small; whoever sends more does not answer the question.
 constexpr std::size_t kMaxReviewBytes = 1u << 20;
@@ -43,15 +42,16 @@ Error ErrorOf(const net::Response& response) {
 }  // namespace
 
 Result<std::unique_ptr<WebhookClient>> WebhookClient::Make(const std::string& kubeconfig_path,
-                                                           Duration timeout, WebhookContext context) {
+                                                           Duration timeout, WebhookContext context,
+                                                           Duration first_delay) {
   FLYBALL_ASSIGN(ClientConfig config, LoadKubeconfig({.path = kubeconfig_path}, context.executor.clock()));
   FLYBALL_ASSIGN(const net::Origin origin, net::ParseOrigin(config.http.url));
   config.http.url = std::string(origin.tls ? "https://" : "http://") + origin.authority();
   const std::string path = origin.path_prefix.empty() ? "/" : origin.path_prefix;
   FLYBALL_ASSIGN(auto transport, NewRotatingTransport(config.http, config.tls_source));
-  return std::unique_ptr<WebhookClient>(new WebhookClient(std::move(config),
-                                                          path + "?timeout=" + api::FormatDuration(timeout),
-                                                          std::move(transport), timeout, context));
+  return std::unique_ptr<WebhookClient>(
+      new WebhookClient(std::move(config), path + "?timeout=" + api::FormatDuration(timeout),
+                        std::move(transport), timeout, context, first_delay));
 }
 
 Task<Result<json::Value>> WebhookClient::Review(const json::Value& review, Executor& resume,
@@ -59,7 +59,7 @@ Task<Result<json::Value>> WebhookClient::Review(const json::Value& review, Execu
   const std::string body = json::Write(review);
   const std::string kind(review["kind"].string_or(""));
   const Clock& clock = context_.executor.clock();
-  Duration delay = kFirstDelay;
+  Duration delay = first_delay_;
   for (int attempt = 1;; ++attempt) {
     const SteadyTime began = clock.Steady();
     auto outcome = co_await Try(body, kind, resume);

@@ -32,24 +32,29 @@ struct WebhookAttempt {
 // Thread-safe.
 class WebhookClient {
  public:
+  // Upstream: DefaultAuthWebhookRetryBackoff.
+  static constexpr Duration kFirstDelay = std::chrono::milliseconds(500);
+
   // BadRequest if the file is no kubeconfig.
   static Result<std::unique_ptr<WebhookClient>> Make(const std::string& kubeconfig_path, Duration timeout,
-                                                     WebhookContext context);
+                                                     WebhookContext context,
+                                                     Duration first_delay = kFirstDelay);
 
   // Posts the review and gives back what comes, an object of that kind. Tried up to five times, with
-  // upstream's back-off, if the other server is overloaded or breaks down. Tells `attempted` of each. Resumes
-  // on `resume`.
+  // upstream's back-off from `first_delay` on, if the other server is overloaded or breaks down. Tells
+  // `attempted` of each. Resumes on `resume`.
   Task<Result<json::Value>> Review(const json::Value& review, Executor& resume,
                                    std::function<void(const WebhookAttempt&)> attempted = {}) const;
 
  private:
   WebhookClient(ClientConfig config, std::string target, std::shared_ptr<net::Transport> transport,
-                Duration timeout, WebhookContext context)
+                Duration timeout, WebhookContext context, Duration first_delay)
       : config_(std::move(config)),
         target_(std::move(target)),
         transport_(std::move(transport)),
         timeout_(timeout),
-        context_(context) {}
+        context_(context),
+        first_delay_(first_delay) {}
   Task<Result<json::Value>> Try(const std::string& body, std::string_view kind, Executor& resume) const;
 
   const ClientConfig config_;
@@ -57,6 +62,7 @@ class WebhookClient {
   const std::shared_ptr<net::Transport> transport_;
   const Duration timeout_;
   const WebhookContext context_;
+  const Duration first_delay_;
 };
 
 }  // namespace flyball::server

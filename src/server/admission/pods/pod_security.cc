@@ -1,4 +1,4 @@
-#include "server/admission/pod_security.h"
+#include "server/admission/pods/pod_security.h"
 
 #include <array>
 #include <map>
@@ -9,6 +9,7 @@
 
 #include "api/pod_security/pod_security.h"
 #include "api/rules/field_error.h"
+#include "server/admission/pods/pod_security_config.h"
 
 namespace flyball::server {
 namespace {
@@ -21,20 +22,16 @@ constexpr std::string_view kAppArmorPrefix = "container.apparmor.security.beta.k
 // A namespace may hold very many pods: changing its label looks at so many (upstream's default).
 constexpr std::size_t kMaxPodsChecked = 3000;
 
-struct NamespacePolicy {
-  Policy enforce, audit, warn;
-};
-
 const json::Value* Label(const json::Value& labels, std::string_view mode, std::string_view suffix) {
   return labels.Find(std::string(kLabelPrefix) + std::string(mode) + std::string(suffix));
 }
 
-Policy PolicyOf(const json::Value& labels, std::string_view mode, api::FieldErrors& errors) {
+// What the labels do not say is as in `policy`.
+Policy PolicyOf(const json::Value& labels, std::string_view mode, Policy policy, api::FieldErrors& errors) {
   const auto path = [&](std::string_view suffix) {
     return api::FieldPath("metadata.labels")
         .Key(std::string(kLabelPrefix) + std::string(mode) + std::string(suffix));
   };
-  Policy policy;
   if (const auto* level = Label(labels, mode, "")) {
     const auto parsed = standards::ParseLevel(level->string_or(""));
     if (parsed) {
@@ -51,11 +48,12 @@ Policy PolicyOf(const json::Value& labels, std::string_view mode, api::FieldErro
   return policy;
 }
 
-NamespacePolicy PoliciesOf(const json::Value& space, api::FieldErrors& errors) {
+PodSecurityPolicies PoliciesOf(const json::Value& space, const PodSecurityPolicies& defaults,
+                               api::FieldErrors& errors) {
   const auto& labels = space["metadata"]["labels"];
-  if (!labels.is_object()) return {};
-  return {PolicyOf(labels, "enforce", errors), PolicyOf(labels, "audit", errors),
-          PolicyOf(labels, "warn", errors)};
+  if (!labels.is_object()) return defaults;
+  return {PolicyOf(labels, "enforce", defaults.enforce, errors),
+          PolicyOf(labels, "audit", defaults.audit, errors), PolicyOf(labels, "warn", defaults.warn, errors)};
 }
 
 struct TemplateRow {
@@ -123,8 +121,10 @@ bool IsPodKind(const AdmissionRequest& request) {
 
 class PodSecurity final : public AdmissionPlugin {
  public:
-  explicit PodSecurity(const Catalog& catalog)
-      : namespaces_(catalog.Find("", "v1", "namespaces")), pods_(catalog.Find("", "v1", "pods")) {}
+  PodSecurity(const Catalog& catalog, PodSecurityConfig config)
+      : namespaces_(catalog.Find("", "v1", "namespaces")),
+        pods_(catalog.Find("", "v1", "pods")),
+        config_(std::move(config)) {}
   std::string_view name() const override { return "PodSecurity"; }
 
   Task<Status> Validate(const AdmissionRequest& request) override {
@@ -138,11 +138,11 @@ class PodSecurity final : public AdmissionPlugin {
   }
 
  private:
-  NamespacePolicy PolicyFor(std::string_view space) const {
+  PodSecurityPolicies PolicyFor(std::string_view space) const {
     const auto object = namespaces_->cache->Get(space);
-    if (!object || !HasPolicyLabels(*object)) return {};
+    if (!object || !HasPolicyLabels(*object)) return config_.defaults;
     api::FieldErrors ignored;
-    return PoliciesOf(object->ToValue(), ignored);
+    return PoliciesOf(object->ToValue(), config_.defaults, ignored);
   }
 
   static bool HasPolicyLabels(const StoredObject& space) {
@@ -151,11 +151,25 @@ class PodSecurity final : public AdmissionPlugin {
     return false;
   }
 
+  // Notes the exemption for the audit log.
+  bool IsExempt(const AdmissionRequest& request, const json::Value& pod_spec) const {
+    const char* why = nullptr;
+    if (config_.namespaces.contains(request.namespace_name)) {
+      why = "namespace";
+    } else if (config_.usernames.contains(request.scope.user.name)) {
+      why = "user";
+    } else if (config_.runtime_classes.contains(pod_spec["runtimeClassName"].string_or(""))) {
+      why = "runtimeClass";
+    }
+    if (why) request.scope.audit_annotations["pod-security.kubernetes.io/exempt"] = why;
+    return why != nullptr;
+  }
+
   Status CheckPod(const AdmissionRequest& request) const {
     const bool judged = request.subresource.empty() || request.subresource == "ephemeralcontainers";
-    if (!judged || !IsSignificant(request)) return {};
-    const auto policy = PolicyFor(request.namespace_name);
     const auto& pod = *request.object;
+    if (!judged || IsExempt(request, pod["spec"]) || !IsSignificant(request)) return {};
+    const auto policy = PolicyFor(request.namespace_name);
     const auto enforced = standards::Evaluate(policy.enforce, pod["metadata"], pod["spec"]);
     if (!enforced.empty())
       return Unexpected(AdmissionForbidden(request, "violates PodSecurity \"" + policy.enforce.ToString() +
@@ -166,10 +180,11 @@ class PodSecurity final : public AdmissionPlugin {
 
   void CheckTemplate(const AdmissionRequest& request) const {
     const auto* pod = TemplateOf(request);
-    if (pod) WarnAndAudit(PolicyFor(request.namespace_name), (*pod)["metadata"], (*pod)["spec"], request);
+    if (pod && !IsExempt(request, (*pod)["spec"]))
+      WarnAndAudit(PolicyFor(request.namespace_name), (*pod)["metadata"], (*pod)["spec"], request);
   }
 
-  static void WarnAndAudit(const NamespacePolicy& policy, const json::Value& metadata,
+  static void WarnAndAudit(const PodSecurityPolicies& policy, const json::Value& metadata,
                            const json::Value& spec, const AdmissionRequest& request) {
     const auto warned = standards::Evaluate(policy.warn, metadata, spec);
     if (!warned.empty()) request.scope.warnings.push_back(WouldViolate(policy.warn, warned));
@@ -181,20 +196,46 @@ class PodSecurity final : public AdmissionPlugin {
 
   Status CheckNamespace(const AdmissionRequest& request) const {
     api::FieldErrors errors, old_errors;
-    const auto policy = PoliciesOf(*request.object, errors);
+    const auto policy = PoliciesOf(*request.object, config_.defaults, errors);
     const std::size_t wrong = errors.causes().size();
     if (!request.old_object) {
       if (wrong > 0) return Unexpected(errors.ToError("", "Namespace", request.name));
+      if (config_.namespaces.contains(request.name)) WarnOfExemption(policy, request);
       return {};
     }
-    const auto before = PoliciesOf(*request.old_object, old_errors);
+    const auto before = PoliciesOf(*request.old_object, config_.defaults, old_errors);
     // What was wrong before may stay, as upstream: a label can only be made right.
     if (wrong > 0 && old_errors.empty()) return Unexpected(errors.ToError("", "Namespace", request.name));
     const bool relaxed =
         policy.enforce.minor == before.enforce.minor && policy.enforce.level <= before.enforce.level;
     if (policy.enforce.level == standards::Level::kPrivileged || relaxed) return {};
-    WarnOfExistingPods(policy.enforce, request);
+    if (config_.namespaces.contains(request.name)) {
+      WarnOfExemption(policy, request);
+    } else {
+      WarnOfExistingPods(policy.enforce, request);
+    }
     return {};
+  }
+
+  // The labels of an exempt namespace change nothing.
+  void WarnOfExemption(const PodSecurityPolicies& policy, const AdmissionRequest& request) const {
+    const auto& defaults = config_.defaults;
+    if (policy.enforce == defaults.enforce && policy.audit == defaults.audit && policy.warn == defaults.warn)
+      return;
+    const auto& labels = (*request.object)["metadata"]["labels"];
+    std::string text;
+    const auto add = [&](std::string_view mode, const Policy& set) {
+      const bool labelled = Label(labels, mode, "") || Label(labels, mode, "-version");
+      if (set.level == standards::Level::kPrivileged || !labelled) return;
+      text += (text.empty() ? "" : ", ") + std::string(mode) + "=" + set.ToString();
+    };
+    add("enforce", policy.enforce);
+    add("audit", policy.audit);
+    add("warn", policy.warn);
+    if (text.empty()) return;
+    request.scope.warnings.push_back("namespace \"" + std::string(request.name) +
+                                     "\" is exempt from Pod Security, and the policy (" + text +
+                                     ") will be ignored");
   }
 
   void WarnOfExistingPods(const Policy& policy, const AdmissionRequest& request) const {
@@ -241,12 +282,15 @@ class PodSecurity final : public AdmissionPlugin {
   }
 
   const ResourcePtr namespaces_, pods_;
+  const PodSecurityConfig config_;
 };
 
 }  // namespace
 
-std::unique_ptr<AdmissionPlugin> NewPodSecurity(const Catalog& catalog) {
-  return std::make_unique<PodSecurity>(catalog);
+Result<std::unique_ptr<AdmissionPlugin>> NewPodSecurity(const Catalog& catalog,
+                                                        const std::optional<std::string>& configuration) {
+  FLYBALL_ASSIGN(PodSecurityConfig config, ReadPodSecurityConfig(configuration));
+  return std::unique_ptr<AdmissionPlugin>(std::make_unique<PodSecurity>(catalog, std::move(config)));
 }
 
 }  // namespace flyball::server

@@ -4,11 +4,16 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "base/values/result.h"
 #include "server/registry/admission.h"
 
 namespace flyball::server {
 
-std::unique_ptr<AdmissionPlugin> NewPodSecurity(const Catalog& catalog);
+// `configuration`: see ReadPodSecurityConfig.
+Result<std::unique_ptr<AdmissionPlugin>> NewPodSecurity(const Catalog& catalog,
+                                                        const std::optional<std::string>& configuration);
 
 }  // namespace flyball::server

@@ -1,13 +1,12 @@
-#include "server/admission/pod_defaults.h"
+#include "server/admission/pods/pod_defaults.h"
 
 #include <array>
 
-#include "server/admission/pod_admission.h"
+#include "server/admission/basis/requests.h"
 
 namespace flyball::server {
 namespace {
 
-constexpr std::int64_t kTolerationSeconds = 300;
 // Classes the system reserves: they may be used without being stored.
 constexpr std::int64_t kHighestUserPriority = 1000000000;
 
@@ -18,9 +17,13 @@ class PriorityAdmission final : public AdmissionPlugin {
   std::string_view name() const override { return "Priority"; }
 
   Task<Status> Admit(AdmissionRequest& request) override {
-    if (!CreatesPod(request)) co_return Status();
+    if (!WritesPod(request)) co_return Status();
     auto& spec = (*request.object)["spec"];
     if (!spec.is_object()) co_return Status();
+    if (request.operation == AdmissionRequest::Operation::kUpdate) {
+      Keep(*request.old_object, spec);
+      co_return Status();
+    }
     json::Value chosen;
     const std::string wanted(spec["priorityClassName"].string_or(""));
     if (wanted.empty()) {
@@ -51,10 +54,12 @@ class PriorityAdmission final : public AdmissionPlugin {
   }
 
   Task<Status> Validate(const AdmissionRequest& request) override {
-    if (!Creates(request, "scheduling.k8s.io", "priorityclasses")) co_return Status();
-    if (!(*request.object)["globalDefault"].bool_or(false)) co_return Status();
+    if (!Writes(request) || !IsAbout(request, "scheduling.k8s.io", "priorityclasses") ||
+        !request.subresource.empty() || !(*request.object)["globalDefault"].bool_or(false))
+      co_return Status();
     const auto existing = GlobalDefault();
-    if (existing.is_object())
+    const bool creates = request.operation == AdmissionRequest::Operation::kCreate;
+    if (existing.is_object() && (creates || existing["metadata"]["name"].string_or("") != request.name))
       co_return Unexpected(AdmissionForbidden(
           request, "PriorityClass " + std::string(existing["metadata"]["name"].string_or("")) +
                        " is already marked as default. Only one default can exist"));
@@ -62,6 +67,12 @@ class PriorityAdmission final : public AdmissionPlugin {
   }
 
  private:
+  // Clients that know nothing of the fields do not clear them.
+  static void Keep(const json::Value& old_pod, json::Value& spec) {
+    for (const std::string_view field : {"priority", "preemptionPolicy"})
+      if (const auto* old = old_pod["spec"].Find(field); old && !spec.Find(field)) spec[field] = *old;
+  }
+
   // The default class with the lowest value, as upstream picks when there are several.
   json::Value GlobalDefault() const {
     json::Value best;
@@ -81,20 +92,22 @@ class PriorityAdmission final : public AdmissionPlugin {
 
 class DefaultTolerationSeconds final : public AdmissionPlugin {
  public:
+  explicit DefaultTolerationSeconds(const TolerationSeconds& seconds) : seconds_(seconds) {}
   std::string_view name() const override { return "DefaultTolerationSeconds"; }
 
   Task<Status> Admit(AdmissionRequest& request) override {
     if (!WritesPod(request)) co_return Status();
     auto& spec = (*request.object)["spec"];
     if (!spec.is_object()) co_return Status();
-    for (const std::string_view key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
-      if (Tolerates(spec["tolerations"], key)) continue;
+    const std::pair<std::string_view, std::int64_t> taints[] = {
+        {"node.kubernetes.io/not-ready", seconds_.not_ready},
+        {"node.kubernetes.io/unreachable", seconds_.unreachable}};
+    for (const auto& [key, seconds] : taints) {
+      if (Tolerates(std::as_const(spec)["tolerations"], key)) continue;
       auto& list = spec["tolerations"];
       if (!list.is_array()) list = json::Array{};
-      list.as_array().push_back(json::Object{{"key", key},
-                                             {"operator", "Exists"},
-                                             {"effect", "NoExecute"},
-                                             {"tolerationSeconds", kTolerationSeconds}});
+      list.as_array().push_back(json::Object{
+          {"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", seconds}});
     }
     co_return Status();
   }
@@ -108,6 +121,8 @@ class DefaultTolerationSeconds final : public AdmissionPlugin {
     }
     return false;
   }
+
+  const TolerationSeconds seconds_;
 };
 
 class TaintNodesByCondition final : public AdmissionPlugin {
@@ -127,6 +142,26 @@ class TaintNodesByCondition final : public AdmissionPlugin {
   }
 };
 
+// Adds the finalizer to a new object.
+void Hold(json::Value& object, std::string_view finalizer) {
+  auto& finalizers = object["metadata"]["finalizers"];
+  if (!finalizers.is_array()) finalizers = json::Array{};
+  for (const auto& existing : finalizers.as_array())
+    if (existing.string_or("") == finalizer) return;
+  finalizers.as_array().push_back(finalizer);
+}
+
+class PodGroupProtection final : public AdmissionPlugin {
+ public:
+  std::string_view name() const override { return "PodGroupProtection"; }
+
+  Task<Status> Admit(AdmissionRequest& request) override {
+    if (Creates(request, "scheduling.k8s.io", "podgroups"))
+      Hold(*request.object, "scheduling.k8s.io/podgroup-protection");
+    co_return Status();
+  }
+};
+
 class StorageObjectInUseProtection final : public AdmissionPlugin {
  public:
   std::string_view name() const override { return "StorageObjectInUseProtection"; }
@@ -138,25 +173,21 @@ class StorageObjectInUseProtection final : public AdmissionPlugin {
       Hold(*request.object, "kubernetes.io/vac-protection");
     co_return Status();
   }
-
- private:
-  static void Hold(json::Value& object, std::string_view finalizer) {
-    auto& finalizers = object["metadata"]["finalizers"];
-    if (!finalizers.is_array()) finalizers = json::Array{};
-    for (const auto& existing : finalizers.as_array())
-      if (existing.string_or("") == finalizer) return;
-    finalizers.as_array().push_back(finalizer);
-  }
 };
 
-// The newest object that carries the annotation with the value "true"; "" if there is none.
-std::string DefaultClass(const ServedResource& resource, std::string_view annotation) {
+// The newest object that carries the annotation with the value "true" (of several, the first by name); "" if
+// there is none.
+std::string DefaultClass(const ServedResource& resource, std::string_view annotation,
+                         std::string_view older_annotation) {
   std::string name, created;
   for (const auto& object : resource.cache->List({}).objects) {
     const auto value = object->ToValue();
-    const auto* mark = value["metadata"]["annotations"].Find(annotation);
+    const auto& annotations = value["metadata"]["annotations"];
+    const bool marked = annotations[annotation].string_or("") == "true" ||
+                        (!older_annotation.empty() && annotations[older_annotation].string_or("") == "true");
     const std::string time(value["metadata"]["creationTimestamp"].string_or(""));
-    if (!mark || mark->string_or("") != "true" || time < created) continue;
+    const bool before = time < created || (time == created && !name.empty() && object->name() > name);
+    if (!marked || before) continue;
     name = object->name();
     created = time;
   }
@@ -166,7 +197,7 @@ std::string DefaultClass(const ServedResource& resource, std::string_view annota
 class DefaultClassAdmission final : public AdmissionPlugin {
  public:
   struct Row {
-    std::string_view plugin, group, plural, class_group, class_plural, field, annotation;
+    std::string_view plugin, group, plural, class_group, class_plural, field, annotation, older_annotation;
   };
   DefaultClassAdmission(const Row& row, const Catalog& catalog)
       : row_(row), classes_(catalog.Find(row.class_group, "v1", row.class_plural)) {}
@@ -179,7 +210,7 @@ class DefaultClassAdmission final : public AdmissionPlugin {
     // The class that was named in the old way.
     const auto& annotations = std::as_const(*request.object)["metadata"]["annotations"];
     if (row_.plural == "ingresses" && annotations.Find("kubernetes.io/ingress.class")) co_return Status();
-    if (auto chosen = DefaultClass(*classes_, row_.annotation); !chosen.empty())
+    if (auto chosen = DefaultClass(*classes_, row_.annotation, row_.older_annotation); !chosen.empty())
       spec[row_.field] = std::move(chosen);
     co_return Status();
   }
@@ -195,25 +226,30 @@ constexpr DefaultClassAdmission::Row kStorageRow = {"DefaultStorageClass",
                                                     "storage.k8s.io",
                                                     "storageclasses",
                                                     "storageClassName",
-                                                    "storageclass.kubernetes.io/is-default-class"};
+                                                    "storageclass.kubernetes.io/is-default-class",
+                                                    "storageclass.beta.kubernetes.io/is-default-class"};
 constexpr DefaultClassAdmission::Row kIngressRow = {"DefaultIngressClass",
                                                     "networking.k8s.io",
                                                     "ingresses",
                                                     "networking.k8s.io",
                                                     "ingressclasses",
                                                     "ingressClassName",
-                                                    "ingressclass.kubernetes.io/is-default-class"};
+                                                    "ingressclass.kubernetes.io/is-default-class",
+                                                    ""};
 
 }  // namespace
 
 std::unique_ptr<AdmissionPlugin> NewPriorityAdmission(const Catalog& catalog) {
   return std::make_unique<PriorityAdmission>(catalog);
 }
-std::unique_ptr<AdmissionPlugin> NewDefaultTolerationSeconds() {
-  return std::make_unique<DefaultTolerationSeconds>();
+std::unique_ptr<AdmissionPlugin> NewDefaultTolerationSeconds(const TolerationSeconds& seconds) {
+  return std::make_unique<DefaultTolerationSeconds>(seconds);
 }
 std::unique_ptr<AdmissionPlugin> NewTaintNodesByCondition() {
   return std::make_unique<TaintNodesByCondition>();
+}
+std::unique_ptr<AdmissionPlugin> NewPodGroupProtection() {
+  return std::make_unique<PodGroupProtection>();
 }
 std::unique_ptr<AdmissionPlugin> NewStorageObjectInUseProtection() {
   return std::make_unique<StorageObjectInUseProtection>();

@@ -1,6 +1,6 @@
-#include "server/admission/service_account.h"
+#include "server/admission/pods/service_account.h"
 
-#include "server/admission/pod_admission.h"
+#include "server/admission/basis/requests.h"
 #include "server/auth/pod_references.h"
 
 namespace flyball::server {

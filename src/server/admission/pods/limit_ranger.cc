@@ -1,11 +1,11 @@
-#include "server/admission/limit_ranger.h"
+#include "server/admission/pods/limit_ranger.h"
 
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "api/usage/resource_amounts.h"
-#include "server/admission/pod_admission.h"
+#include "server/admission/basis/requests.h"
 
 namespace flyball::server {
 namespace {

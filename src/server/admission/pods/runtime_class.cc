@@ -1,10 +1,11 @@
-#include "server/admission/runtime_class.h"
+#include "server/admission/pods/runtime_class.h"
 
 #include <algorithm>
 
 #include "api/usage/resource_amounts.h"
 #include "api/values/quantity.h"
-#include "server/admission/pod_admission.h"
+#include "server/admission/basis/requests.h"
+#include "server/admission/pods/tolerations.h"
 
 namespace flyball::server {
 namespace {
@@ -18,16 +19,6 @@ std::string MergeNodeSelector(json::Value& spec, const json::Value& wanted) {
     spec["nodeSelector"][key] = value;
   }
   return {};
-}
-
-void MergeTolerations(json::Value& spec, const json::Value& wanted) {
-  if (!wanted.is_array() || wanted.empty()) return;
-  auto& own = spec["tolerations"];
-  if (!own.is_array()) own = json::Array{};
-  for (const auto& toleration : wanted.as_array()) {
-    auto& list = own.as_array();
-    if (std::find(list.begin(), list.end(), toleration) == list.end()) list.push_back(toleration);
-  }
 }
 
 class RuntimeClassAdmission final : public AdmissionPlugin {
@@ -55,7 +46,8 @@ class RuntimeClassAdmission final : public AdmissionPlugin {
                        "] = " + std::string(scheduling["nodeSelector"][key].string_or("")) +
                        "; pod.spec.nodeSelector[" + key +
                        "] = " + std::string(spec["nodeSelector"][key].string_or(""))));
-    MergeTolerations(spec, scheduling["tolerations"]);
+    if (const auto& wanted_tolerations = scheduling["tolerations"]; !wanted_tolerations.empty())
+      spec["tolerations"] = MergeTolerations(spec["tolerations"], wanted_tolerations);
     co_return Status();
   }
 

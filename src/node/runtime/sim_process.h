@@ -1,0 +1,32 @@
+// What a simulated container does: which images there are, and how long its process would run, as far as its
+// command says so.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/run/clock.h"
+#include "node/runtime/runtime.h"
+
+namespace flyball::node {
+
+// A simulated process that is asked to end takes this long, so that one can see the pod terminate.
+inline constexpr Duration kSimStopTime = std::chrono::seconds(1);
+// What runs to its end and does not say for how long: init containers and the pods of Jobs.
+inline constexpr Duration kSimRunTime = std::chrono::seconds(1);
+
+// Images that cannot be pulled: with the tag `non-existent` or `404`, or of a registry whose name begins with
+// `invalid.`.
+bool SimImageExists(std::string_view image);
+
+struct SimEnd {
+  Duration after{};
+  int exit_code = 0;
+};
+// When and how the container ends by itself; nothing: it runs until it is stopped. The pod's annotations come
+// first (sim_runtime.h), then the commands `sleep N`, `true`, `false`, `pause` and `sh -c "exit N"`, then
+// whether it runs to its end.
+std::optional<SimEnd> SimEndOf(const ContainerConfig& config);
+
+}  // namespace flyball::node
