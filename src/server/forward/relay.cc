@@ -23,8 +23,9 @@ class Relay final : public net::ResponseSink, public std::enable_shared_from_thi
       : to_(std::move(to)), stream_(std::move(stream)), rules_(std::move(rules)) {}
 
   std::shared_ptr<net::Call> Start(net::Request request) {
+    const auto stream = stream_;  // it may be over before Start returns
     const auto call = to_->Start(std::move(request), shared_from_this());
-    stream_->OnClose([call] { call->Cancel(); });
+    stream->OnClose([call] { call->Cancel(); });
     MutexLock lock(mu_);
     if (!over_) call_ = call;
     return call;

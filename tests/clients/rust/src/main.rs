@@ -74,7 +74,7 @@ async fn objects(client: &Client) -> Result<()> {
     ok("a stale write is a conflict");
     let applied = maps
         .patch("applied", &PatchParams::apply("rust"), &Patch::Apply(json!({
-            "apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}})))
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied"}, "data": {"a": "b"}})))
         .await?;
     ensure!(applied.managed_fields()[0].manager.as_deref() == Some("rust"));
     ok("an object is applied");
@@ -91,7 +91,7 @@ async fn reconcile(greeting: Arc<Greeting>, client: Arc<Client>) -> Result<Actio
     let maps: Api<ConfigMap> = Api::namespaced((*client).clone(), NS);
     let name = format!("greeting-{}", greeting.name_any());
     let child = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"text": greeting.spec.text},
-        "metadata": {"ownerReferences": [kube::Resource::controller_owner_ref(&*greeting, &())]}});
+        "metadata": {"name": name, "ownerReferences": [kube::Resource::controller_owner_ref(&*greeting, &())]}});
     maps.patch(&name, &PatchParams::apply("greeter").force(), &Patch::Apply(child)).await?;
     let greetings: Api<Greeting> = Api::namespaced((*client).clone(), NS);
     let status = json!({"status": {"seen": greeting.spec.text}});
