@@ -6,18 +6,15 @@
 
 #include "base/run/notification.h"
 #include "json/json.h"
-#include "net/client/http_client.h"
 #include "net/server/http_server.h"
 #include "net/tls/pki.h"
 #include "server/aggregation/user_headers.h"
-#include "server/api_server.h"
-#include "store/memory/memory_store.h"
+#include "server/testing/http_fixture.h"
 
 namespace flyball::server {
 namespace {
 
 constexpr Duration kLife = std::chrono::hours(24);
-constexpr Duration kPatience = std::chrono::seconds(30);
 const std::string kThings = "/apis/ext.example.com/v1/namespaces/default/things";
 const std::string kApiServices = "/apis/apiregistration.k8s.io/v1/apiservices";
 const std::string kServices = "/api/v1/namespaces/default/services";
@@ -123,47 +120,27 @@ struct Pieces : net::ResponseSink {
   Notification<std::string> ended;
 };
 
-class AggregationTest : public testing::Test {
- protected:
-  explicit AggregationTest(Duration request_timeout = std::chrono::minutes(1))
-      : front_proxy_ca_(*net::MakeCertificateAuthority("front-proxy-ca", RealClock().Now(), kLife)),
-        extension_(std::make_unique<ExtensionServer>(front_proxy_ca_.certificate_pem)) {
-    const auto client = *net::IssueCertificate(
-        front_proxy_ca_, {.common_name = "front-proxy-client", .client = true}, RealClock().Now(), kLife);
+// With a front-proxy authority of its own, whose client certificate the server presents.
+struct FrontProxy {
+  const net::KeyPair ca = *net::MakeCertificateAuthority("front-proxy-ca", RealClock().Now(), kLife);
+
+  ApiServerOptions Options(Duration request_timeout) const {
+    const auto client = *net::IssueCertificate(ca, {.common_name = "front-proxy-client", .client = true},
+                                               RealClock().Now(), kLife);
     ApiServerOptions options;
     options.proxy_client_certificate = client.certificate_pem;
     options.proxy_client_key = client.private_key_pem;
     options.request_timeout = request_timeout;
-    options.authentication.tokens["admin"] = {
-        "adm@in", "u-1", {std::string(kMastersGroup), "other"}, {{"Some/Key", {"v 1", "v2"}}}};
-    options.authentication.tokens["nobody"] = {"nobody", "", {}, {}};
-    api_ = std::move(*ApiServer::Make(options, *store_, executor_, random_, metrics_));
-    http_ = std::move(*net::HttpServer::Start({}, api_->handler()));
-    client_ = std::move(*net::NewHttpClient({.url = "http://127.0.0.1:" + std::to_string(http_->port())}));
+    return options;
   }
-  ~AggregationTest() override {
-    client_.reset();
-    api_->Stop();
-    http_.reset();
-    executor_.Stop();
-  }
+};
 
-  net::Request Ask(const std::string& method, const std::string& target, const std::string& body = "",
-                   const std::string& token = "admin") {
-    net::Request request;
-    request.method = method;
-    request.target = target;
-    request.body = body;
-    request.headers.Set("content-type", "application/json");
-    request.headers.Set("authorization", "Bearer " + token);
-    return request;
-  }
-  net::Response Send(net::Request request) {
-    return *net::RoundTrip(*client_, std::move(request), executor_, kPatience);
-  }
-  net::Response Do(const std::string& method, const std::string& target, const std::string& body = "") {
-    return Send(Ask(method, target, body));
-  }
+class AggregationTest : public FrontProxy, public HttpFixture {
+ protected:
+  explicit AggregationTest(Duration request_timeout = std::chrono::minutes(1))
+      : HttpFixture(Options(request_timeout)),
+        extension_(std::make_unique<ExtensionServer>(ca.certificate_pem)) {}
+
   json::Value Read(const std::string& target) { return *json::Parse(Do("GET", target).body); }
 
   // An ExternalName Service, and an APIService for it.
@@ -220,15 +197,16 @@ class AggregationTest : public testing::Test {
     return std::string(condition["message"].string_or(""));
   }
 
-  ThreadPool executor_{"test", 2};
-  Random random_{1};
-  Metrics metrics_;
-  const net::KeyPair front_proxy_ca_;
   std::unique_ptr<ExtensionServer> extension_;
-  std::unique_ptr<store::Store> store_ = store::NewMemoryStore(executor_);
-  std::unique_ptr<ApiServer> api_;
-  std::unique_ptr<net::HttpServer> http_;
-  std::unique_ptr<net::Transport> client_;
+};
+Random random_{1};
+Metrics metrics_;
+const net::KeyPair front_proxy_ca_;
+std::unique_ptr<ExtensionServer> extension_;
+std::unique_ptr<store::Store> store_ = store::NewMemoryStore(executor_);
+std::unique_ptr<ApiServer> api_;
+std::unique_ptr<net::HttpServer> http_;
+std::unique_ptr<net::Transport> client_;
 };
 
 TEST_F(AggregationTest, ARequestIsPassedOnWithItsUserAndWithoutHisCredentials) {

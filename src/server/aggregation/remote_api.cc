@@ -1,24 +1,9 @@
 #include "server/aggregation/remote_api.h"
 
 #include "api/values/base64.h"
+#include "base/values/ascii.h"
 
 namespace flyball::server {
-namespace {
-
-// "/a/b//c/" → a, b, c.
-std::vector<std::string_view> SegmentsOf(std::string_view path) {
-  std::vector<std::string_view> segments;
-  while (!path.empty()) {
-    const auto slash = path.find('/');
-    if (slash != 0) segments.push_back(path.substr(0, slash));
-    if (slash == std::string_view::npos) break;
-    path.remove_prefix(slash + 1);
-  }
-  return segments;
-}
-
-}  // namespace
-
 std::string RemoteApi::Path() const {
   return group.empty() ? "/api/" + version : "/apis/" + group + "/" + version;
 }
@@ -69,7 +54,7 @@ RemoteApiPtr RemoteApis::FindVersion(std::string_view group, std::string_view ve
 RemoteApiPtr RemoteApis::Find(const RequestInfo& info) const {
   if (!any_) return nullptr;
   if (info.is_resource) return FindVersion(info.group, info.version);
-  const auto segments = SegmentsOf(info.path);
+  const auto segments = SplitWords(info.path, "/");
   if (segments.size() == 5 && segments[0] == "openapi" && segments[1] == "v3" && segments[2] == "apis")
     return FindVersion(segments[3], segments[4]);
   if (segments.size() == 3 && segments[0] == "apis") return FindVersion(segments[1], segments[2]);

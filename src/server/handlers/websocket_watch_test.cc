@@ -3,10 +3,7 @@
 
 #include "base/run/notification.h"
 #include "json/json.h"
-#include "net/client/http_client.h"
-#include "net/server/http_server.h"
-#include "server/api_server.h"
-#include "store/memory/memory_store.h"
+#include "server/testing/http_fixture.h"
 
 namespace flyball::server {
 namespace {
@@ -26,27 +23,10 @@ struct Messages {
   }
 };
 
-class WebSocketWatchTest : public testing::Test {
+class WebSocketWatchTest : public HttpFixture {
  protected:
-  WebSocketWatchTest() {
-    ApiServerOptions options;
-    options.authentication.tokens["admin"] = {"admin", "", {std::string(kMastersGroup)}, {}};
-    api_ = std::move(*ApiServer::Make(options, *store_, executor_, random_, metrics_));
-    http_ = std::move(*net::HttpServer::Start({}, api_->handler()));
-    client_ = std::move(*net::NewHttpClient({.url = "http://127.0.0.1:" + std::to_string(http_->port())}));
-  }
-  ~WebSocketWatchTest() override {
-    client_.reset();
-    api_->Stop();
-    http_.reset();
-    executor_.Stop();
-  }
   void Make(const std::string& name) {
-    net::Request request{.method = "POST",
-                         .target = kWatchedMaps,
-                         .headers = {{"authorization", "Bearer admin"}, {"content-type", "application/json"}},
-                         .body = R"({"metadata":{"name":")" + name + R"("}})"};
-    EXPECT_EQ(net::RoundTrip(*client_, request, executor_, std::chrono::seconds(30))->status, 201);
+    EXPECT_EQ(Do("POST", kWatchedMaps, R"({"metadata":{"name":")" + name + R"("}})").status, 201);
   }
   Result<std::shared_ptr<net::WebSocket>> Open(const std::string& query, net::Headers headers,
                                                std::vector<std::string> protocols = {}) {
@@ -65,14 +45,13 @@ class WebSocketWatchTest : public testing::Test {
     });
     return messages;
   }
-
-  ThreadPool executor_{"test", 2};
-  Random random_{1};
-  Metrics metrics_;
-  std::unique_ptr<store::Store> store_ = store::NewMemoryStore(executor_);
-  std::unique_ptr<ApiServer> api_;
-  std::unique_ptr<net::HttpServer> http_;
-  std::unique_ptr<net::Transport> client_;
+};
+Random random_{1};
+Metrics metrics_;
+std::unique_ptr<store::Store> store_ = store::NewMemoryStore(executor_);
+std::unique_ptr<ApiServer> api_;
+std::unique_ptr<net::HttpServer> http_;
+std::unique_ptr<net::Transport> client_;
 };
 
 TEST_F(WebSocketWatchTest, EachEventIsAMessageOfText) {
@@ -124,13 +103,11 @@ TEST_F(WebSocketWatchTest, WhatMakesNoSenseIsRefusedBeforeTheUpgrade) {
 }
 
 TEST_F(WebSocketWatchTest, APageOfAnotherSiteGetsNone) {
-  net::Request everybody{.method = "POST",
-                         .target = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-                         .headers = {{"authorization", "Bearer admin"}, {"content-type", "application/json"}},
-                         .body = R"({"metadata":{"name":"all"},
-          "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},
-          "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"Group","name":"system:unauthenticated"}]})"};
-  ASSERT_EQ(net::RoundTrip(*client_, everybody, executor_, std::chrono::seconds(30))->status, 201);
+  const auto bound = Do("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+                        R"({"metadata":{"name":"all"},
+      "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},
+      "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"Group","name":"system:unauthenticated"}]})");
+  ASSERT_EQ(bound.status, 201) << bound.body;
   const auto open = [&](const std::string& origin) {
     Notification<Result<std::shared_ptr<net::WebSocket>>> opened;
     client_->OpenWebSocket({.target = kWatchedMaps + "?watch=1", .headers = {{"origin", origin}}}, {},
