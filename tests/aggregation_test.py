@@ -40,7 +40,7 @@ def register(kubectl, crt, port):
         {'apiVersion': 'apiregistration.k8s.io/v1', 'kind': 'APIService', 'metadata': {'name': 'v1.shop.example.com'},
          'spec': {'group': 'shop.example.com', 'version': 'v1', 'groupPriorityMinimum': 100, 'versionPriority': 10, 'caBundle': bundle,
                   'service': {'namespace': 'default', 'name': 'shop', 'port': port}}}]
-    kubectl('apply', '-f', '-', stdin='\n---\n'.join(map(json.dumps, objects)))
+    kubectl('apply', '-f', '-', stdin=json.dumps({'apiVersion': 'v1', 'kind': 'List', 'items': objects}))
 
 
 def use(kubectl):

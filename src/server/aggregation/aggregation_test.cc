@@ -16,8 +16,8 @@ namespace {
 
 constexpr Duration kLife = std::chrono::hours(24);
 const std::string kThings = "/apis/ext.example.com/v1/namespaces/default/things";
-const std::string kApiServices = "/apis/apiregistration.k8s.io/v1/apiservices";
-const std::string kServices = "/api/v1/namespaces/default/services";
+const std::string kRegistrations = "/apis/apiregistration.k8s.io/v1/apiservices";
+const std::string kExtensionServices = "/api/v1/namespaces/default/services";
 const char* const kDiscoveryType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const char* const kDiscoveryText = R"({"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2",
   "items":[{"metadata":{"name":"ext.example.com"},"versions":[{"version":"v1","freshness":"Current","resources":[
@@ -146,14 +146,14 @@ class AggregationTest : public FrontProxy, public HttpFixture {
   // An ExternalName Service, and an APIService for it.
   void Register(const std::string& tls, int port) {
     const auto made =
-        Do("POST", kServices,
+        Do("POST", kExtensionServices,
            R"({"metadata":{"name":"ext"},"spec":{"type":"ExternalName","externalName":"localhost"}})");
     ASSERT_EQ(made.status, 201) << made.body;
     RegisterOnly(tls, port);
   }
   void RegisterOnly(const std::string& tls, int port) {
     const auto made = Do(
-        "POST", kApiServices,
+        "POST", kRegistrations,
         R"({"metadata":{"name":"v1.ext.example.com"},"spec":{"group":"ext.example.com","version":"v1",
         "groupPriorityMinimum":17790,"versionPriority":15,)" +
             tls + R"(,"service":{"namespace":"default","name":"ext","port":)" + std::to_string(port) + "}}}");
@@ -187,7 +187,7 @@ class AggregationTest : public FrontProxy, public HttpFixture {
   std::string AwaitReason(const std::string& reason) {
     json::Value condition;
     Await(reason, [&] {
-      const auto service = Read(kApiServices + "/v1.ext.example.com");
+      const auto service = Read(kRegistrations + "/v1.ext.example.com");
       const auto& conditions = service["status"]["conditions"];
       if (conditions.size() != 1) return false;
       condition = conditions.as_array()[0];
@@ -198,15 +198,6 @@ class AggregationTest : public FrontProxy, public HttpFixture {
   }
 
   std::unique_ptr<ExtensionServer> extension_;
-};
-Random random_{1};
-Metrics metrics_;
-const net::KeyPair front_proxy_ca_;
-std::unique_ptr<ExtensionServer> extension_;
-std::unique_ptr<store::Store> store_ = store::NewMemoryStore(executor_);
-std::unique_ptr<ApiServer> api_;
-std::unique_ptr<net::HttpServer> http_;
-std::unique_ptr<net::Transport> client_;
 };
 
 TEST_F(AggregationTest, ARequestIsPassedOnWithItsUserAndWithoutHisCredentials) {
@@ -284,7 +275,7 @@ TEST_F(AggregationTest, AServerThatIsGoneIsUnreachableAndThenUnavailable) {
               first.body == "service unavailable\n")
       << first.body;
   // Whatever changes has it looked at again.
-  auto touch = Ask("PATCH", kServices + "/ext", R"({"metadata":{"labels":{"a":"b"}}})");
+  auto touch = Ask("PATCH", kExtensionServices + "/ext", R"({"metadata":{"labels":{"a":"b"}}})");
   touch.headers.Set("content-type", "application/merge-patch+json");
   Send(touch);
   const std::string message = AwaitReason("FailedDiscoveryCheck");
@@ -306,9 +297,9 @@ TEST_F(AggregationTest, TheConditionSaysWhatIsMissing) {
   RegisterOnly(R"("insecureSkipTLSVerify":true)", 443);
   EXPECT_EQ(AwaitReason("ServiceNotFound"), "service/ext in \"default\" is not present");
   EXPECT_EQ(Do("GET", kThings).body, "service unavailable\n");
-  Do("POST", kServices, R"({"metadata":{"name":"ext"},"spec":{"ports":[{"name":"p","port":80}]}})");
+  Do("POST", kExtensionServices, R"({"metadata":{"name":"ext"},"spec":{"ports":[{"name":"p","port":80}]}})");
   EXPECT_EQ(AwaitReason("ServicePortError"), "service/ext in \"default\" is not listening on port 443");
-  auto patch = Ask("PATCH", kServices + "/ext", R"({"spec":{"ports":[{"name":"p","port":443}]}})");
+  auto patch = Ask("PATCH", kExtensionServices + "/ext", R"({"spec":{"ports":[{"name":"p","port":443}]}})");
   patch.headers.Set("content-type", "application/merge-patch+json");
   EXPECT_EQ(Send(patch).status, 200);
   EXPECT_EQ(AwaitReason("EndpointsNotFound"), "cannot find endpointslices for service/ext in \"default\"");
@@ -319,7 +310,7 @@ TEST_F(AggregationTest, TheConditionSaysWhatIsMissing) {
   EXPECT_EQ(slice.status, 201) << slice.body;
   EXPECT_EQ(AwaitReason("MissingEndpoints"),
             "endpointslices for service/ext in \"default\" have no addresses with port name \"p\"");
-  Do("DELETE", kServices + "/ext");
+  Do("DELETE", kExtensionServices + "/ext");
   AwaitReason("ServiceNotFound");
 }
 
@@ -363,7 +354,7 @@ TEST_F(AggregationTest, DiscoveryHasTheGroupAtItsPriority) {
   EXPECT_EQ(Read("/apis/ext.example.com")["preferredVersion"]["groupVersion"].string_or(""),
             "ext.example.com/v1");
   EXPECT_EQ(Read("/apis/ext.example.com/v1")["kind"].string_or(""), "APIResourceList");
-  EXPECT_EQ(Do("DELETE", kApiServices + "/v1.ext.example.com").status, 200);
+  EXPECT_EQ(Do("DELETE", kRegistrations + "/v1.ext.example.com").status, 200);
   Await("gone", [&] { return Aggregated().is_null(); });
   EXPECT_EQ(Do("GET", kThings).status, 404);
   EXPECT_EQ(Do("GET", "/apis/ext.example.com").status, 404);
@@ -486,18 +477,18 @@ TEST_F(AggregationTest, ConnectionsAreJoinedAfterAnUpgrade) {
 TEST_F(AggregationTest, WhatIsServedHereStaysHere) {
   RegisterAvailable();
   EXPECT_EQ(Read("/apis/apps/v1/deployments")["kind"].string_or(""), "DeploymentList");
-  const auto apps = Read(kApiServices + "/v1.apps");
+  const auto apps = Read(kRegistrations + "/v1.apps");
   EXPECT_EQ(apps["status"]["conditions"].as_array()[0]["reason"].string_or(""), "Local");
 }
 
 TEST_F(AggregationTest, AnApiServiceThatIsNoLongerRemoteIsLocal) {
   RegisterAvailable();
   auto patch =
-      Ask("PATCH", kApiServices + "/v1.ext.example.com", R"({"spec":{"service":null,"caBundle":null}})");
+      Ask("PATCH", kRegistrations + "/v1.ext.example.com", R"({"spec":{"service":null,"caBundle":null}})");
   patch.headers.Set("content-type", "application/merge-patch+json");
   ASSERT_EQ(Send(patch).status, 200);
   Await("local", [&] {
-    const auto service = Read(kApiServices + "/v1.ext.example.com");
+    const auto service = Read(kRegistrations + "/v1.ext.example.com");
     return service["status"]["conditions"].as_array()[0]["reason"].string_or("") == "Local";
   });
   EXPECT_EQ(Do("GET", kThings).status, 404);

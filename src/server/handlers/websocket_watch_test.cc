@@ -46,13 +46,6 @@ class WebSocketWatchTest : public HttpFixture {
     return messages;
   }
 };
-Random random_{1};
-Metrics metrics_;
-std::unique_ptr<store::Store> store_ = store::NewMemoryStore(executor_);
-std::unique_ptr<ApiServer> api_;
-std::unique_ptr<net::HttpServer> http_;
-std::unique_ptr<net::Transport> client_;
-};
 
 TEST_F(WebSocketWatchTest, EachEventIsAMessageOfText) {
   Make("first");
