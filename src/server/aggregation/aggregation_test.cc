@@ -424,7 +424,6 @@ TEST_F(AggregationTest, AWatchIsStreamedAndItsEndReachesTheOtherServer) {
   {
     MutexLock lock(mu);
     held->Write(MakeBytes("two\n"));
-    held = nullptr;
   }
   EXPECT_EQ(pieces->WaitFor(8), "one\ntwo\n");
   call->Cancel();

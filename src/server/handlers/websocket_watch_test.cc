@@ -90,7 +90,7 @@ TEST_F(WebSocketWatchTest, ItEndsWhenItsTimeIsOver) {
 }
 
 TEST_F(WebSocketWatchTest, WhatMakesNoSenseIsRefusedBeforeTheUpgrade) {
-  const auto socket = Open("?watch=1&resourceVersion=x", {});
+  const auto socket = Open("?watch=1&labelSelector=a%3D%3D%3D", {});
   ASSERT_FALSE(socket);
   EXPECT_EQ(socket.error().code(), 400);
 }
