@@ -56,6 +56,8 @@ std::string Essence(const json::Value& api_service) {
 
 ApiServiceMonitor::ApiServiceMonitor(ServerState& state, std::shared_ptr<RemoteClient> client)
     : state_(state),
+      executor_(state.executor),
+      workers_(state.workers ? *state.workers : state.executor),
       client_(std::move(client)),
       services_(state.catalog.Find("apiregistration.k8s.io", "v1", "apiservices")) {}
 
@@ -80,12 +82,17 @@ void ApiServiceMonitor::Start() {
   }
 }
 
+bool ApiServiceMonitor::Stopped() {
+  MutexLock lock(mu_);
+  return stopped_;
+}
+
 void ApiServiceMonitor::Stop() {
   {
     MutexLock lock(mu_);
     stopped_ = true;
     for (auto& [name, watched] : watched_)
-      if (watched.timer != kNoTimer) state_.executor.Cancel(watched.timer);
+      if (watched.timer != kNoTimer) executor_.Cancel(watched.timer);
     watched_.clear();
   }
   client_->Stop();
@@ -117,7 +124,7 @@ void ApiServiceMonitor::Forget(const std::string& name) {
   MutexLock lock(mu_);
   const auto found = watched_.find(name);
   if (found == watched_.end()) return;
-  if (found->second.timer != kNoTimer) state_.executor.Cancel(found->second.timer);
+  if (found->second.timer != kNoTimer) executor_.Cancel(found->second.timer);
   if (found->second.running)
     found->second.again = true;  // it will see that there is nothing left to look at
   else
@@ -139,13 +146,15 @@ void ApiServiceMonitor::Wake(const std::string& name) {
       return;
     }
     watched.running = true;
-    if (watched.timer != kNoTimer) state_.executor.Cancel(std::exchange(watched.timer, kNoTimer));
+    if (watched.timer != kNoTimer) executor_.Cancel(std::exchange(watched.timer, kNoTimer));
   }
-  state_.executor.Post([self = shared_from_this(), name] { SpawnOwn(Look(self, name), kMonitoring); });
+  executor_.Post([weak = weak_from_this(), name] {
+    if (const auto self = weak.lock(); self && !self->Stopped()) SpawnOwn(Look(self, name), kMonitoring);
+  });
 }
 
 void ApiServiceMonitor::WakeAfter(const std::string& name, Duration delay) {
-  watched_[name].timer = state_.executor.PostAfter(delay, [weak = weak_from_this(), name] {
+  watched_[name].timer = executor_.PostAfter(delay, [weak = weak_from_this(), name] {
     if (const auto self = weak.lock()) self->Wake(name);
   });
 }
@@ -183,6 +192,7 @@ Task<bool> ApiServiceMonitor::LookOnce(const std::string& name, RemoteApiPtr api
   if (api) {
     auto check = Check(api);
     found = co_await std::move(check);
+    if (Stopped()) co_return true;
   } else {
     documents_.Set(name, nullptr);
   }
@@ -200,7 +210,7 @@ Task<bool> ApiServiceMonitor::LookOnce(const std::string& name, RemoteApiPtr api
 
 Task<Availability> ApiServiceMonitor::Check(RemoteApiPtr api) {
   if (auto problem = CheckService(state_.catalog, *api)) co_return std::move(*problem);
-  auto check = CheckDiscovery(client_, api, state_.executor);
+  auto check = CheckDiscovery(client_, api, executor_);
   co_return co_await std::move(check);
 }
 
@@ -255,7 +265,7 @@ Task<void> ApiServiceMonitor::FetchDocuments(const std::string& name, RemoteApiP
     MutexLock lock(mu_);
     if (stopped_) co_return;
     auto& watched = watched_[name];
-    const bool due = state_.clock().Steady() >= watched.documents_due;
+    const bool due = executor_.clock().Steady() >= watched.documents_due;
     // What is not available is stale at once, and what is again is asked at once.
     const auto kept = documents_.snapshot();
     const bool known = std::any_of(kept->versions.begin(), kept->versions.end(), [&](const auto& version) {
@@ -265,16 +275,16 @@ Task<void> ApiServiceMonitor::FetchDocuments(const std::string& name, RemoteApiP
     });
     if (!due && known) co_return;
     if (!watched.fetcher)
-      watched.fetcher = std::make_shared<DocumentFetcher>(client_, state_.executor,
-                                                          state_.workers ? *state_.workers : state_.executor);
+      watched.fetcher =
+          std::make_shared<DocumentFetcher>(client_, executor_, state_.workers ? *state_.workers : executor_);
     fetcher = watched.fetcher;
   }
   auto fetch = fetcher->Fetch(api);
   RemoteDocumentPtr document = co_await std::move(fetch);
-  co_await ResumeOn(state_.executor);
+  co_await ResumeOn(executor_);
   if (services_->cache->Get(name)) documents_.Set(name, std::move(document));
   MutexLock lock(mu_);
-  if (!stopped_) watched_[name].documents_due = state_.clock().Steady() + kDocumentsEvery;
+  if (!stopped_) watched_[name].documents_due = executor_.clock().Steady() + kDocumentsEvery;
 }
 
 }  // namespace flyball::server

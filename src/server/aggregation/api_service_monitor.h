@@ -20,7 +20,7 @@
 
 namespace flyball::server {
 
-// Thread-safe; the state outlives it. Timers and requests that outlive it do nothing.
+// Thread-safe; the state is there until Stop. Timers and requests that outlive it do nothing.
 class ApiServiceMonitor : public std::enable_shared_from_this<ApiServiceMonitor> {
  public:
   static constexpr Duration kResync = std::chrono::seconds(30);
@@ -48,6 +48,7 @@ class ApiServiceMonitor : public std::enable_shared_from_this<ApiServiceMonitor>
     std::string known;  // the spec and the condition when it was last looked at
   };
 
+  bool Stopped();
   void OnApiService(const Change& change);
   void OnService(std::string_view namespace_name, std::string_view name);
   void Wake(const std::string& name);
@@ -60,7 +61,9 @@ class ApiServiceMonitor : public std::enable_shared_from_this<ApiServiceMonitor>
   Task<void> FetchDocuments(const std::string& name, RemoteApiPtr api, bool available);
   void CountUnavailable(const std::string& name, const Availability& found, bool was_available);
 
-  ServerState& state_;
+  ServerState& state_;  // not after Stop, although what waits for others goes on then
+  Executor& executor_;  // outlives everything that waits on it
+  Executor& workers_;
   const std::shared_ptr<RemoteClient> client_;
   const ResourcePtr services_;
   RemoteApis apis_;

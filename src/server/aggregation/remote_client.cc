@@ -15,6 +15,7 @@ RemoteClient::RemoteClient(const Catalog& catalog, Random& random, const std::st
           net::ClientTls{.certificate_pem = certificate_pem, .private_key_pem = key_pem})) {}
 
 Result<std::string> RemoteClient::Resolve(const RemoteApi& api) const {
+  if (stopped_) return Unexpected(Error(Reason::kCancelled, "the server is shutting down"));
   FLYBALL_ASSIGN(const ServiceAddress address,
                  ResolveService(catalog_, random_, api.service_namespace, api.service_name, api.port));
   return address.Url();
@@ -35,6 +36,11 @@ Task<Result<net::Response>> RemoteClient::Get(const RemoteApi& api, std::string 
   FLYBALL_CO_TRY(AddUserHeaders(user, request.headers));
   auto fetch = calls_.Fetch(std::move(transport), std::move(request), limits, executor);
   co_return co_await std::move(fetch);
+}
+
+void RemoteClient::Stop() {
+  stopped_ = true;
+  calls_.Stop();
 }
 
 void RemoteClient::SetCertificate(const std::string& certificate_pem, const std::string& key_pem) {

@@ -1,6 +1,7 @@
 // RemoteClient: how the API server reaches the API servers behind it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -17,7 +18,7 @@
 
 namespace flyball::server {
 
-// Thread-safe. The catalog and the random numbers outlive it.
+// Thread-safe. The catalog and the random numbers are there until Stop.
 class RemoteClient {
  public:
   // `certificate_pem` and `key_pem`: of the front-proxy client, by which other servers know that they may
@@ -35,14 +36,15 @@ class RemoteClient {
                                   Executor& executor);
   // Connections made from now on present this certificate.
   void SetCertificate(const std::string& certificate_pem, const std::string& key_pem);
-  // Ends what is under way, and what comes later at once.
-  void Stop() { calls_.Stop(); }
+  // Ends what is under way, and what comes later at once. The catalog may go afterwards.
+  void Stop();
 
  private:
   const Catalog& catalog_;
   Random& random_;
   const std::shared_ptr<TransportCache> transports_;
   RemoteCalls calls_;
+  std::atomic<bool> stopped_{false};
 };
 
 }  // namespace flyball::server
