@@ -274,9 +274,7 @@ Task<void> ApiServiceMonitor::FetchDocuments(const std::string& name, RemoteApiP
              version.priority.version == api->priority.version;
     });
     if (!due && known) co_return;
-    if (!watched.fetcher)
-      watched.fetcher =
-          std::make_shared<DocumentFetcher>(client_, executor_, state_.workers ? *state_.workers : executor_);
+    if (!watched.fetcher) watched.fetcher = std::make_shared<DocumentFetcher>(client_, executor_, workers_);
     fetcher = watched.fetcher;
   }
   auto fetch = fetcher->Fetch(api);
