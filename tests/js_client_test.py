@@ -8,9 +8,9 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 
-from program import Program, skip
+from client_run import drive
+from program import skip
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INSTALL_SECONDS = 300
@@ -44,34 +44,11 @@ def install(folder):
         skip('npm did not install @kubernetes/client-node within %d s' % INSTALL_SECONDS)
 
 
-def start(binary, folder, port):
-    return Program(binary, 'apiserver', '--data-dir', folder, '--secure-port', port, '--disable-admission-plugins', 'ServiceAccount',
-                   data_dir=folder)
-
-
 def main():
     binary = os.path.abspath(sys.argv[1])
     work = os.path.join(os.path.dirname(binary), 'js_client')
     install(work)
-    folder = tempfile.mkdtemp(prefix='flyball-test-')
-    program = start(binary, folder, '0')
-    port = program.url.rsplit(':', 1)[1]
-    node = subprocess.Popen(['node', 'client_test.mjs', program.kubeconfig], cwd=work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        for line in node.stdout:
-            print(line.rstrip(), flush=True)
-            if line.strip() == 'RESTART':
-                program.kill()
-                program = start(binary, folder, port)
-                node.stdin.write('restarted\n')
-                node.stdin.flush()
-        status = node.wait(30)
-        assert status == 0, 'the client ended with status %d\n%s' % (status, program.output()[-3000:])
-        program.stop()
-    finally:
-        node.kill()
-        program.kill()
-        program.remove()
+    drive(binary, ['node', 'client_test.mjs'], work)
 
 
 main()

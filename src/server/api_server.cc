@@ -6,6 +6,7 @@
 #include "json/json.h"
 #include "net/tls/pki.h"
 #include "server/admission/admission_plugins.h"
+#include "server/aggregation/aggregator.h"
 #include "server/audit/audit.h"
 #include "server/auth/rbac.h"
 #include "server/auth/service_account_tokens.h"
@@ -102,6 +103,7 @@ struct ApiServer::Parts {
   const std::shared_ptr<LocalComponents> components = std::make_shared<LocalComponents>();
   std::shared_ptr<TransportCache> nodes;
   EndpointTable endpoints;
+  std::unique_ptr<Aggregator> aggregator;
   std::unique_ptr<Documents> documents;
   std::shared_ptr<FlowControl> flow;
   std::unique_ptr<Audit> audit;
@@ -145,7 +147,9 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   registry->AddLifecycle("services", std::move(services));
   nodes = NewNodeTransports(options.node_client_certificate, options.node_client_key, options.node_ca);
   AddApiEndpoints(endpoints, nodes, *tokens, components);
-  documents = std::make_unique<Documents>(*state);
+  aggregator =
+      std::make_unique<Aggregator>(*state, options.proxy_client_certificate, options.proxy_client_key);
+  documents = std::make_unique<Documents>(*state, aggregator->documents());
   documents->SetFacts({executor.clock().Now(), options.flags});
   documents->AddCheck("ping", [] { return Status(); });
   documents->AddCheck("log", [] { return Status(); });
@@ -154,8 +158,8 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   flow = FlowControl::Make(*catalog, options.max_requests_inflight + options.max_mutating_requests_inflight,
                            metrics);
   FLYBALL_ASSIGN(audit, Audit::Make(options.audit, executor.clock(), random, metrics));
-  handler =
-      std::make_unique<RequestHandler>(*state, endpoints, *documents, *flow, *audit, options.request_timeout);
+  handler = std::make_unique<RequestHandler>(*state, endpoints, *aggregator, *documents, *flow, *audit,
+                                             options.request_timeout);
   auto objects = BootstrapObjects(state->clock().Now());
   for (auto& object : BootstrapFlowControl(state->clock().Now())) objects.push_back(std::move(object));
   for (auto& object : BuiltinApiServices(*catalog->snapshot())) objects.push_back(std::move(object));
@@ -165,6 +169,7 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   FLYBALL_TRY(custom->Start());
   api_services = std::make_unique<ApiServices>(*state);
   api_services->Start();
+  aggregator->Start();
   flow_status = std::make_unique<FlowStatus>(*state);
   flow_status->Start();
   trust = std::make_unique<ClusterTrust>(*state, options.authentication);
@@ -223,6 +228,10 @@ void ApiServer::SetNodeClient(const std::string& certificate_pem, const std::str
   parts_->nodes->SetCertificate(certificate_pem, key_pem);
 }
 
+void ApiServer::SetProxyClient(const std::string& certificate_pem, const std::string& key_pem) {
+  parts_->aggregator->SetCertificate(certificate_pem, key_pem);
+}
+
 LocalComponents& ApiServer::components() {
   return *parts_->components;
 }
@@ -238,6 +247,7 @@ void ApiServer::PublishTrust() {
 void ApiServer::Stop() {
   if (parts_->stopped.exchange(true)) return;
   if (parts_->bookmarks) parts_->bookmarks->Stop();
+  if (parts_->aggregator) parts_->aggregator->Stop();
   parts_->authentication->Stop();
   parts_->authorization->Stop();
   parts_->admission_calls.Stop();

@@ -42,6 +42,8 @@ struct ApiServerOptions {
   std::string node_client_certificate, node_client_key;  // with which nodes are asked for logs (PEM)
   std::string node_ca;  // who vouches for nodes' serving certificates (PEM); empty: they are not checked
   AdmissionOptions admission;
+  // With which other API servers are called, so that they believe who the user is (PEM); empty: none.
+  std::string proxy_client_certificate, proxy_client_key;
   int max_requests_inflight = 400;
   int max_mutating_requests_inflight = 200;
   Duration request_timeout = std::chrono::minutes(1);  // of requests that are not long-running
@@ -78,6 +80,8 @@ class ApiServer {
   Status Ensure(const std::vector<json::Value>& objects);
   // The certificate nodes are asked with from now on.
   void SetNodeClient(const std::string& certificate_pem, const std::string& key_pem);
+  // The certificate other API servers are called with from now on.
+  void SetProxyClient(const std::string& certificate_pem, const std::string& key_pem);
   // "host:port" where clients find it, shown in /api. Known when it listens.
   void SetExternalAddress(std::string address);
   // The scheduler and the controllers of this process, for `kubectl get componentstatuses`.

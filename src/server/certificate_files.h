@@ -15,8 +15,12 @@
 
 namespace flyball::server {
 
-// Reads the requestheader CA into `pki`, and sets whom the server is to trust.
+// Reads the requestheader CA into `pki`, and sets whom the server is to trust. Without one, proxies are those
+// of the server's own front-proxy CA, which names users by the standard headers.
 Status PrepareTrust(Pki& pki, AuthenticationOptions& authentication);
+
+// The files of --proxy-client-*. BadRequest if one is missing, or the key is not the certificate's.
+Result<net::KeyPair> ReadProxyClient(const ServingOptions& serving);
 
 // Thread-safe.
 class CertificateFiles {
@@ -36,7 +40,7 @@ class CertificateFiles {
 
   const ServingOptions serving_;
   const AuthenticationOptions authentication_;
-  const std::string own_ca_;
+  const std::string own_ca_, own_proxy_ca_;
   net::HttpServer& http_;
   ApiServer& api_;
   Mutex mu_;

@@ -76,10 +76,17 @@ TimePoint RenewalOf(const net::KeyPair& pair) {
 }
 
 // Also if another CA has issued it, or if it is one of those for ten years that were issued once.
-bool IsDue(const net::KeyPair& pair, const Pki& pki, TimePoint now) {
+bool IsDue(const net::KeyPair& pair, const net::KeyPair& ca, TimePoint now) {
   const auto info = net::ParseCertificate(pair.certificate_pem);
   return !info || now >= RenewalOf(pair) || info->not_after > now + kValidity ||
-         !net::IsSignedByAny(pair.certificate_pem, pki.ca.certificate_pem);
+         !net::IsSignedByAny(pair.certificate_pem, ca.certificate_pem);
+}
+
+Result<net::KeyPair> IssueFrontProxy(const Pki& pki, TimePoint now) {
+  net::CertificateRequest request;
+  request.common_name = kFrontProxyUser;
+  request.client = true;
+  return net::IssueCertificate(pki.front_proxy_ca, request, now, kValidity);
 }
 
 Result<net::KeyPair> IssueAdmin(const Pki& pki, TimePoint now) {
@@ -194,6 +201,12 @@ Result<Pki> LoadPki(const ServingOptions& options, const Clock& clock) {
     pki.server_ca_pem = pki.ca.certificate_pem;
   }
   FLYBALL_ASSIGN(pki.node_client, pki.IssueClient(kNodeClientUser, {}, now));
+  if (options.proxy_client_cert_file.empty()) {
+    FLYBALL_ASSIGN(pki.front_proxy_ca, LoadOrMake(dir, "front-proxy-ca", [&] {
+                     return net::MakeCertificateAuthority("front-proxy-ca", now, kAuthorityValidity);
+                   }));
+    FLYBALL_ASSIGN(pki.front_proxy_client, IssueFrontProxy(pki, now));
+  }
   FLYBALL_TRY(RenewPki(options, clock, pki));
   FLYBALL_TRY(LoadServiceAccountKeys(options, dir, pki));
   return pki;
@@ -206,6 +219,8 @@ net::ServerTls ServerTlsOf(const Pki& pki) {
 
 TimePoint NextRenewal(const Pki& pki) {
   TimePoint first = std::min(RenewalOf(pki.admin), RenewalOf(pki.node_client));
+  if (!pki.front_proxy_client.certificate_pem.empty())
+    first = std::min(first, RenewalOf(pki.front_proxy_client));
   // A certificate of the user's own is the user's to renew.
   if (net::IsSignedByAny(pki.serving.certificate_pem, pki.ca.certificate_pem))
     first = std::min(first, RenewalOf(pki.serving));
@@ -215,13 +230,17 @@ TimePoint NextRenewal(const Pki& pki) {
 Status RenewPki(const ServingOptions& options, const Clock& clock, Pki& pki) {
   const TimePoint now = clock.Now(), from = now - kIssuedBefore;
   Pki renewed = pki;
-  if (options.tls_cert_file.empty() && IsDue(pki.serving, pki, now)) {
+  if (options.tls_cert_file.empty() && IsDue(pki.serving, pki.ca, now)) {
     FLYBALL_ASSIGN(renewed.serving, net::IssueCertificate(pki.ca, ServingRequest(options), from, kValidity));
   }
-  if (IsDue(pki.node_client, pki, now)) {
+  if (IsDue(pki.node_client, pki.ca, now)) {
     FLYBALL_ASSIGN(renewed.node_client, pki.IssueClient(kNodeClientUser, {}, from));
   }
-  if (IsDue(pki.admin, pki, now)) {
+  if (!pki.front_proxy_client.certificate_pem.empty() &&
+      IsDue(pki.front_proxy_client, pki.front_proxy_ca, now)) {
+    FLYBALL_ASSIGN(renewed.front_proxy_client, IssueFrontProxy(pki, from));
+  }
+  if (IsDue(pki.admin, pki.ca, now)) {
     FLYBALL_ASSIGN(renewed.admin, IssueAdmin(pki, from));
     FLYBALL_TRY(WritePair(options.data_dir + "/pki", "admin", renewed.admin));
   }

@@ -15,6 +15,8 @@ namespace flyball::server {
 
 // The user the API server is to its nodes (upstream's usual name).
 inline constexpr char kNodeClientUser[] = "kube-apiserver-kubelet-client";
+// The name by which API servers behind this one know it (kubeadm's).
+inline constexpr char kFrontProxyUser[] = "front-proxy-client";
 
 struct ServingOptions {
   std::string bind_address = "127.0.0.1";
@@ -22,8 +24,9 @@ struct ServingOptions {
   std::string advertise_address;  // where others reach it; empty: the bind address, or the machine's own
   std::string external_hostname;  // shown to clients in place of the advertised address; may name a port
   std::string data_dir;           // certificates live in <data_dir>/pki
-  std::string tls_cert_file, tls_private_key_file;  // empty: issued by our own CA
-  std::string client_ca_file;                       // empty: our own CA
+  std::string tls_cert_file, tls_private_key_file;            // empty: issued by our own CA
+  std::string client_ca_file;                                 // empty: our own CA
+  std::string proxy_client_cert_file, proxy_client_key_file;  // empty: issued by our own front-proxy CA
   std::string
       service_account_signing_key_file;  // empty: the first private one of the next, else made and kept
   std::vector<std::string>
@@ -36,8 +39,10 @@ struct ServingOptions {
 struct Pki {
   net::KeyPair ca;
   net::KeyPair serving;
-  net::KeyPair admin;        // user kubernetes-admin of system:masters
-  net::KeyPair node_client;  // user kNodeClientUser, which the server is to its nodes
+  net::KeyPair admin;               // user kubernetes-admin of system:masters
+  net::KeyPair node_client;         // user kNodeClientUser, which the server is to its nodes
+  net::KeyPair front_proxy_ca;      // of its own, so that no other certificate may name users in headers
+  net::KeyPair front_proxy_client;  // kFrontProxyUser, which the server is to API servers behind it
   std::string client_ca_pem;
   std::string proxy_ca_pem;                       // of the proxies in front; empty: none
   std::string server_ca_pem;                      // what clients have to trust
@@ -54,7 +59,8 @@ net::ServerTls ServerTlsOf(const Pki& pki);
 // What our CA issues lasts a year. When the first of it should be issued again: after 70 % of its life.
 TimePoint NextRenewal(const Pki& pki);
 // Issues again what is due: the serving certificate (unless it is the user's own), the administrator's, whose
-// files are rewritten, and the one for nodes. On an error nothing has changed but files.
+// files are rewritten, the one for nodes and the one for API servers behind this one. On an error nothing has
+// changed but files.
 Status RenewPki(const ServingOptions& options, const Clock& clock, Pki& pki);
 
 // Listens and serves. Requires that the ApiServer outlives it.

@@ -152,13 +152,14 @@ json::Value LegacySubresource(const KindInfo& kind, const SubresourceInfo& sub) 
   return r;
 }
 
-json::Value GroupDocumentBody(KindList kinds, std::string_view group, bool with_type) {
+json::Value GroupDocumentBody(KindList kinds, std::string_view group, bool with_type,
+                              RemoteVersions remotes) {
   json::Object g;
   if (with_type) g.Append("kind", "APIGroup");
   if (with_type) g.Append("apiVersion", "v1");
   g.Append("name", group);
   json::Array versions;
-  for (const auto v : VersionsOf(kinds, group)) {
+  for (const auto v : VersionsOf(kinds, group, remotes)) {
     json::Object entry;
     entry.Append("groupVersion", GroupVersion(group, v));
     entry.Append("version", v);
@@ -211,22 +212,58 @@ json::Value AggregatedResource(const KindInfo& kind) {
   return r;
 }
 
-json::Value AggregatedGroup(KindList kinds, std::string_view group) {
+const RemoteVersion* FindRemote(RemoteVersions remotes, std::string_view group, std::string_view version) {
+  for (const auto& remote : remotes)
+    if (remote.group == group && remote.version == version) return &remote;
+  return nullptr;
+}
+
+json::Value AggregatedVersion(KindList kinds, std::string_view group, std::string_view version,
+                              RemoteVersions remotes) {
+  const RemoteVersion* remote = FindRemote(remotes, group, version);
+  json::Array resources;
+  if (remote) resources = remote->resources;
+  if (!remote)
+    for (const auto* kind : KindsOf(kinds, group, version)) resources.push_back(AggregatedResource(*kind));
+  json::Object v;
+  v.Append("version", version);
+  if (!resources.empty()) v.Append("resources", std::move(resources));
+  v.Append("freshness", remote && remote->stale ? "Stale" : "Current");
+  return v;
+}
+
+json::Value AggregatedGroup(KindList kinds, std::string_view group, RemoteVersions remotes) {
   json::Object g, metadata;
   if (!group.empty()) metadata.Append("name", group);
   g.Append("metadata", std::move(metadata));
   json::Array versions;
-  for (const auto version : VersionsOf(kinds, group)) {
-    json::Array resources;
-    for (const auto* kind : KindsOf(kinds, group, version)) resources.push_back(AggregatedResource(*kind));
-    json::Object v;
-    v.Append("version", version);
-    v.Append("resources", std::move(resources));
-    v.Append("freshness", "Current");
-    versions.emplace_back(std::move(v));
-  }
+  for (const auto version : VersionsOf(kinds, group, remotes))
+    versions.push_back(AggregatedVersion(kinds, group, version, remotes));
   g.Append("versions", std::move(versions));
   return g;
+}
+
+// Where a version stands within its group.
+int VersionPriority(std::string_view group, std::string_view version, RemoteVersions remotes) {
+  const RemoteVersion* remote = FindRemote(remotes, group, version);
+  return remote ? remote->priority.version : PriorityOf(group, version).version;
+}
+
+// Where a group stands: with the highest priority of its versions. Upstream's own group is always the first.
+int GroupPriority(KindList kinds, std::string_view group, RemoteVersions remotes) {
+  constexpr int kFirst = 20001;
+  if (group == kGroups[0].group) return kFirst;
+  int priority = 0;
+  for (const KindInfo* kind : kinds)
+    if (kind->group == group && !FindRemote(remotes, group, kind->version))
+      priority = std::max(priority, PriorityOf(group, kind->version).group);
+  for (const auto& remote : remotes)
+    if (remote.group == group) priority = std::max(priority, remote.priority.group);
+  return priority;
+}
+
+void AddUnique(std::vector<std::string_view>& to, std::string_view name) {
+  if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
 }
 
 }  // namespace
@@ -241,23 +278,30 @@ int CompareVersions(std::string_view a, std::string_view b) {
   return 0;
 }
 
-std::vector<std::string_view> VersionsOf(KindList kinds, std::string_view group) {
+std::vector<std::string_view> VersionsOf(KindList kinds, std::string_view group, RemoteVersions remotes) {
   std::vector<std::string_view> out;
   for (const KindInfo* k : kinds)
-    if (k->group == group && std::find(out.begin(), out.end(), k->version) == out.end())
-      out.push_back(k->version);
-  std::sort(out.begin(), out.end(), [](auto a, auto b) { return CompareVersions(a, b) < 0; });
+    if (k->group == group) AddUnique(out, k->version);
+  for (const auto& remote : remotes)
+    if (remote.group == group) AddUnique(out, remote.version);
+  std::sort(out.begin(), out.end(), [&](auto a, auto b) {
+    const int first = VersionPriority(group, a, remotes), second = VersionPriority(group, b, remotes);
+    return first != second ? first > second : CompareVersions(a, b) < 0;
+  });
   return out;
 }
 
-std::vector<std::string_view> GroupsOf(KindList kinds) {
-  std::vector<std::string_view> out;
+std::vector<std::string_view> GroupsOf(KindList kinds, RemoteVersions remotes) {
+  std::vector<std::string_view> names;
   for (const KindInfo* k : kinds)
-    if (!k->group.empty() && std::find(out.begin(), out.end(), k->group) == out.end())
-      out.push_back(k->group);
-  std::sort(out.begin(), out.end(),
-            [](auto a, auto b) { return std::pair(GroupRank(a), a) < std::pair(GroupRank(b), b); });
-  return out;
+    if (!k->group.empty()) AddUnique(names, k->group);
+  for (const auto& remote : remotes)
+    if (!remote.group.empty()) AddUnique(names, remote.group);
+  std::vector<std::pair<int, std::string_view>> order;
+  for (const auto name : names) order.emplace_back(-GroupPriority(kinds, name, remotes), name);
+  std::sort(order.begin(), order.end());
+  std::transform(order.begin(), order.end(), names.begin(), [](const auto& place) { return place.second; });
+  return names;
 }
 
 DiscoveryPriority PriorityOf(std::string_view group, std::string_view version) {
@@ -278,9 +322,10 @@ std::string ApiVersionsDocument(std::string_view server_address) {
   return json::Write(json::Value(std::move(document)));
 }
 
-std::string ApiGroupListDocument(KindList kinds) {
+std::string ApiGroupListDocument(KindList kinds, RemoteVersions remotes) {
   json::Array groups;
-  for (const auto group : GroupsOf(kinds)) groups.push_back(GroupDocumentBody(kinds, group, false));
+  for (const auto group : GroupsOf(kinds, remotes))
+    groups.push_back(GroupDocumentBody(kinds, group, false, remotes));
   json::Object document;
   document.Append("kind", "APIGroupList");
   document.Append("apiVersion", "v1");
@@ -288,9 +333,9 @@ std::string ApiGroupListDocument(KindList kinds) {
   return json::Write(json::Value(std::move(document)));
 }
 
-std::optional<std::string> ApiGroupDocument(KindList kinds, std::string_view group) {
-  if (group.empty() || VersionsOf(kinds, group).empty()) return std::nullopt;
-  return json::Write(GroupDocumentBody(kinds, group, true));
+std::optional<std::string> ApiGroupDocument(KindList kinds, std::string_view group, RemoteVersions remotes) {
+  if (group.empty() || VersionsOf(kinds, group, remotes).empty()) return std::nullopt;
+  return json::Write(GroupDocumentBody(kinds, group, true, remotes));
 }
 
 std::optional<std::string> ApiResourceListDocument(KindList kinds, std::string_view group,
@@ -310,11 +355,12 @@ std::optional<std::string> ApiResourceListDocument(KindList kinds, std::string_v
   return json::Write(json::Value(std::move(document)));
 }
 
-std::string AggregatedDiscoveryDocument(KindList kinds, bool core, DiscoveryVersion version) {
+std::string AggregatedDiscoveryDocument(KindList kinds, bool core, DiscoveryVersion version,
+                                        RemoteVersions remotes) {
   json::Array items;
-  if (core) items.push_back(AggregatedGroup(kinds, ""));
+  if (core) items.push_back(AggregatedGroup(kinds, "", remotes));
   if (!core)
-    for (const auto group : GroupsOf(kinds)) items.push_back(AggregatedGroup(kinds, group));
+    for (const auto group : GroupsOf(kinds, remotes)) items.push_back(AggregatedGroup(kinds, group, remotes));
   json::Object document;
   document.Append("kind", "APIGroupDiscoveryList");
   document.Append("apiVersion", version == DiscoveryVersion::kV2 ? "apidiscovery.k8s.io/v2"

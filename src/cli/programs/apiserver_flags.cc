@@ -80,6 +80,12 @@ void ApiserverFlags::DefineServing(CLI::App& command) {
   command.add_option("--tls-private-key-file", serving.tls_private_key_file, "Key of --tls-cert-file");
   command.add_option("--client-ca-file", serving.client_ca_file,
                      "Also accept client certificates of this CA; followed as it changes");
+  command.add_option(
+      "--proxy-client-cert-file", serving.proxy_client_cert_file,
+      "Certificate the server presents to API servers behind it, followed as it changes; issued by its own "
+      "front-proxy CA if absent");
+  command.add_option("--proxy-client-key-file", serving.proxy_client_key_file,
+                     "Key of --proxy-client-cert-file");
   command.add_option("--service-account-signing-key-file", serving.service_account_signing_key_file,
                      "Key that signs service account tokens; made if absent");
   command

@@ -2,6 +2,7 @@
 
 #include "api/values/ip_address.h"
 #include "base/files/durable_file.h"
+#include "base/observe/log.h"
 #include "base/run/random.h"
 #include "cli/data/data_folder.h"
 #include "cli/programs/node_join.h"
@@ -70,6 +71,7 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   options.api.service_account_signing_key = pki_.service_account_key;
   options.api.service_account_keys = pki_.service_account_keys;
   FLYBALL_TRY(PrepareNodeAccess(options.nodes, options.api));
+  FLYBALL_TRY(PrepareProxyClient(options.serving, options.api));
   auto api = server::ApiServer::Make(options.api, store_->store(), *executor_, Random::System(), metrics_);
   if (!api) return Unexpected(LoadFailure(api.error()));
   api_ = std::move(*api);
@@ -111,6 +113,25 @@ Status ServerProcess::PrepareNodeAccess(const NodeAccessOptions& nodes, server::
   return {};
 }
 
+Status ServerProcess::PrepareProxyClient(const server::ServingOptions& serving,
+                                         server::ApiServerOptions& api) {
+  net::KeyPair pair;
+  own_proxy_client_ = serving.proxy_client_cert_file.empty() && serving.proxy_client_key_file.empty() &&
+                      api.authentication.request_header.client_ca_file.empty();
+  if (own_proxy_client_) {
+    pair = pki_.front_proxy_client;
+  } else if (!serving.proxy_client_cert_file.empty() || !serving.proxy_client_key_file.empty()) {
+    FLYBALL_ASSIGN(pair, server::ReadProxyClient(serving));
+  } else {
+    log::Warning(
+        "--requestheader-client-ca-file without --proxy-client-cert-file: API servers behind this one will "
+        "not believe who its users are");
+  }
+  api.proxy_client_certificate = pair.certificate_pem;
+  api.proxy_client_key = pair.private_key_pem;
+  return {};
+}
+
 Status ServerProcess::WriteKubeconfig(const server::Pki& pki) {
   return WriteFileDurably(kubeconfig_path_,
                           server::KubeconfigText(url_, pki.server_ca_pem, pki.admin, "kubernetes-admin"));
@@ -119,6 +140,8 @@ Status ServerProcess::WriteKubeconfig(const server::Pki& pki) {
 Status ServerProcess::UseRenewed(const server::Pki& pki) {
   FLYBALL_TRY(certificates_->SetServing(pki.serving));
   if (own_node_client_) api_->SetNodeClient(pki.node_client.certificate_pem, pki.node_client.private_key_pem);
+  if (own_proxy_client_)
+    api_->SetProxyClient(pki.front_proxy_client.certificate_pem, pki.front_proxy_client.private_key_pem);
   return WriteKubeconfig(pki);
 }
 

@@ -49,6 +49,7 @@ class ServerProcess {
   ServerProcess() = default;
   Status Open(ServerProcessOptions options);
   Status PrepareNodeAccess(const NodeAccessOptions& nodes, server::ApiServerOptions& api);
+  Status PrepareProxyClient(const server::ServingOptions& serving, server::ApiServerOptions& api);
   Status WriteKubeconfig(const server::Pki& pki);
   Status UseRenewed(const server::Pki& pki);
 
@@ -61,7 +62,8 @@ class ServerProcess {
   std::unique_ptr<server::CertificateFiles> certificates_;
   FileWatcher files_;
   std::shared_ptr<server::CertificateRenewal> renewal_;
-  bool own_node_client_ = true;  // not the user's
+  bool own_node_client_ = true;    // not the user's
+  bool own_proxy_client_ = false;  // our own front-proxy CA has issued it
   std::string url_, kubeconfig_path_;
 };
 

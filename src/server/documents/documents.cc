@@ -41,11 +41,12 @@ bool Accepts(std::string_view accept, std::string_view type) {
 
 std::vector<std::string> Documents::RootPaths() const {
   const Kinds kinds = KindsOf(state_.catalog);
+  const auto remotes = remotes_.snapshot();
   std::vector<std::string> paths{"/api", "/api/v1", "/apis"};
-  for (const auto group : api::GroupsOf(kinds.list)) {
+  for (const auto group : api::GroupsOf(kinds.list, remotes->versions)) {
     const std::string base = "/apis/" + std::string(group);
     paths.push_back(base);
-    for (const auto version : api::VersionsOf(kinds.list, group))
+    for (const auto version : api::VersionsOf(kinds.list, group, remotes->versions))
       paths.push_back(base + "/" + std::string(version));
   }
   for (const auto page : {"/flagz", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz",
@@ -121,7 +122,7 @@ std::string Documents::Address() const {
 
 Answer Documents::Keep(const std::string& key, const net::Request& request,
                        const std::function<Answer()>& make) {
-  const auto generation = state_.catalog.snapshot()->generation;
+  const std::pair generation(state_.catalog.snapshot()->generation, remotes_.snapshot()->generation);
   Cached cached;
   {
     MutexLock lock(mu_);
@@ -150,6 +151,7 @@ Answer Documents::Keep(const std::string& key, const net::Request& request,
 Result<Answer> Documents::Discovery(std::string_view path, const net::Request& request) {
   const auto parts = SplitPath(path);
   const bool core = parts[0] == "api";
+  const auto remotes = remotes_.snapshot();
   if (parts.size() == 1) {
     FLYBALL_ASSIGN(const AnswerFormat format, NegotiateDiscovery(request.headers.Get("accept")));
     if (format.form == AnswerForm::kAggregatedDiscovery) {
@@ -161,7 +163,8 @@ Result<Answer> Documents::Discovery(std::string_view path, const net::Request& r
             "application/json;g=apidiscovery.k8s.io;v=" + std::string(format.version) +
                 ";as=APIGroupDiscoveryList",
             api::AggregatedDiscoveryDocument(
-                kinds.list, core, v2 ? api::DiscoveryVersion::kV2 : api::DiscoveryVersion::kV2Beta1)};
+                kinds.list, core, v2 ? api::DiscoveryVersion::kV2 : api::DiscoveryVersion::kV2Beta1,
+                remotes->versions)};
         document.headers.Set("cache-control", "public");
         return document;
       });
@@ -170,13 +173,14 @@ Result<Answer> Documents::Discovery(std::string_view path, const net::Request& r
       MutexLock lock(mu_);
       return Answer{200, "application/json", api::ApiVersionsDocument(address_)};
     }
-    return Answer{200, "application/json", api::ApiGroupListDocument(KindsOf(state_.catalog).list)};
+    return Answer{200, "application/json",
+                  api::ApiGroupListDocument(KindsOf(state_.catalog).list, remotes->versions)};
   }
   const auto kinds = KindsOf(state_.catalog);
   std::optional<std::string> document;
   if (core && parts.size() == 2) document = api::ApiResourceListDocument(kinds.list, "", parts[1]);
   if (!core && parts.size() == 2) {
-    document = api::ApiGroupDocument(kinds.list, parts[1]);
+    document = api::ApiGroupDocument(kinds.list, parts[1], remotes->versions);
     if (!document) return NotFoundPage();
   }
   if (!core && parts.size() == 3) document = api::ApiResourceListDocument(kinds.list, parts[1], parts[2]);

@@ -12,6 +12,7 @@
 
 #include "base/run/mutex.h"
 #include "net/http/http.h"
+#include "server/aggregation/remote_documents.h"
 #include "server/documents/component_pages.h"
 #include "server/registry/server_state.h"
 #include "server/request/answer.h"
@@ -21,7 +22,8 @@ namespace flyball::server {
 // Thread-safe.
 class Documents {
  public:
-  explicit Documents(ServerState& state) : state_(state) {}
+  // `remotes`: the documents of servers behind this one, which become parts of its own; it outlives this.
+  Documents(ServerState& state, const RemoteDocuments& remotes) : state_(state), remotes_(remotes) {}
 
   // "host:port" where clients find the server, shown in /api.
   void SetAddress(std::string address);
@@ -48,6 +50,10 @@ class Documents {
   // The OpenAPI v3 document of one group and version, under the address with its hash for ever.
   Answer GroupOpenApi(const std::string& group, const std::string& version, const RequestScope& scope,
                       const net::Request& request);
+  // The OpenAPI v2 document with those of other servers.
+  std::string WholeOpenApiV2() const;
+  // The index of OpenAPI v3 documents with those of other servers.
+  std::string OpenApiV3Index() const;
   std::optional<Answer> Health(const RequestScope& scope) const;
   std::vector<std::string> RootPaths() const;
   // /statusz and /flagz, where their gates are on.
@@ -58,12 +64,14 @@ class Documents {
   Answer Keep(const std::string& key, const net::Request& request, const std::function<Answer()>& make);
 
   ServerState& state_;
+  const RemoteDocuments& remotes_;
   std::vector<std::pair<std::string, std::function<Status()>>> checks_;
   std::map<std::string, std::function<Answer()>, std::less<>> pages_;
   ComponentFacts facts_;
   mutable Mutex mu_;
   std::string address_ FLYBALL_GUARDED_BY(mu_) = "127.0.0.1:6443";
-  std::uint64_t generation_ FLYBALL_GUARDED_BY(mu_) = 0;
+  // Of the catalog and of the remote documents: what is kept was made of these.
+  std::pair<std::uint64_t, std::uint64_t> generation_ FLYBALL_GUARDED_BY(mu_) = {};
   std::map<std::string, Cached> kept_ FLYBALL_GUARDED_BY(mu_);
 };
 

@@ -1,5 +1,9 @@
+#include <algorithm>
+
 #include "api/kubernetes_version.h"
+#include "api/openapi/merge.h"
 #include "api/openapi/openapi.h"
+#include "json/json.h"
 #include "net/http/http_date.h"
 #include "server/documents/document_kinds.h"
 #include "server/documents/documents.h"
@@ -11,7 +15,47 @@ namespace {
 // A year: for ever, in the eyes of a cache.
 constexpr Duration kImmutable = std::chrono::hours(24 * 365);
 
+RemoteDocumentPtr FindRemote(const RemoteDocuments::Snapshot& remotes, std::string_view group,
+                             std::string_view version) {
+  for (const auto& document : remotes.documents)
+    if (document->discovery.group == group && document->discovery.version == version) return document;
+  return nullptr;
+}
+
+// "apis/<group>/<version>", or "api/v1".
+std::string IndexKey(const api::RemoteVersion& version) {
+  return (version.group.empty() ? "api/" : "apis/" + version.group + "/") + version.version;
+}
+
 }  // namespace
+
+std::string Documents::WholeOpenApiV2() const {
+  std::string own = api::OpenApiV2Document(KindsOf(state_.catalog).list, api::kKubernetesVersion);
+  const auto remotes = remotes_.snapshot();
+  const auto has_one = [](const RemoteDocumentPtr& document) { return !document->open_api_v2.empty(); };
+  if (std::none_of(remotes->documents.begin(), remotes->documents.end(), has_one)) return own;
+  auto whole = json::Parse(own);
+  if (!whole) return own;
+  for (const auto& document : remotes->documents)
+    if (auto other = json::Parse(document->open_api_v2)) api::MergeOpenApiV2(*whole, std::move(*other));
+  return json::Write(*whole);
+}
+
+std::string Documents::OpenApiV3Index() const {
+  std::string own = api::OpenApiV3Index(KindsOf(state_.catalog).list);
+  const auto remotes = remotes_.snapshot();
+  if (remotes->documents.empty()) return own;
+  auto index = json::Parse(own);
+  if (!index) return own;
+  for (const auto& document : remotes->documents) {
+    const std::string key = IndexKey(document->discovery);
+    std::string url = document->open_api_v3_url;
+    if (url.empty() && !document->open_api_v3.empty())
+      url = "/openapi/v3/" + key + "?hash=" + api::DocumentHash(document->open_api_v3);
+    if (!url.empty()) (*index)["paths"][key]["serverRelativeURL"] = url;
+  }
+  return json::Write(*index);
+}
 
 Answer Documents::GroupOpenApi(const std::string& group, const std::string& version,
                                const RequestScope& scope, const net::Request& request) {
@@ -44,20 +88,13 @@ Result<Answer> Documents::OpenApi(std::string_view path, const RequestScope& sco
     if (request.headers.Get("accept").find("proto-openapi.spec.v2") != std::string_view::npos &&
         request.headers.Get("accept").find("application/json") == std::string_view::npos)
       return Keep("openapi v2 protobuf", request, [&] {
-        const auto kinds = KindsOf(state_.catalog);
         return Answer{200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-                      api::OpenApiV2Protobuf(api::OpenApiV2Document(kinds.list, api::kKubernetesVersion))};
+                      api::OpenApiV2Protobuf(WholeOpenApiV2())};
       });
-    return Keep("openapi v2", request, [&] {
-      const auto kinds = KindsOf(state_.catalog);
-      return Answer{200, "application/json", api::OpenApiV2Document(kinds.list, api::kKubernetesVersion)};
-    });
+    return Keep("openapi v2", request, [&] { return Answer{200, "application/json", WholeOpenApiV2()}; });
   }
   if (path == "/openapi/v3")
-    return Keep("openapi v3", request, [&] {
-      const auto kinds = KindsOf(state_.catalog);
-      return Answer{200, "application/json", api::OpenApiV3Index(kinds.list)};
-    });
+    return Keep("openapi v3", request, [&] { return Answer{200, "application/json", OpenApiV3Index()}; });
   const auto parts = SplitPath(path);
   if (parts.size() < 4 || parts[1] != "v3") return NotFoundPage();
   const bool core = parts[2] == "api" && parts.size() == 4;
@@ -65,6 +102,9 @@ Result<Answer> Documents::OpenApi(std::string_view path, const RequestScope& sco
   if (!core && !grouped) return NotFoundPage();
   const std::string group(core ? "" : parts[3]);
   const std::string version(parts.back());
+  if (const auto remote = FindRemote(*remotes_.snapshot(), group, version))
+    return remote->open_api_v3.empty() ? NotFoundPage()
+                                       : Answer{200, "application/json", remote->open_api_v3};
   if (!state_.catalog.snapshot()->HasGroupVersion(group, version)) return NotFoundPage();
   return GroupOpenApi(group, version, scope, request);
 }

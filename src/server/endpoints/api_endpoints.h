@@ -7,7 +7,7 @@
 
 #include "server/auth/service_account_tokens.h"
 #include "server/endpoints/component_status.h"
-#include "server/endpoints/nodes/transport_cache.h"
+#include "server/forward/transport_cache.h"
 #include "server/handlers/endpoint.h"
 
 namespace flyball::server {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "json/json.h"
-#include "server/endpoints/nodes/transport_cache.h"
+#include "server/forward/transport_cache.h"
 #include "server/registry/object_codec.h"
 #include "server/request/api_errors.h"
 #include "server/request/list_options.h"

@@ -4,7 +4,7 @@
 #include "api/select/selector.h"
 #include "api/values/time.h"
 #include "json/json.h"
-#include "server/endpoints/nodes/pod_ready.h"
+#include "server/forward/pod_ready.h"
 #include "server/handlers/read_handlers.h"
 #include "server/handlers/subresource_admission.h"
 #include "server/handlers/write_handlers.h"

@@ -94,10 +94,11 @@ class FlowControlTest : public testing::Test {
                      authenticator_, *authorizer_, sim_,      random_,   metrics_};
   EndpointTable endpoints_;
   TroublesomeEndpoint* endpoint_ = nullptr;
-  Documents documents_{state_};
+  Aggregator aggregator_{state_, "", ""};
+  Documents documents_{state_, aggregator_.documents()};
   std::shared_ptr<FlowControl> flow_ = FlowControl::Make(*catalog_, kSeats, metrics_);
   std::unique_ptr<Audit> audit_ = Audit::Off();
-  RequestHandler handler_{state_, endpoints_, documents_, *flow_, *audit_};
+  RequestHandler handler_{state_, endpoints_, aggregator_, documents_, *flow_, *audit_};
   std::vector<std::unique_ptr<net::Transport>> transports_;
   std::vector<std::shared_ptr<net::Call>> calls_;
 };
@@ -187,7 +188,7 @@ TEST_F(FlowControlTest, LargeRequestsTakeMoreSeats) {
   EXPECT_EQ((WorkSize{50'000, 77'000'000}.Seats(3)), 3);
   // 20 of 245 shares of 2,450 seats, a hand of six queues: up to 30 for one.
   flow_ = FlowControl::Make(*catalog_, 2450, metrics_);
-  RequestHandler handler(state_, endpoints_, documents_, *flow_, *audit_);
+  RequestHandler handler(state_, endpoints_, aggregator_, documents_, *flow_, *audit_);
   const auto start = [&](std::string body) {
     transports_.push_back(NewInProcessTransport(
         [&](std::shared_ptr<net::Request> request, std::shared_ptr<net::ResponseStream> stream) {

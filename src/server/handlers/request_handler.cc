@@ -190,7 +190,7 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
     error = Panicked(panic);
   }
   if (error) answer = ErrorAnswer(*error);
-  int code = 200;
+  int code = scope.relayed_status.value_or(200);
   if (answer) trail.NoteResponse(*answer);
   if (answer) code = co_await SendFinal(scope, *request, *stream, *answer);
   const TimePoint finished = state_.clock().Now();
@@ -231,10 +231,17 @@ Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request&
   if (scope.info.is_resource)
     scope.resource = state_.catalog.Find(scope.info.group, scope.info.version, scope.info.resource);
   if (scope.resource && scope.resource->disabled) scope.resource = nullptr;
+  auto remote = aggregator_.Find(scope.info);
+  if (remote) scope.resource = nullptr;
   const WorkSize work = EstimateWork(scope.info, request, scope.resource.get());
-  FLYBALL_CO_ASSIGN(const FlowControl::Ticket ticket, co_await flow_.Admit(scope, work));
+  FLYBALL_CO_ASSIGN(FlowControl::Ticket ticket, co_await flow_.Admit(scope, work));
   FLYBALL_CO_TRY(scope.CheckAlive());
   FLYBALL_CO_TRY(co_await Authorize(scope));
+  if (remote) {
+    ticket = FlowControl::Ticket();  // the other server's work is limited there
+    auto served = aggregator_.Serve(std::move(remote), scope, request, std::move(stream));
+    co_return co_await std::move(served);
+  }
   if (!IsLongRunning(scope.info) && (work.IsLarge() || IsLargeDocument(scope.info)))
     FLYBALL_CO_TRY(co_await MoveToWorker(scope));
   if (scope.info.is_resource) co_return co_await RouteResource(scope, request, std::move(stream));

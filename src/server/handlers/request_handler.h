@@ -7,6 +7,7 @@
 
 #include "base/run/task.h"
 #include "net/http/http.h"
+#include "server/aggregation/aggregator.h"
 #include "server/audit/audit_trail.h"
 #include "server/documents/documents.h"
 #include "server/flow/flow_control.h"
@@ -25,10 +26,12 @@ class RequestHandler {
   // kube-apiserver's --request-timeout.
   static constexpr Duration kRequestTimeout = std::chrono::minutes(1);
 
-  RequestHandler(ServerState& state, const EndpointTable& endpoints, Documents& documents, FlowControl& flow,
-                 Audit& audit, Duration request_timeout = kRequestTimeout)
+  RequestHandler(ServerState& state, const EndpointTable& endpoints, Aggregator& aggregator,
+                 Documents& documents, FlowControl& flow, Audit& audit,
+                 Duration request_timeout = kRequestTimeout)
       : state_(state),
         endpoints_(endpoints),
+        aggregator_(aggregator),
         documents_(documents),
         flow_(flow),
         audit_(audit),
@@ -55,6 +58,7 @@ class RequestHandler {
 
   ServerState& state_;
   const EndpointTable& endpoints_;
+  Aggregator& aggregator_;
   Documents& documents_;
   FlowControl& flow_;
   Audit& audit_;

@@ -3,9 +3,12 @@
 // Flow: subscribe (from now, or from a version) → head → initial objects → events as they come → end.
 // Guarantees: nothing is sent twice or left out between the initial objects and the events. The stream ends
 // at the time the client asked for, or a random 30 to 60 minutes. Caveats: a client that reads too slowly is
-// cut off (Subscriber::kMaxQueued) and must list again.
+// cut off (Subscriber::kMaxQueued) and must list again. A client that asks for a WebSocket gets each event as
+// a message: text, or binary for protobuf.
 #include "api/wire/status.h"
+#include "base/values/ascii.h"
 #include "json/json.h"
+#include "server/auth/bearer_token.h"
 #include "server/handlers/read_handlers.h"
 #include "server/request/answer.h"
 #include "server/request/api_errors.h"
@@ -71,25 +74,105 @@ Task<bool> TakeItems(Executor& executor, Subscriber& subscriber, std::vector<Sub
   }
 }
 
-Task<void> SendInitial(net::ResponseStream& stream, Presenter& presenter, const Subscription& subscription,
-                       const ListOptions& options, Executor& executor) {
-  for (const auto& object : subscription.initial) {
-    if (!stream.Write(presenter.Initial(*object))) co_return;
-    if (IsFull(stream)) co_await Drain(stream, executor);
+// Where events go.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  // False once the client is gone.
+  virtual bool Write(Bytes event) = 0;
+  virtual std::size_t pending_bytes() const = 0;
+  virtual void OnDrained(std::size_t low, Closure fn) = 0;
+  virtual void End() = 0;
+};
+
+// The body of a response.
+class BodySink final : public EventSink {
+ public:
+  explicit BodySink(std::shared_ptr<net::ResponseStream> stream) : stream_(std::move(stream)) {}
+  bool Write(Bytes event) override { return stream_->Write(std::move(event)); }
+  std::size_t pending_bytes() const override { return stream_->pending_bytes(); }
+  void OnDrained(std::size_t low, Closure fn) override { stream_->OnDrained(low, std::move(fn)); }
+  void End() override { stream_->End(); }
+
+ private:
+  const std::shared_ptr<net::ResponseStream> stream_;
+};
+
+// The messages of a WebSocket, which need no frame around an event.
+class MessageSink final : public EventSink {
+ public:
+  MessageSink(std::shared_ptr<net::WebSocket> socket, bool protobuf)
+      : socket_(std::move(socket)), protobuf_(protobuf) {}
+  bool Write(Bytes event) override {
+    if (!protobuf_) return socket_->Send(net::WebSocket::Type::kText, *event);
+    return socket_->Send(net::WebSocket::Type::kBinary, event->substr(kFrameHead));
   }
-  if (options.send_initial_events.value_or(false) && options.allow_bookmarks)
-    stream.Write(presenter.Bookmark(subscription.revision, true));
+  std::size_t pending_bytes() const override { return socket_->pending_bytes(); }
+  void OnDrained(std::size_t low, Closure fn) override { socket_->OnDrained(low, std::move(fn)); }
+  void End() override { socket_->Close(kNormalClosure, ""); }
+
+ private:
+  static constexpr std::size_t kFrameHead = 4;  // the length of a protobuf event
+  static constexpr int kNormalClosure = 1000;
+  const std::shared_ptr<net::WebSocket> socket_;
+  const bool protobuf_;
+};
+
+// The first protocol that is offered, if any; a token is none. Events look the same in all of them (upstream:
+// WatchServer.HandleWS).
+std::string OfferedProtocol(const net::Request& request) {
+  const std::string offered = WithoutTokens(request.headers.Get("sec-websocket-protocol"));
+  return std::string(Trimmed(offered.substr(0, offered.find(','))));
 }
 
-Task<void> SendChanges(net::ResponseStream& stream, Presenter& presenter, Subscriber& subscriber,
-                       bool bookmarks) {
+// Begins the response. `ended` is called once the client is gone.
+Result<std::unique_ptr<EventSink>> BeginEvents(const std::shared_ptr<net::ResponseStream>& stream,
+                                               const net::Request& request, net::Headers headers,
+                                               bool protobuf, Closure ended) {
+  std::unique_ptr<EventSink> sink;
+  if (!IsWebSocketUpgrade(request)) {
+    if (ended) stream->OnClose(std::move(ended));
+    stream->Begin(200, std::move(headers));
+    sink = std::make_unique<BodySink>(stream);
+    return sink;
+  }
+  FLYBALL_ASSIGN(auto socket, stream->AcceptWebSocket(OfferedProtocol(request)));
+  socket->OnMessage([](net::WebSocket::Type, const std::string&) {});  // the client has nothing to say
+  if (ended) socket->OnClose(std::move(ended));
+  sink = std::make_unique<MessageSink>(std::move(socket), protobuf);
+  return sink;
+}
+
+// Waits until most has been sent, or the client is gone, if the sink is full.
+Task<void> KeepUp(EventSink& sink, Executor& executor) {
+  if (sink.pending_bytes() <= kHighWater) co_return;
+  auto start = [&](UniqueFunction<void(bool)> done) {
+    auto shared = std::make_shared<UniqueFunction<void(bool)>>(std::move(done));
+    sink.OnDrained(kLowWater, [shared] { (*shared)(true); });
+  };
+  auto drained = Callback<bool>(executor, std::move(start));
+  co_await drained;
+}
+
+Task<void> SendInitial(EventSink& sink, Presenter& presenter, const Subscription& subscription,
+                       const ListOptions& options, Executor& executor) {
+  for (const auto& object : subscription.initial) {
+    if (!sink.Write(presenter.Initial(*object))) co_return;
+    co_await KeepUp(sink, executor);
+  }
+  if (options.send_initial_events.value_or(false) && options.allow_bookmarks)
+    sink.Write(presenter.Bookmark(subscription.revision, true));
+}
+
+Task<void> SendChanges(EventSink& sink, Presenter& presenter, Subscriber& subscriber, bool bookmarks,
+                       Executor& executor) {
   std::vector<Subscriber::Item> items;
-  while (co_await TakeItems(stream.executor(), subscriber, items)) {
+  while (co_await TakeItems(executor, subscriber, items)) {
     for (const auto& item : items) {
       if (!item.change && !bookmarks) continue;
-      if (!stream.Write(item.change ? presenter.Event(item) : presenter.Bookmark(item.revision, false)))
+      if (!sink.Write(item.change ? presenter.Event(item) : presenter.Bookmark(item.revision, false)))
         co_return;
-      if (IsFull(stream)) co_await Drain(stream, stream.executor());
+      co_await KeepUp(sink, executor);
     }
   }
 }
@@ -98,6 +181,7 @@ Task<void> SendChanges(net::ResponseStream& stream, Presenter& presenter, Subscr
 
 Task<Status> HandleWatch(ServerState& state, RequestScope& scope, const net::Request& request,
                          std::shared_ptr<net::ResponseStream> stream) {
+  FLYBALL_CO_TRY(CheckWebSocketOrigin(request, OtherOrigins::kLoopback));
   const auto accept = request.headers.Get("accept");
   FLYBALL_CO_ASSIGN(const AnswerFormat format,
                     scope.resource->custom ? NegotiateText(accept, true) : NegotiateObject(accept, true));
@@ -114,23 +198,24 @@ Task<Status> HandleWatch(ServerState& state, RequestScope& scope, const net::Req
   if (large) co_await state.ContinueOnWorker(scope);
   auto subscription = Subscribe(*scope.resource, scope.info, options);
   if (!subscription) {
-    stream->Begin(200, std::move(headers));
-    stream->Write(presenter.Framed(ErrorEvent(subscription.error())));
-    stream->End();
+    FLYBALL_CO_ASSIGN(const auto refusal,
+                      BeginEvents(stream, request, std::move(headers), format.protobuf, nullptr));
+    refusal->Write(presenter.Framed(ErrorEvent(subscription.error())));
+    refusal->End();
     co_return Status();
   }
   const auto subscriber = subscription->subscriber;
   const TimedClose timed_close(stream->executor(), WatchTime(options, state.random), subscriber);
-  stream->OnClose([subscriber] { subscriber->Close(); });
-  stream->Begin(200, std::move(headers));
-  co_await SendInitial(*stream, presenter, *subscription, options, scope.executor);
+  FLYBALL_CO_ASSIGN(const auto sink, BeginEvents(stream, request, std::move(headers), format.protobuf,
+                                                 [subscriber] { subscriber->Close(); }));
+  co_await SendInitial(*sink, presenter, *subscription, options, scope.executor);
   subscription->initial.clear();
   if (large) {
     scope.executor = stream->executor();
     co_await ResumeOn(scope.executor);
   }
-  co_await SendChanges(*stream, presenter, *subscriber, options.allow_bookmarks);
-  stream->End();
+  co_await SendChanges(*sink, presenter, *subscriber, options.allow_bookmarks, stream->executor());
+  sink->End();
   co_return Status();
 }
 

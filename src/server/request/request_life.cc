@@ -22,7 +22,28 @@ Status RequestLife::Check() const {
 }
 
 void RequestLife::Expire() {
-  expired_.store(true, std::memory_order_relaxed);
+  Closure on_expire;
+  {
+    MutexLock lock(mu_);
+    expired_.store(true, std::memory_order_relaxed);
+    on_expire = std::exchange(on_expire_, nullptr);
+  }
+  AnswerTimeout();
+  if (on_expire) on_expire();
+}
+
+void RequestLife::OnExpire(Closure fn) {
+  {
+    MutexLock lock(mu_);
+    if (!expired_.load(std::memory_order_relaxed)) {
+      on_expire_ = std::move(fn);
+      return;
+    }
+  }
+  fn();
+}
+
+void RequestLife::AnswerTimeout() {
   if (!TakeAnswer()) return;
   Answer answer = ErrorAnswer(TimedOut("request did not complete within the allotted timeout"));
   if (!audit_id_.empty()) answer.headers.Set("audit-id", audit_id_);

@@ -29,11 +29,17 @@ class RequestLife {
   bool TakeAnswer() { return !answered_.exchange(true); }
   // The time is up: answers 504 unless the handler has answered, or is about to.
   void Expire();
+  // Calls fn once when the time is up; at once if it is. For work that others do on the request's behalf.
+  void OnExpire(Closure fn);
 
  private:
+  void AnswerTimeout();
+
   const std::shared_ptr<net::ResponseStream> stream_;
   const std::string audit_id_;
   std::atomic<bool> answered_{false}, expired_{false};
+  Mutex mu_;
+  Closure on_expire_ FLYBALL_GUARDED_BY(mu_);
 };
 
 // Ends requests that take too long. One timer for all of them, set only while there are some. Thread-safe.

@@ -45,6 +45,8 @@ struct RequestScope {
   std::map<std::string, std::string> audit_annotations;  // what admission notes in the audit log
   std::vector<std::string> warnings;                     // become Warning headers, duplicates once
 
+  std::optional<int> relayed_status;  // of an answer that another server gave
+
   // Of the request's deadline and client; null: nobody waits, as for the server's own writes.
   std::shared_ptr<RequestLife> life;
   // Whether to go on. A write asks before it commits; long work asks now and then.

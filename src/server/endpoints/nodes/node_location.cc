@@ -1,5 +1,6 @@
 #include "server/endpoints/nodes/node_location.h"
 
+#include "server/forward/service_endpoints.h"
 #include "server/request/api_errors.h"
 
 namespace flyball::server {
@@ -39,10 +40,6 @@ Result<std::string> ContainerOf(const json::Value& pod, std::string_view wanted)
   if (const auto more = NamesIn(spec["ephemeralContainers"]); !more.empty())
     message += " or one of the ephemeral containers: [" + more + "]";
   return Unexpected(BadRequest(message));
-}
-
-std::string HostPort(const std::string& host, int port) {
-  return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
 }
 
 std::string NodeAddress::url() const {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "json/value.h"
-#include "server/endpoints/nodes/transport_cache.h"
+#include "server/forward/transport_cache.h"
 #include "server/registry/server_state.h"
 
 namespace flyball::server {
@@ -21,9 +21,6 @@ struct NodeAddress {
   std::string url() const;  // https://host:port
 };
 Result<NodeAddress> AddressOf(ServerState& state, const std::string& node_name);
-
-// IPv6 addresses in brackets.
-std::string HostPort(const std::string& host, int port);
 
 // With the API server's certificate for nodes, as far as it has one, to nodes that the CA vouches for (empty:
 // to any).

@@ -8,7 +8,7 @@
 #include "api/rules/format.h"
 #include "api/values/time.h"
 #include "server/endpoints/nodes/node_location.h"
-#include "server/endpoints/nodes/relay.h"
+#include "server/forward/relay.h"
 #include "server/request/api_errors.h"
 
 namespace flyball::server {
@@ -89,7 +89,7 @@ class PodLogEndpoint final : public Endpoint {
       return NodeRefused(status, text, pod_name);
     };
     rules.unreachable = [](const Error& error) {
-      return Error(Reason::kUnknown, 500, "the node does not answer: " + error.message());
+      return ErrorAnswer(Error(Reason::kUnknown, 500, "the node does not answer: " + error.message()));
     };
     RelayAnswer(transport, std::move(ask), stream, std::move(rules));
     co_return std::optional<Answer>();

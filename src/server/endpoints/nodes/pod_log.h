@@ -1,7 +1,7 @@
 // pods/log: the output of a container, fetched from the node it runs on.
 #pragma once
 
-#include "server/endpoints/nodes/transport_cache.h"
+#include "server/forward/transport_cache.h"
 #include "server/handlers/endpoint.h"
 
 namespace flyball::server {

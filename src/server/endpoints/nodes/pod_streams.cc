@@ -3,7 +3,7 @@
 #include "server/auth/bearer_token.h"
 #include "server/auth/request_authorization.h"
 #include "server/endpoints/nodes/node_location.h"
-#include "server/endpoints/nodes/relay.h"
+#include "server/forward/relay.h"
 #include "server/request/api_errors.h"
 
 namespace flyball::server {

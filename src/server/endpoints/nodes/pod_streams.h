@@ -4,7 +4,7 @@
 // (WebSocket channels, SPDY) are between client and node.
 #pragma once
 
-#include "server/endpoints/nodes/transport_cache.h"
+#include "server/forward/transport_cache.h"
 #include "server/handlers/endpoint.h"
 
 namespace flyball::server {

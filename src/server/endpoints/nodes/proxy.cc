@@ -6,8 +6,9 @@
 #include "api/values/ip_address.h"
 #include "server/auth/bearer_token.h"
 #include "server/endpoints/nodes/node_location.h"
-#include "server/endpoints/nodes/pod_ready.h"
-#include "server/endpoints/nodes/relay.h"
+#include "server/forward/forwarded_headers.h"
+#include "server/forward/relay.h"
+#include "server/forward/service_endpoints.h"
 #include "server/request/api_errors.h"
 
 namespace flyball::server {
@@ -93,6 +94,7 @@ Result<std::string> ServicePortName(const json::Value& service, const ProxyName&
 }
 
 bool HasAddress(const json::Value& pod, std::string_view ip) {
+  if (pod["status"]["podIP"].string_or("") == ip) return true;
   if (!pod["status"]["podIPs"].is_array()) return false;
   for (const auto& own : pod["status"]["podIPs"].as_array())
     if (own["ip"].string_or("") == ip) return true;
@@ -101,73 +103,13 @@ bool HasAddress(const json::Value& pod, std::string_view ip) {
 
 // Slices can be written by people: only an address that is really one of a pod of the namespace is connected
 // to (upstream: isValidAddress).
-bool IsPodEndpoint(ServerState& state, const json::Value& endpoint, const std::string& ns,
-                   const std::string& ip, const std::string& port) {
-  const auto& target = endpoint["targetRef"];
-  if (!target.is_object() || target["namespace"].string_or("") != ns) return false;
-  const auto object = state.catalog.Find("", "v1", "pods")
-                          ->cache->Get(ServedResource::CacheKey(ns, target["name"].string_or("")));
-  if (!object) return false;
+bool IsPodEndpoint(ServerState& state, const ServiceEndpoint& endpoint, const std::string& ns) {
+  const auto object =
+      state.catalog.Find("", "v1", "pods")->cache->Get(ServedResource::CacheKey(ns, endpoint.pod));
+  if (endpoint.pod.empty() || !object) return false;
   const json::Value pod = object->ToValue();
-  return HasAddress(pod, ip) && MayReach(state, pod, ip, port);
-}
-
-// "ip:port" of every ready endpoint of a slice, for the port of that name.
-void AddEndpoints(ServerState& state, const json::Value& slice, const std::string& port_name,
-                  std::vector<Destination>& out, const ProxyName& wanted,
-                  const std::shared_ptr<TransportCache>& pods) {
-  const std::string ns(slice["metadata"]["namespace"].string_or(""));
-  if (!slice["ports"].is_array() || !slice["endpoints"].is_array()) return;
-  for (const auto& port : slice["ports"].as_array()) {
-    if (port["name"].string_or("") != port_name) continue;
-    for (const auto& endpoint : slice["endpoints"].as_array()) {
-      const auto& ready = endpoint["conditions"]["ready"];
-      if ((ready.is_bool() && !ready.as_bool()) || endpoint["addresses"].empty()) continue;
-      const std::string ip(endpoint["addresses"].as_array()[0].string_or(""));
-      const std::string number = std::to_string(port["port"].int_or(0));
-      if (IsPodEndpoint(state, endpoint, ns, ip, number))
-        out.push_back({UrlOf(wanted.scheme, ip, number), pods});
-    }
-  }
-}
-
-bool Selects(const json::Value& service, const json::Value& pod) {
-  const auto& selector = service["spec"]["selector"];
-  if (!selector.is_object() || selector.empty()) return false;
-  for (const auto& [key, value] : selector.as_object())
-    if (!(pod["metadata"]["labels"][key] == value)) return false;
-  return true;
-}
-
-// The number that a service's port has in a pod; 0 if the pod names none so.
-std::int64_t PortIn(const json::Value& pod, const json::Value& service_port) {
-  const auto& target = service_port["targetPort"];
-  if (!target.is_string()) return target.int_or(service_port["port"].int_or(0));
-  for (const auto& container : pod["spec"]["containers"].as_array())
-    if (container["ports"].is_array())
-      for (const auto& port : container["ports"].as_array())
-        if (port["name"] == target) return port["containerPort"].int_or(0);
-  return 0;
-}
-
-// No EndpointSlice may hold a loopback address, which is what pods have that share the network of a machine
-// that serves itself alone: those are found by the service's selector.
-void AddLoopbackPods(ServerState& state, const json::Value& service, const std::string& port_name,
-                     std::vector<Destination>& out, const ProxyName& wanted,
-                     const std::shared_ptr<TransportCache>& pods) {
-  const std::string ns(service["metadata"]["namespace"].string_or(""));
-  for (const auto& object :
-       state.catalog.Find("", "v1", "pods")->cache->List({.namespace_name = ns}).objects) {
-    const json::Value pod = object->ToValue();
-    const std::string ip(pod["status"]["podIP"].string_or(""));
-    if (!ip.starts_with("127.") && ip != "::1") continue;
-    if (!Selects(service, pod) || !IsPodReady(pod)) continue;
-    for (const auto& port : service["spec"]["ports"].as_array()) {
-      const std::string number = std::to_string(PortIn(pod, port));
-      if (port["name"].string_or("") == port_name && MayReach(state, pod, ip, number))
-        out.push_back({UrlOf(wanted.scheme, ip, number), pods});
-    }
-  }
+  return HasAddress(pod, endpoint.address) &&
+         MayReach(state, pod, endpoint.address, std::to_string(endpoint.port));
 }
 
 Result<Destination> FindService(ServerState& state, RequestScope& scope, const ProxyName& wanted,
@@ -179,13 +121,9 @@ Result<Destination> FindService(ServerState& state, RequestScope& scope, const P
   const json::Value service = object->ToValue();
   FLYBALL_ASSIGN(const std::string port_name, ServicePortName(service, wanted));
   std::vector<Destination> all;
-  const auto slices = state.catalog.Find("discovery.k8s.io", "v1", "endpointslices");
-  for (const auto& candidate : slices->cache->List({.namespace_name = ns}).objects) {
-    const json::Value slice = candidate->ToValue();
-    if (slice["metadata"]["labels"]["kubernetes.io/service-name"].string_or("") == wanted.name)
-      AddEndpoints(state, slice, port_name, all, wanted, pods);
-  }
-  if (service["spec"]["ports"].is_array()) AddLoopbackPods(state, service, port_name, all, wanted, pods);
+  for (const ServiceEndpoint& endpoint : ReadyEndpoints(state.catalog, service, port_name))
+    if (IsPodEndpoint(state, endpoint, ns))
+      all.push_back({UrlOf(wanted.scheme, endpoint.address, std::to_string(endpoint.port)), pods});
   if (all.empty())
     return Unexpected(ServiceUnavailable("no endpoints available for service \"" + scope.info.name + "\""));
   return all[state.random.Next() % all.size()];
@@ -202,39 +140,6 @@ Result<Destination> FindNode(ServerState& state, RequestScope&, const ProxyName&
     return Unexpected(AddressNotAllowed());
   if (own_server) return Destination{address.url(), nodes};
   return Destination{UrlOf(wanted.scheme, address.host, wanted.port), pods};
-}
-
-bool IsHopByHop(std::string_view name) {
-  constexpr std::string_view kNames[] = {"connection",
-                                         "keep-alive",
-                                         "proxy-connection",
-                                         "proxy-authenticate",
-                                         "proxy-authorization",
-                                         "te",
-                                         "trailer",
-                                         "transfer-encoding",
-                                         "upgrade",
-                                         "content-length"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
-}
-
-// What the API server was told about the caller is not the other server's business.
-bool IsForUs(std::string_view name) {
-  return name == "authorization" || name == "host" || name.starts_with("impersonate-") ||
-         name.starts_with("x-remote-") || name.starts_with("sec-websocket-") ||
-         name.starts_with("x-stream-protocol-");
-}
-
-net::Headers ForwardedHeaders(const net::Request& request) {
-  net::Headers headers;
-  for (const auto& [name, value] : request.headers)
-    if (!IsHopByHop(name) && !IsForUs(name)) headers.Add(name, value);
-  headers.Set("x-forwarded-uri", request.target.substr(0, request.target.find('?')));
-  headers.Set("x-forwarded-host", std::string(request.headers.Get("host")));
-  headers.Set("x-forwarded-proto", request.peer.tls ? "https" : "http");
-  const std::string& peer = request.peer.address;
-  headers.Set("x-forwarded-for", peer.substr(0, peer.rfind(':')));
-  return headers;
 }
 
 // A redirect within the other server becomes one within its proxied paths.
@@ -300,7 +205,7 @@ class ProxyEndpoint final : public Endpoint {
       return headers;
     };
     rules.unreachable = [](const Error& error) {
-      return ServiceUnavailable("error trying to reach service: " + error.message());
+      return ErrorAnswer(ServiceUnavailable("error trying to reach service: " + error.message()));
     };
     RelayAnswer(transport, std::move(ask), stream, std::move(rules));
   }

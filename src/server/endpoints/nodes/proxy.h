@@ -1,7 +1,7 @@
 // pods/proxy, services/proxy and nodes/proxy: HTTP to a pod, to one of a service's pods, to a node's server.
 #pragma once
 
-#include "server/endpoints/nodes/transport_cache.h"
+#include "server/forward/transport_cache.h"
 #include "server/handlers/endpoint.h"
 
 namespace flyball::server {

@@ -1,4 +1,4 @@
-#include "server/endpoints/nodes/relay.h"
+#include "server/forward/relay.h"
 
 #include <optional>
 #include <utility>
@@ -15,17 +15,20 @@ namespace {
 // What a slow client may be owed before the other server is not read any more, and when it is again.
 constexpr std::size_t kRelayHigh = 1u << 20;
 constexpr std::size_t kRelayLow = 256u << 10;
+constexpr int kGatewayTimeout = 504;
 
 class Relay final : public net::ResponseSink, public std::enable_shared_from_this<Relay> {
  public:
   Relay(std::shared_ptr<net::Transport> to, std::shared_ptr<net::ResponseStream> stream, RelayRules rules)
       : to_(std::move(to)), stream_(std::move(stream)), rules_(std::move(rules)) {}
 
-  void Start(net::Request request) {
+  std::shared_ptr<net::Call> Start(net::Request request) {
+    const auto stream = stream_;  // it may be over before Start returns
     const auto call = to_->Start(std::move(request), shared_from_this());
-    stream_->OnClose([call] { call->Cancel(); });
+    stream->OnClose([call] { call->Cancel(); });
     MutexLock lock(mu_);
     if (!over_) call_ = call;
+    return call;
   }
 
   void OnHead(int status, const net::Headers& headers) override {
@@ -33,12 +36,17 @@ class Relay final : public net::ResponseSink, public std::enable_shared_from_thi
       refusal_ = status;
       return;
     }
+    state_ = MayAnswer() ? State::kPassing : State::kAnswered;
+    if (state_ == State::kAnswered) return;
+    if (rules_.instead) {
+      if (auto answer = rules_.instead(status, headers)) return Answered(std::move(*answer));
+    }
     net::Headers out;
     if (rules_.headers)
       out = rules_.headers(headers);
     else
       out.Set("content-type", std::string(headers.Get("content-type")));
-    begun_ = true;
+    status_ = status;
     stream_->Begin(status, std::move(out));
   }
   void OnData(std::string_view data) override {
@@ -46,44 +54,61 @@ class Relay final : public net::ResponseSink, public std::enable_shared_from_thi
       refusal_text_ += data.substr(0, kMaxRefusal - refusal_text_.size());
       return;
     }
-    stream_->Write(MakeBytes(std::string(data)));
-    if (stream_->pending_bytes() <= kRelayHigh) return;
-    std::shared_ptr<net::Call> call;
-    {
-      MutexLock lock(mu_);
-      call = call_;
+    const auto call = CallUnderWay();
+    if (state_ == State::kAnswered) {  // nobody wants the rest
+      if (call) call->Cancel();
+      return;
     }
-    if (!call) return;
+    stream_->Write(MakeBytes(std::string(data)));
+    if (stream_->pending_bytes() <= kRelayHigh || !call) return;
     call->Pause();
     stream_->OnDrained(kRelayLow, [call] { call->Resume(); });
   }
   void OnEnd() override {
-    if (refusal_)
-      SendAnswer(*stream_, ErrorAnswer(rules_.refused(*refusal_, refusal_text_)), {});
-    else
-      stream_->End();
+    if (refusal_ && MayAnswer()) Answered(ErrorAnswer(rules_.refused(*refusal_, refusal_text_)));
+    if (state_ == State::kPassing) stream_->End();
     Over();
   }
   void OnError(const Error& error) override {
-    if (begun_)
-      stream_->End();
-    else
-      SendAnswer(*stream_, ErrorAnswer(rules_.unreachable ? rules_.unreachable(error) : error), {});
+    // Once it has begun, an answer without an end tells the client.
+    if (state_ == State::kWaiting && MayAnswer())
+      Answered(rules_.unreachable ? rules_.unreachable(error) : ErrorAnswer(error));
     Over();
   }
 
  private:
-  void Over() {
+  enum class State : std::uint8_t {
+    kWaiting,   // for the head
+    kPassing,   // what comes goes to the client
+    kAnswered,  // the client has another answer
+  };
+
+  bool MayAnswer() const { return !rules_.may_answer || rules_.may_answer(); }
+  void Answered(Answer answer) {
+    state_ = State::kAnswered;
+    status_ = answer.code;
+    SendAnswer(*stream_, std::move(answer), {});
+  }
+  std::shared_ptr<net::Call> CallUnderWay() {
     MutexLock lock(mu_);
-    over_ = true;
-    call_ = nullptr;
+    return call_;
+  }
+  void Over() {
+    {
+      MutexLock lock(mu_);
+      over_ = true;
+      call_ = nullptr;
+    }
+    stream_ = nullptr;
+    if (rules_.done) rules_.done(status_);
   }
 
   const std::shared_ptr<net::Transport> to_;
-  const std::shared_ptr<net::ResponseStream> stream_;
+  std::shared_ptr<net::ResponseStream> stream_;  // null once it is over
   const RelayRules rules_;
-  bool begun_ = false;
-  std::optional<int> refusal_;  // the status of an answer that is not passed on
+  State state_ = State::kWaiting;
+  int status_ = kGatewayTimeout;  // if another has answered, that was the deadline
+  std::optional<int> refusal_;    // the status of an answer that is not passed on
   std::string refusal_text_;
   Mutex mu_;
   std::shared_ptr<net::Call> call_ FLYBALL_GUARDED_BY(mu_);
@@ -102,21 +127,32 @@ void CopyUpgradeHeaders(const net::Headers& from, net::Headers& to) {
     }
 }
 
-void Refuse(net::ResponseStream& stream, const Error& error) {
+// The status the client was sent.
+int Refuse(net::ResponseStream& stream, const Error& error, const UpgradeRules& rules) {
   const bool answered = !error.Is(Reason::kConnection) && !error.Is(Reason::kTimeout);
-  if (answered) return SendAnswer(stream, TextAnswer(error.code(), error.message()), {});
-  SendAnswer(stream, ErrorAnswer(Error(Reason::kUnknown, 500, "error dialing backend: " + error.message())),
-             {});
+  Answer answer =
+      answered ? TextAnswer(error.code(), error.message())
+      : rules.unreachable
+          ? rules.unreachable(error)
+          : ErrorAnswer(Error(Reason::kUnknown, 500, "error dialing backend: " + error.message()));
+  const int status = answer.code;
+  SendAnswer(stream, std::move(answer), {});
+  return status;
 }
 
-void Join(net::ResponseStream& stream, const net::Upgraded& upgraded) {
+int Join(net::ResponseStream& stream, const net::Upgraded& upgraded) {
+  constexpr int kSwitchingProtocols = 101;
   net::Headers headers;
   headers.Add("connection", "Upgrade");
   CopyUpgradeHeaders(upgraded.headers, headers);
   const auto client = stream.AcceptUpgrade(std::move(headers));
-  if (client) return net::Splice(*client, upgraded.stream);
+  if (client) {
+    net::Splice(*client, upgraded.stream);
+    return kSwitchingProtocols;
+  }
   upgraded.stream->Abort();
   SendAnswer(stream, ErrorAnswer(client.error()), {});
+  return client.error().code();
 }
 
 }  // namespace
@@ -127,13 +163,14 @@ bool IsUpgrade(const net::Request& request) {
   return !protocol.empty() && protocol != "h2c";
 }
 
-void RelayAnswer(const std::shared_ptr<net::Transport>& to, net::Request request,
-                 const std::shared_ptr<net::ResponseStream>& stream, RelayRules rules) {
-  std::make_shared<Relay>(to, stream, std::move(rules))->Start(std::move(request));
+std::shared_ptr<net::Call> RelayAnswer(const std::shared_ptr<net::Transport>& to, net::Request request,
+                                       const std::shared_ptr<net::ResponseStream>& stream, RelayRules rules) {
+  return std::make_shared<Relay>(to, stream, std::move(rules))->Start(std::move(request));
 }
 
 void RelayUpgrade(const std::shared_ptr<net::Transport>& to, const net::Request& original, std::string target,
-                  net::Headers headers, const std::shared_ptr<net::ResponseStream>& stream) {
+                  net::Headers headers, const std::shared_ptr<net::ResponseStream>& stream,
+                  UpgradeRules rules) {
   net::Request ask;
   ask.method = original.method;
   ask.target = std::move(target);
@@ -145,10 +182,10 @@ void RelayUpgrade(const std::shared_ptr<net::Transport>& to, const net::Request&
     ask.headers.Set("sec-websocket-key", net::Base64Encode(net::RandomBytes(16)));
   if (websocket && !ask.headers.Has("sec-websocket-version")) ask.headers.Set("sec-websocket-version", "13");
   // The transport must outlive the connection that came from it.
-  to->OpenUpgrade(std::move(ask), [stream, to](Result<net::Upgraded> upgraded) {
-    if (!upgraded) return Refuse(*stream, upgraded.error());
-    stream->OnClose([to] {});
-    Join(*stream, *upgraded);
+  to->OpenUpgrade(std::move(ask), [stream, to, rules = std::move(rules)](Result<net::Upgraded> upgraded) {
+    if (upgraded) stream->OnClose([to] {});
+    const int status = upgraded ? Join(*stream, *upgraded) : Refuse(*stream, upgraded.error(), rules);
+    if (rules.done) rules.done(status);
   });
 }
 

@@ -1,4 +1,4 @@
-#include "server/endpoints/nodes/relay.h"
+#include "server/forward/relay.h"
 
 #include <gtest/gtest.h>
 

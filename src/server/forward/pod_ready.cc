@@ -1,4 +1,4 @@
-#include "server/endpoints/nodes/pod_ready.h"
+#include "server/forward/pod_ready.h"
 
 namespace flyball::server {
 

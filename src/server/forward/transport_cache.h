@@ -1,4 +1,5 @@
-// TransportCache: connections of the API server to nodes and pods, by URL.
+// TransportCache: connections of the API server to other servers (nodes, pods, API servers behind it), by URL
+// and by how the server is verified.
 #pragma once
 
 #include <deque>
@@ -10,6 +11,13 @@
 #include "net/client/http_client.h"
 
 namespace flyball::server {
+
+// How one server is verified.
+struct ServerTrust {
+  std::string ca_pem{};       // empty: the system's roots
+  std::string server_name{};  // the name its certificate must have
+  bool insecure = false;      // it is not verified
+};
 
 // Thread-safe. Keeps the last kMost; what is dropped lives until its requests have ended.
 class TransportCache {
@@ -23,10 +31,15 @@ class TransportCache {
   }
 
   Result<std::shared_ptr<net::Transport>> To(const std::string& url);
+  // To a server that is verified in its own way.
+  Result<std::shared_ptr<net::Transport>> To(const std::string& url, const ServerTrust& trust);
   // Connections made from now on present this certificate.
   void SetCertificate(const std::string& certificate_pem, const std::string& key_pem);
 
  private:
+  Result<std::shared_ptr<net::Transport>> Find(const std::string& key, const std::string& url,
+                                               const ServerTrust* trust);
+
   Mutex mu_;
   net::ClientTls tls_ FLYBALL_GUARDED_BY(mu_);
   std::map<std::string, std::shared_ptr<net::Transport>> transports_ FLYBALL_GUARDED_BY(mu_);
