@@ -57,6 +57,7 @@ ROOMS = {
         'eval': 'types text formats schema values syntax functions library',
         '.': '*',
         'rules': '. types text schema values library eval',
+        'policy': '. types text schema values library eval',
         'table': '. types text formats schema values library eval rules',
     },
     'api': {
@@ -116,7 +117,10 @@ ROOMS = {
         'encryption': 'cache catalog config',
         'admission/basis': 'cache catalog request auth config registry',
         'admission/pods': 'cache catalog request auth auth/remote config registry admission/basis',
-        'admission': 'cache catalog request auth auth/remote config registry admission/basis admission/pods',
+        'admission/match': 'cache catalog request auth registry',
+        'admission/policy': 'cache catalog request auth registry admission/match',
+        'admission': 'cache catalog request auth auth/remote config registry admission/basis admission/pods'
+                     ' admission/match admission/policy',
         'flow': 'cache catalog request registry',
         'custom': 'cache catalog request registry',
         'bootstrap': 'cache catalog request auth registry',

@@ -30,6 +30,8 @@ struct CompileOptions {
   // What self and oldSelf are, for static costs; null if nothing is known of them.
   const DeclType* root = nullptr;
   bool bind = false;  // with the macro cel.bind
+  // Keeps a copy of the result's type; null: nobody wants it.
+  TypeStore* types = nullptr;
 };
 
 class Expression {
@@ -57,6 +59,7 @@ struct CompileResult {
   // Known once checked, even if making the program failed.
   std::string type_text;
   TypeKind type_kind = TypeKind::kError;
+  const Type* type = nullptr;  // in the TypeStore of the options
   CostEstimate cost;
   std::vector<std::string> overloads;  // ids that the checker resolved, sorted
 };

@@ -135,7 +135,7 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   const Authorizer& authorizer = authorization->authorizer();
   FLYBALL_ASSIGN(auto plugins,
                  AdmissionPlugins(options.admission,
-                                  {*catalog, authorizer, access, {executor, random, admission_calls}}));
+                                  {*catalog, authorizer, access, {executor, random, admission_calls}, metrics}));
   admission = std::make_unique<AdmissionChain>(std::move(plugins));
   registry = std::make_unique<Registry>(store, *admission, random, options.event_ttl);
   access.registry = registry.get();

@@ -20,6 +20,9 @@
 #include "server/admission/pods/pod_toleration_restriction.h"
 #include "server/admission/pods/runtime_class.h"
 #include "server/admission/pods/service_account.h"
+#include "server/admission/policy/mutating_policies.h"
+#include "server/admission/policy/param_access.h"
+#include "server/admission/policy/validating_policies.h"
 #include "server/admission/rbac_escalation.h"
 #include "server/admission/resource_quota.h"
 
@@ -129,9 +132,15 @@ const PluginRow kPlugins[] = {
      [](const Making& m) -> Result<PluginPtr> { return NewNodeDeclaredFeatureValidator(m.parts.catalog); }},
     {"PodResizeValidator", Default::kOn,
      [](const Making& m) -> Result<PluginPtr> { return NewPodResizeValidator(m.parts.catalog); }},
-    {"MutatingAdmissionPolicy", Default::kOn, nullptr},
+    {"MutatingAdmissionPolicy", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> {
+       return NewMutatingPolicies(m.parts.catalog, m.parts.authorizer, m.parts.metrics);
+     }},
     {"MutatingAdmissionWebhook", Default::kOn, nullptr},
-    {"ValidatingAdmissionPolicy", Default::kOn, nullptr},
+    {"ValidatingAdmissionPolicy", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> {
+       return NewValidatingPolicies(m.parts.catalog, m.parts.authorizer, m.parts.metrics);
+     }},
     {"ValidatingAdmissionWebhook", Default::kOn, nullptr},
     {"ResourceQuota", Default::kOn,
      [](const Making& m) -> Result<PluginPtr> {
@@ -193,6 +202,7 @@ Result<std::vector<std::unique_ptr<AdmissionPlugin>>> AdmissionPlugins(const Adm
   // Rules of the registry upstream: they cannot be switched off.
   plugins.push_back(NewDeviceClaimCheck(parts.catalog, parts.authorizer));
   plugins.push_back(NewRbacEscalationCheck(parts.catalog, parts.authorizer));
+  plugins.push_back(NewParamAccessCheck(parts.catalog, parts.authorizer));
   return plugins;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/observe/metrics.h"
 #include "base/run/random.h"
 #include "base/values/result.h"
 #include "server/admission/basis/admission_options.h"
@@ -21,6 +22,7 @@ struct AdmissionParts {
   const Authorizer& authorizer;
   const RegistryAccess& access;
   WebhookContext webhooks;
+  Metrics& metrics;
 };
 
 // BadRequest for a name that is none of them, and for a configuration that a plugin does not accept.

@@ -60,8 +60,8 @@ class BindingEndpoint final : public Endpoint {
     const std::string pod =
         scope.info.name.empty() ? std::string(binding["metadata"]["name"].string_or("")) : scope.info.name;
     FLYBALL_CO_TRY(CheckPodName(binding, pod, "Binding"));
-    FLYBALL_CO_TRY(Check(binding, pod));
     FLYBALL_CO_TRY(co_await AdmitSubresource(state, scope, binding));
+    FLYBALL_CO_TRY(Check(binding, pod));
     const auto pods = Pods(state);
     Registry::Transform transform = [&](const json::Value& current) {
       return Bind(scope, binding, pod, current);
@@ -69,7 +69,7 @@ class BindingEndpoint final : public Endpoint {
     UpdateOptions options;
     options.subresource = "binding";
     options.conflict_retries = true;
-    options.skip_admission = true;  // of the binding, above
+    options.skip_admission = true;  // the binding has been through it
     FLYBALL_CO_TRY(co_await state.registry.Update(scope, *pods, scope.info.namespace_name, pod,
                                                   std::move(transform), std::move(options)));
     co_return std::optional(Succeeded());

@@ -9,6 +9,7 @@
 #include "server/forward/forwarded_headers.h"
 #include "server/forward/relay.h"
 #include "server/forward/service_endpoints.h"
+#include "server/handlers/subresource_admission.h"
 #include "server/request/api_errors.h"
 
 namespace flyball::server {
@@ -163,6 +164,7 @@ class ProxyEndpoint final : public Endpoint {
     ProxyName wanted;
     if (!ParseProxyName(scope.info.name, wanted))
       co_return Unexpected(BadRequest("invalid " + what_ + " request \"" + scope.info.name + "\""));
+    FLYBALL_CO_TRY(co_await AdmitConnect(state, scope));
     FLYBALL_CO_ASSIGN(const Destination destination, find_(state, scope, wanted, nodes_, pods_));
     const std::string target = ProxiedTarget(request.target);
     if ((target.empty() || target[0] == '?') && (request.method == "GET" || request.method == "HEAD"))
