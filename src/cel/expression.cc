@@ -34,6 +34,7 @@ CompileResult Compile(std::string_view text, const CompileOptions& options) {
   if (!issues.empty()) return fail(CompilePhase::kCheck);
   result.type_text = ast->root->type->ToString();
   result.type_kind = ast->root->type->kind;
+  if (options.types) result.type = options.types->Copy(*ast->root->type);
   result.cost = EstimateCost(*ast, options.root);
   result.overloads = OverloadIds(*ast);
   std::vector<std::string> names;

@@ -29,6 +29,8 @@ struct CompileOptions {
   std::vector<VariableDecl> variables;
   // What self and oldSelf are, for static costs; null if nothing is known of them.
   const DeclType* root = nullptr;
+  // Keeps a copy of the result's type; null: nobody wants it.
+  TypeStore* types = nullptr;
 };
 
 class Expression {
@@ -56,6 +58,7 @@ struct CompileResult {
   // Known once checked, even if making the program failed.
   std::string type_text;
   TypeKind type_kind = TypeKind::kError;
+  const Type* type = nullptr;  // in the TypeStore of the options
   CostEstimate cost;
   std::vector<std::string> overloads;  // ids that the checker resolved, sorted
 };

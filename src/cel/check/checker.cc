@@ -158,7 +158,7 @@ class Checker {
   }
   const Type* FieldType(const Type& type, std::string_view field, std::uint32_t offset) {
     if (!type.object) {
-      if (environment_.mutation() && IsPatchType(type.name)) return &types::kDyn;
+      if (environment_.mutation() && IsPatchType(type.name)) return PatchField(type.name, field);
       ReportAt(offset, "unexpected failed resolution of '" + type.name + "'");
       return &types::kError;
     }
@@ -170,6 +170,11 @@ class Checker {
       return &types::kError;
     }
     return found->type->type;
+  }
+  // Of JSONPatch{} and Object{}, whose fields are not known.
+  static const Type* PatchField(std::string_view type, std::string_view field) {
+    if (type == "JSONPatch" && field != "value") return &types::kString;
+    return &types::kDyn;
   }
   static bool IsPatchType(std::string_view name) {
     return name == "JSONPatch" || name == "Object" || name.starts_with("Object.");
@@ -307,8 +312,9 @@ class Checker {
     for (std::size_t i = 0; i < expr->args.size(); ++i) {
       Expr* value = expr->args[i];
       Check(value);
-      if (type->IsError() || patch) continue;
-      const Type* field = environment_.FindMessageField(name, expr->field_names[i]);
+      if (type->IsError()) continue;
+      const Type* field = patch ? PatchField(name, expr->field_names[i])
+                                : environment_.FindMessageField(name, expr->field_names[i]);
       if (!field) {
         ReportAt(expr->entry_offsets[i], "undefined field '" + std::string(expr->field_names[i]) + "'");
         continue;

@@ -5,6 +5,7 @@
 #include "cel/eval/call.h"
 #include "cel/eval/program.h"
 #include "cel/text/time.h"
+#include "cel/values/opaque.h"
 
 namespace flyball::cel {
 namespace {
@@ -281,11 +282,23 @@ class Interpreter {
         return may_be_absent ? Value()
                              : Value::Error(arena_, "index out of bounds: " + DisplayText(arena_, key));
       }
+      case ValueKind::kOpaque:
+        if (FindField(*value.opaque(), key, &found)) return found;
+        break;
       default:
         break;
     }
     *present = false;
     return may_be_absent ? Value() : Missing(key);
+  }
+  static bool FindField(const OpaqueValue& value, const Value& key, Value* found) {
+    if (!key.Is(ValueKind::kString)) return false;
+    if (value.kind == OpaqueKind::kLazyFields)
+      return const_cast<LazyFields&>(static_cast<const LazyFields&>(value)).Find(key.text(), found);
+    if (value.kind != OpaqueKind::kObject && value.kind != OpaqueKind::kJsonPatch) return false;
+    const Value* field = static_cast<const PatchValue&>(value).fields->Find(key);
+    if (field) *found = *field;
+    return field != nullptr;
   }
   Value ListIndex(const Value& key, std::int64_t* index) {
     switch (key.kind()) {
@@ -564,7 +577,7 @@ class Interpreter {
       return values ? *values : Value::List(nullptr, 0);
     }
     if (name == "google.protobuf.Value") return fields.size() ? fields.begin()->value : Value();
-    if (!table.is_wrapper) return Value::Map(&fields);
+    if (!table.is_wrapper) return Patch(name, fields);
     if (const Value* value = field("value")) return *value;
     switch (table.type_kind) {
       case TypeKind::kBool:
@@ -579,6 +592,55 @@ class Interpreter {
         return Value::Bytes({});
       default:
         return Value::String({});
+    }
+  }
+
+  // Object{}, Object.spec{} or JSONPatch{}.
+  Value Patch(std::string_view name, const MapTable& fields) {
+    const bool json = name == "JSONPatch";
+    if (json)
+      if (const Value problem = WrongPatchField(fields); problem.IsError()) return problem;
+    const auto* type = arena_.New<Type>(Type{TypeKind::kStruct, std::string(name), {}, false, -1, nullptr});
+    return Value::Opaque(
+        arena_.New<PatchValue>(json ? OpaqueKind::kJsonPatch : OpaqueKind::kObject, type, &fields));
+  }
+  Value WrongPatchField(const MapTable& fields) {
+    for (const MapTable::Entry& entry : fields) {
+      const std::string_view name = entry.key.text();
+      if (name == "value") continue;
+      if (name != "op" && name != "path" && name != "from")
+        return Value::Error(arena_, "unexpected JSONPatchType field: " + std::string(name));
+      if (!entry.value.Is(ValueKind::kString))
+        return Value::Error(arena_, "unexpected type " + std::string(NativeTypeName(entry.value)) +
+                                        " for JSONPatchType '" + std::string(name) + "' field");
+    }
+    return {};
+  }
+  // Go's name of what a value holds (%T of its Value()).
+  static std::string_view NativeTypeName(const Value& value) {
+    switch (value.kind()) {
+      case ValueKind::kNull:
+        return "structpb.NullValue";
+      case ValueKind::kBool:
+        return "bool";
+      case ValueKind::kInt:
+        return "int64";
+      case ValueKind::kUint:
+        return "uint64";
+      case ValueKind::kDouble:
+        return "float64";
+      case ValueKind::kBytes:
+        return "[]uint8";
+      case ValueKind::kDuration:
+        return "time.Duration";
+      case ValueKind::kTimestamp:
+        return "time.Time";
+      case ValueKind::kList:
+        return "[]ref.Val";
+      case ValueKind::kMap:
+        return "map[ref.Val]ref.Val";
+      default:
+        return GoTypeName(value);
     }
   }
 

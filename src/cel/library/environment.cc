@@ -117,22 +117,30 @@ Environment::Environment(int minor, bool mutation) : mutation_(mutation) {
   }
 }
 
-const Environment& Environment::ForVersion(int minor) {
+const Environment& Environment::Shared(int minor, bool mutation) {
   static Mutex mutex;
-  static std::map<int, std::unique_ptr<const Environment>> environments;
+  static std::map<std::pair<int, bool>, std::unique_ptr<const Environment>> environments;
+  const int version = std::clamp(minor, 0, kNewestVersion);
   const MutexLock lock(mutex);
-  auto& environment = environments[std::clamp(minor, 0, kNewestVersion)];
-  if (!environment) environment.reset(new Environment(std::clamp(minor, 0, kNewestVersion), false));
+  auto& environment = environments[{version, mutation}];
+  if (!environment) environment.reset(new Environment(version, mutation));
   return *environment;
+}
+
+const Environment& Environment::ForVersion(int minor) {
+  return Shared(minor, false);
 }
 
 const Environment& Environment::Stored() {
   return ForVersion(kNewestVersion);
 }
 
+const Environment& Environment::ForMutation(int minor) {
+  return Shared(minor, true);
+}
+
 const Environment& Environment::StoredForMutation() {
-  static const Environment environment(kNewestVersion, true);
-  return environment;
+  return ForMutation(kNewestVersion);
 }
 
 const FunctionDecl* Environment::FindFunction(std::string_view name) const {

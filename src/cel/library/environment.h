@@ -25,7 +25,8 @@ class Environment {
   static const Environment& ForVersion(int minor);
   // What expressions that are stored already may use: everything.
   static const Environment& Stored();
-  // The same with the types and functions of mutating admission policies.
+  // The same two with the types and functions of mutating admission policies.
+  static const Environment& ForMutation(int minor);
   static const Environment& StoredForMutation();
 
   Environment(const Environment&) = delete;
@@ -47,6 +48,7 @@ class Environment {
  private:
   friend class LibraryBuilder;
   Environment(int minor, bool mutation);
+  static const Environment& Shared(int minor, bool mutation);
 
   TypeStore types_;
   std::unordered_map<std::string, std::unique_ptr<FunctionDecl>> functions_;

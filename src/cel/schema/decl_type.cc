@@ -33,6 +33,12 @@ void ObjectDecl::Sort() {
   std::sort(fields_.begin(), fields_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
 }
 
+void ObjectDecl::Set(DeclField field) {
+  std::erase_if(fields_, [&](const DeclField& f) { return f.name == field.name; });
+  fields_.push_back(std::move(field));
+  Sort();
+}
+
 std::unique_ptr<const DeclTypes> DeclTypes::Build(const Schema& schema, bool is_root, std::string_view name) {
   std::unique_ptr<DeclTypes> types(new DeclTypes);
   types->root_ = types->Convert(schema, is_root, std::string(name), 0);

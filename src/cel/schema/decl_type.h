@@ -30,6 +30,8 @@ class ObjectDecl {
   const DeclField* Find(std::string_view name) const;
   void Add(DeclField field) { fields_.push_back(std::move(field)); }
   void Sort();
+  // Adds to fields that are sorted, or replaces the one of that name.
+  void Set(DeclField field);
 
  private:
   std::vector<DeclField> fields_;

@@ -125,4 +125,10 @@ const Type* TypeStore::Wrapper(const Type& wrapped) {
   return Add(std::move(type));
 }
 
+const Type* TypeStore::Copy(const Type& type) {
+  Type copy = type;
+  for (const Type*& param : copy.params) param = Copy(*param);
+  return Add(std::move(copy));
+}
+
 }  // namespace flyball::cel

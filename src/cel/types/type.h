@@ -76,6 +76,8 @@ class TypeStore {
   const Type* TypeOf(const Type* param);  // type(param)
   const Type* Param(std::string name, int variable = -1);
   const Type* Wrapper(const Type& wrapped);
+  // With its parameters.
+  const Type* Copy(const Type& type);
 
  private:
   const Type* Add(Type type);

@@ -17,6 +17,8 @@
 namespace flyball::cel {
 
 struct NamedFormat;
+class Value;
+class MapTable;
 
 enum class OpaqueKind : std::uint8_t {
   kIp,
@@ -30,6 +32,9 @@ enum class OpaqueKind : std::uint8_t {
   kGroupCheck,
   kResourceCheck,
   kDecision,
+  kLazyFields,
+  kObject,
+  kJsonPatch,
 };
 
 struct OpaqueValue {
@@ -74,6 +79,22 @@ struct DecisionValue : OpaqueValue {
   explicit DecisionValue(AuthorizerDecision d)
       : OpaqueValue(OpaqueKind::kDecision, &types::kDecision), decision(std::move(d)) {}
   AuthorizerDecision decision;
+};
+
+// A map whose entries are made when they are first asked for: the variables of admission policies (upstream:
+// cel/lazy).
+struct LazyFields : OpaqueValue {
+  explicit LazyFields(const Type* t) : OpaqueValue(OpaqueKind::kLazyFields, t) {}
+  // False if there is no such entry. May give an error value.
+  virtual bool Find(std::string_view name, Value* value) = 0;
+
+ protected:
+  ~LazyFields() = default;
+};
+// What Object{}, Object.spec{} and JSONPatch{} make in mutating admission policies (upstream: cel/mutation).
+struct PatchValue : OpaqueValue {
+  PatchValue(OpaqueKind k, const Type* t, const MapTable* f) : OpaqueValue(k, t), fields(f) {}
+  const MapTable* fields;
 };
 
 }  // namespace flyball::cel

@@ -216,7 +216,16 @@ Value EqualMaps(Arena& arena, const Value& a, const Value& b, int depth) {
   return Value::Bool(equal);
 }
 
-Value EqualOpaque(const OpaqueValue& a, const Value& b) {
+Value EqualPatches(Arena& arena, const OpaqueValue& a, const Value& b, int depth) {
+  if (!b.Is(ValueKind::kOpaque) || b.opaque()->kind != a.kind || b.opaque()->type->name != a.type->name)
+    return Value::Bool(false);
+  return EqualMaps(arena, Value::Map(static_cast<const PatchValue&>(a).fields),
+                   Value::Map(static_cast<const PatchValue&>(*b.opaque()).fields), depth);
+}
+
+Value EqualOpaque(Arena& arena, const OpaqueValue& a, const Value& b, int depth) {
+  if (a.kind == OpaqueKind::kObject || a.kind == OpaqueKind::kJsonPatch)
+    return EqualPatches(arena, a, b, depth);
   if (!b.Is(ValueKind::kOpaque) || b.opaque()->kind != a.kind) return NoSuchOverload();
   const OpaqueValue& o = *b.opaque();
   switch (a.kind) {
@@ -272,7 +281,7 @@ Value EqualAtDepth(Arena& arena, const Value& a, const Value& b, int depth) {
       if (!a.optional() || !b.optional()) return Value::Bool(!a.optional() && !b.optional());
       return EqualAtDepth(arena, *a.optional(), *b.optional(), depth + 1);
     case ValueKind::kOpaque:
-      return EqualOpaque(*a.opaque(), b);
+      return EqualOpaque(arena, *a.opaque(), b, depth);
     case ValueKind::kPreserved:
       return Value::Bool(b.Is(ValueKind::kPreserved) && a.preserved() == b.preserved());
     case ValueKind::kError:
@@ -700,6 +709,12 @@ std::string_view GoTypeName(const Value& value) {
           return "cel.Semver";
         case OpaqueKind::kFormat:
           return "cel.Format";
+        case OpaqueKind::kLazyFields:
+          return "*lazy.MapValue";
+        case OpaqueKind::kObject:
+          return "*dynamic.ObjectVal";
+        case OpaqueKind::kJsonPatch:
+          return "*mutation.JSONPatchVal";
         default:
           return "library.authorizerVal";
       }
