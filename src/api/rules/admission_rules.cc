@@ -6,6 +6,7 @@
 #include "api/rules/access.h"
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
+#include "base/values/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -139,14 +140,40 @@ void ValidateWebhookClient(const Value& client, const FieldPath& path, FieldErro
   }
 }
 
-void ValidateMatchConditions(const Value& conditions, const FieldPath& path, FieldErrors& errors) {
+void CheckCompiled(const cel::PolicyExpression& expression, std::string_view shown, const FieldPath& path,
+                   FieldErrors& errors) {
+  switch (expression.failure) {
+    case cel::PolicyExpression::Failure::kNone:
+      return;
+    case cel::PolicyExpression::Failure::kInvalid:
+      return errors.Invalid(path, shown, expression.error);
+    case cel::PolicyExpression::Failure::kInternal:
+      return errors.Internal(path, expression.error);
+  }
+}
+
+void AddStoredExpressions(const Value& conditions, StoredExpressions& stored) {
+  for (const Value& condition : Items(conditions)) stored.insert(Text(condition, "expression"));
+}
+
+void ValidateMatchConditions(const Value& conditions, bool params, const StoredExpressions& stored,
+                             const FieldPath& path, FieldErrors& errors) {
   if (conditions.size() > kAdmissionRulesMaxConditions)
     errors.TooMany(path, conditions.size(), kAdmissionRulesMaxConditions);
+  cel::PolicyCompiler compiler(cel::PolicyCompiler::Composition::kNone);
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     const Value& condition = conditions.as_array()[i];
     const FieldPath here = path.Index(i);
-    RequireMembers(condition, {"expression"}, here, errors);
+    const std::string_view expression = Trimmed(Text(condition, "expression"));
+    if (expression.empty()) {
+      errors.Required(here.Child("expression"));
+    } else {
+      const auto compiled = compiler.Compile(
+          expression,
+          {.params = params, .authorizer = true, .stored = stored.contains(expression), .wanted = {"bool"}});
+      CheckCompiled(compiled, expression, here.Child("expression"), errors);
+    }
     const std::string_view name = Text(condition, "name");
     if (name.empty()) {
       errors.Required(here.Child("name"));
@@ -155,6 +182,13 @@ void ValidateMatchConditions(const Value& conditions, const FieldPath& path, Fie
     CheckFormat("qualified-name", name, here.Child("name"), errors);
     if (!names.insert(name).second) errors.Duplicate(here.Child("name"), name);
   }
+}
+
+void WarnOfStaticName(const Value& object, std::vector<std::string>& out) {
+  constexpr std::string_view kSuffix = ".static.k8s.io";
+  if (!Text(object["metadata"], "name").ends_with(kSuffix)) return;
+  out.push_back("metadata.name: names ending with \"" + std::string(kSuffix) +
+                "\" are reserved for static manifest-based configurations and cannot be managed via the API");
 }
 
 }  // namespace flyball::api

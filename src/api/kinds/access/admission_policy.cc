@@ -1,6 +1,8 @@
 #include <set>
 #include <string>
+#include <vector>
 
+#include "api/kinds/access/policy_expressions.h"
 #include "api/kinds/shared/hooks.h"
 #include "api/rules/access.h"
 #include "api/rules/admission_rules.h"
@@ -15,6 +17,15 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kAdmissionPolicyGroup = "admissionregistration.k8s.io";
+
+void ValidateResourceNames(const Value& names, const FieldPath& path, FieldErrors& errors) {
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string_view name = names.as_array()[i].string_or({});
+    CheckFormat("path-segment", name, path.Index(i), errors);
+    if (!seen.insert(name).second) errors.Duplicate(path.Index(i), name);
+  }
+}
 
 void ValidateMatchResources(const Value& match, const FieldPath& path, FieldErrors& errors) {
   if (!Has(match, "matchPolicy")) {
@@ -32,68 +43,41 @@ void ValidateMatchResources(const Value& match, const FieldPath& path, FieldErro
   for (const char* list : {"resourceRules", "excludeResourceRules"}) {
     const Value& rules = match[list];
     for (std::size_t i = 0; i < rules.size(); ++i) {
+      ValidateResourceNames(rules.as_array()[i]["resourceNames"],
+                            path.Child(list).Index(i).Child("resourceNames"), errors);
       ValidateAdmissionRule(rules.as_array()[i], path.Child(list).Index(i), errors);
     }
   }
 }
 
+// "a, b": what is wrong with a part of a name, in one error.
+void CheckNamePart(const std::vector<std::string>& problems, std::string_view value, std::string_view prefix,
+                   const FieldPath& path, FieldErrors& errors) {
+  if (problems.empty()) return;
+  std::string detail(prefix);
+  for (std::size_t i = 0; i < problems.size(); ++i) detail += (i ? "," : "") + problems[i];
+  errors.Invalid(path, value, detail);
+}
+
+void ValidateParamVersion(std::string_view version, const FieldPath& path, FieldErrors& errors) {
+  if (version.empty()) return errors.Required(path);
+  const std::size_t slash = version.find('/');
+  if (slash != std::string_view::npos && version.find('/', slash + 1) != std::string_view::npos)
+    return errors.Invalid(path, version, "unexpected GroupVersion string: " + std::string(version));
+  const bool grouped = slash != std::string_view::npos;
+  const std::string_view group = grouped ? version.substr(0, slash) : std::string_view();
+  const std::string_view number = grouped ? version.substr(slash + 1) : version;
+  if (!group.empty()) CheckNamePart(DnsSubdomainProblems(group), group, "", path, errors);
+  if (number.empty()) return errors.Invalid(path, version, "version must be specified");
+  CheckNamePart(Dns1035LabelProblems(number), number, "", path, errors);
+}
+
 void ValidateParamKind(const Value& kind, const FieldPath& path, FieldErrors& errors) {
-  const std::string_view version = Text(kind, "apiVersion");
-  if (version.empty()) {
-    errors.Required(path.Child("apiVersion"));
-  } else {
-    const std::size_t slash = version.find('/');
-    const std::string_view only = slash == std::string_view::npos ? version : version.substr(slash + 1);
-    CheckFormat("dns-1035-label", only, path.Child("apiVersion"), errors);
-  }
-  RequireMembers(kind, {"kind"}, path, errors);
-}
-
-void ValidateVariables(const Value& variables, const FieldPath& path, FieldErrors& errors) {
-  std::set<std::string_view> names;
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    const Value& variable = variables.as_array()[i];
-    const std::string_view name = Text(variable, "name");
-    if (name.empty()) {
-      errors.Required(path.Index(i).Child("name"), "name is not specified");
-    } else if (!CIdentifierProblems(name).empty()) {
-      errors.Invalid(path.Index(i).Child("name"), name, "name is not a valid CEL identifier");
-    }
-    if (!names.insert(name).second) errors.Duplicate(path.Index(i).Child("name"), name);
-    if (Text(variable, "expression").empty()) {
-      errors.Required(path.Index(i).Child("expression"), "expression is not specified");
-    }
-  }
-}
-
-void ValidateValidations(const Value& validations, const FieldPath& path, FieldErrors& errors) {
-  for (std::size_t i = 0; i < validations.size(); ++i) {
-    const Value& validation = validations.as_array()[i];
-    const FieldPath here = path.Index(i);
-    if (Text(validation, "expression").empty())
-      errors.Required(here.Child("expression"), "expression is not specified");
-    const std::string_view message = Text(validation, "message");
-    if (message.find('\n') != std::string_view::npos) {
-      errors.Invalid(here.Child("message"), message, "message must not contain line breaks");
-    }
-    if (Has(validation, "reason")) {
-      CheckOneOf(Text(validation, "reason"), {"Forbidden", "Invalid", "RequestEntityTooLarge"},
-                 here.Child("reason"), errors);
-    }
-  }
-}
-
-void ValidateAuditAnnotations(const Value& annotations, const FieldPath& path, FieldErrors& errors) {
-  std::set<std::string_view> keys;
-  for (std::size_t i = 0; i < annotations.size(); ++i) {
-    const Value& annotation = annotations.as_array()[i];
-    const std::string_view key = Text(annotation, "key");
-    CheckFormat("qualified-name", key, path.Index(i).Child("key"), errors);
-    if (!keys.insert(key).second) errors.Duplicate(path.Index(i).Child("key"), key);
-    if (Text(annotation, "valueExpression").empty()) {
-      errors.Required(path.Index(i).Child("valueExpression"), "valueExpression is not specified");
-    }
-  }
+  ValidateParamVersion(Text(kind, "apiVersion"), path.Child("apiVersion"), errors);
+  const std::string_view name = Text(kind, "kind");
+  if (name.empty()) return errors.Required(path.Child("kind"));
+  CheckNamePart(Dns1035LabelProblems(LowerCase(name)), name,
+                "may have mixed case, but should otherwise match: ", path.Child("kind"), errors);
 }
 
 // What policies of both sorts say about the requests they look at.
@@ -110,80 +94,67 @@ void ValidatePolicyScope(const Value& spec, const FieldPath& path, FieldErrors& 
     errors.Required(path.Child("matchConstraints").Child("resourceRules"));
 }
 
-// Only what is created or updated can be changed.
+// What is deleted cannot be changed.
 void CheckMutatingOperations(const Value& match, const FieldPath& path, FieldErrors& errors) {
   for (const Value& rule : Items(match["resourceRules"]))
     for (const Value& operation : Items(rule["operations"]))
-      CheckOneOf(operation.string_or({}), {"*", "CREATE", "UPDATE"},
+      CheckOneOf(operation.string_or({}), {"*", "CONNECT", "CREATE", "UPDATE"},
                  path.Child("resourceRules").Child("operations"), errors);
 }
 
-void CheckMutationForm(const Value& mutation, const char* wanted, const char* other, std::string_view type,
-                       const FieldPath& path, FieldErrors& errors) {
-  const std::string when = " when patchType is " + std::string(type);
-  if (!Has(mutation, wanted)) {
-    errors.Required(path.Child(wanted), "must be specified" + when);
-  } else if (Trimmed(Text(mutation[wanted], "expression")).empty()) {
-    errors.Required(path.Child(wanted).Child("expression"));
-  }
-  if (Has(mutation, other))
-    errors.Invalid(path.Child(other), "{" + std::string(other) + "}", "must not be specified" + when);
+// Match conditions are looked at again when they or what they may use changed.
+bool ConditionsChanged(const Value& spec, const Value* old) {
+  return !old || spec["paramKind"] != (*old)["paramKind"] ||
+         spec["matchConditions"] != (*old)["matchConditions"];
 }
 
-void ValidateMutation(const Value& mutation, const FieldPath& path, FieldErrors& errors) {
-  const std::string_view type = Text(mutation, "patchType");
-  if (type == "JSONPatch")
-    return CheckMutationForm(mutation, "jsonPatch", "applyConfiguration", type, path, errors);
-  if (type == "ApplyConfiguration")
-    return CheckMutationForm(mutation, "applyConfiguration", "jsonPatch", type, path, errors);
-  RequireOneOf(type, {"ApplyConfiguration", "JSONPatch"}, path.Child("patchType"), errors);
-}
-
-void ValidateMutatingPolicy(const Value& object, FieldErrors& errors) {
+void ValidateSpecOf(const Value& object, const Value* old_object, FieldErrors& errors,
+                    void (*validate)(const PolicySpec& policy, FieldErrors& errors)) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
+  const Value* old = old_object ? &(*old_object)["spec"] : nullptr;
   ValidatePolicyScope(spec, path, errors);
-  CheckMutatingOperations(spec["matchConstraints"], path.Child("matchConstraints"), errors);
-  ValidateMatchConditions(spec["matchConditions"], path.Child("matchConditions"), errors);
-  ValidateVariables(spec["variables"], path.Child("variables"), errors);
-  const Value& mutations = spec["mutations"];
-  if (mutations.size() == 0)
-    errors.Required(path.Child("mutations"), "mutations must contain at least one item");
-  for (std::size_t i = 0; i < mutations.size(); ++i)
-    ValidateMutation(mutations.as_array()[i], path.Child("mutations").Index(i), errors);
-  RequireOneOf(Text(spec, "reinvocationPolicy"), {"IfNeeded", "Never"}, path.Child("reinvocationPolicy"),
-               errors);
+  if (validate == ValidateMutations)
+    CheckMutatingOperations(spec["matchConstraints"], path.Child("matchConstraints"), errors);
+  if (ConditionsChanged(spec, old)) {
+    StoredExpressions stored;
+    if (old) AddStoredExpressions((*old)["matchConditions"], stored);
+    ValidateMatchConditions(spec["matchConditions"], Has(spec, "paramKind"), stored,
+                            path.Child("matchConditions"), errors);
+  }
+  validate({Text(object["metadata"], "name"), spec, old, path}, errors);
 }
 
 void ValidatePolicy(const Value& object, FieldErrors& errors) {
-  constexpr std::string_view kOneNeeded = "validations or auditAnnotations must contain at least one item";
-  const FieldPath path("spec");
-  const Value& spec = object["spec"];
-  ValidatePolicyScope(spec, path, errors);
-  ValidateMatchConditions(spec["matchConditions"], path.Child("matchConditions"), errors);
-  ValidateVariables(spec["variables"], path.Child("variables"), errors);
-  if (spec["validations"].size() == 0 && spec["auditAnnotations"].size() == 0) {
-    errors.Required(path.Child("validations"), kOneNeeded);
-    errors.Required(path.Child("auditAnnotations"), kOneNeeded);
-  }
-  ValidateValidations(spec["validations"], path.Child("validations"), errors);
-  ValidateAuditAnnotations(spec["auditAnnotations"], path.Child("auditAnnotations"), errors);
+  ValidateSpecOf(object, nullptr, errors, ValidateValidations);
+}
+void ValidatePolicyUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+  ValidateSpecOf(object, &old, errors, ValidateValidations);
+}
+void ValidateMutatingPolicy(const Value& object, FieldErrors& errors) {
+  ValidateSpecOf(object, nullptr, errors, ValidateMutations);
+}
+void ValidateMutatingPolicyUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+  ValidateSpecOf(object, &old, errors, ValidateMutations);
 }
 
 void ValidateParamRef(const Value& ref, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::string_view kEither = "name and selector are mutually exclusive";
   const bool named = !Text(ref, "name").empty(), selected = Has(ref, "selector");
-  if (!named && !selected) {
-    errors.Required(path, "one of name or selector must be specified");
-  } else if (named && selected) {
-    errors.Forbidden(path.Child("name"), "name and selector are mutually exclusive");
+  if (named) {
+    CheckFormat("path-segment", Text(ref, "name"), path.Child("name"), errors);
+    if (selected) errors.Forbidden(path.Child("name"), kEither);
   }
-  if (named) CheckFormat("path-segment", Text(ref, "name"), path.Child("name"), errors);
-  if (selected) ValidateLabelSelector(ref["selector"], path.Child("selector"), errors);
-  if (!Has(ref, "parameterNotFoundAction")) {
+  if (selected) {
+    ValidateLabelSelector(ref["selector"], path.Child("selector"), errors);
+    if (named) errors.Forbidden(path.Child("selector"), kEither);
+  }
+  if (!named && !selected) errors.Required(path, "one of name or selector must be specified");
+  const std::string_view action = Text(ref, "parameterNotFoundAction");
+  if (action.empty()) {
     errors.Required(path.Child("parameterNotFoundAction"));
-  } else {
-    CheckOneOf(Text(ref, "parameterNotFoundAction"), {"Deny", "Allow"}, path.Child("parameterNotFoundAction"),
-               errors);
+  } else if (action != "Deny" && action != "Allow") {
+    errors.NotSupported(path.Child("parameterNotFoundAction"), action, {"Deny", "Allow"});
   }
 }
 
@@ -238,8 +209,14 @@ const KindHooks kValidatingAdmissionPolicyHooks = {
     .group = kAdmissionPolicyGroup,
     .kind = "ValidatingAdmissionPolicy",
     .validate = ValidatePolicy,
+    .validate_update = ValidatePolicyUpdate,
+    .validate_status_update = ValidatePolicyStatus,
+    .validate_update_alone = true,
+    .status_keeps_metadata = true,
     .generation = true,
     .allow_unconditional_update = false,
+    .warnings = WarnOfStaticName,
+    .warn_on = KindHooks::WarnOn::kUpdate,
 };
 const KindHooks kValidatingAdmissionPolicyBindingHooks = {
     .group = kAdmissionPolicyGroup,
@@ -247,14 +224,20 @@ const KindHooks kValidatingAdmissionPolicyBindingHooks = {
     .validate = ValidateAdmissionPolicyBinding,
     .generation = true,
     .allow_unconditional_update = false,
+    .warnings = WarnOfStaticName,
+    .warn_on = KindHooks::WarnOn::kUpdate,
 };
 
 const KindHooks kMutatingAdmissionPolicyHooks = {
     .group = kAdmissionPolicyGroup,
     .kind = "MutatingAdmissionPolicy",
     .validate = ValidateMutatingPolicy,
+    .validate_update = ValidateMutatingPolicyUpdate,
+    .validate_update_alone = true,
     .generation = true,
     .allow_unconditional_update = false,
+    .warnings = WarnOfStaticName,
+    .warn_on = KindHooks::WarnOn::kUpdate,
 };
 const KindHooks kMutatingAdmissionPolicyBindingHooks = {
     .group = kAdmissionPolicyGroup,
@@ -262,6 +245,8 @@ const KindHooks kMutatingAdmissionPolicyBindingHooks = {
     .validate = ValidateMutatingBinding,
     .generation = true,
     .allow_unconditional_update = false,
+    .warnings = WarnOfStaticName,
+    .warn_on = KindHooks::WarnOn::kUpdate,
 };
 
 }  // namespace flyball::api

@@ -33,7 +33,14 @@ void ValidateSideEffects(const Value& hook, const FieldPath& path, FieldErrors& 
   CheckOneOf(Text(hook, "sideEffects"), {"None", "NoneOnDryRun"}, path, errors);
 }
 
-void ValidateHook(const Value& hook, const FieldPath& path, FieldErrors& errors) {
+// What of the match conditions is checked.
+struct ConditionRules {
+  bool check = true;  // false: an update that leaves them as they are
+  StoredExpressions stored;
+};
+
+void ValidateHook(const Value& hook, const ConditionRules& conditions, const FieldPath& path,
+                  FieldErrors& errors) {
   ValidateFullyQualifiedName(Text(hook, "name"), path.Child("name"), errors);
   const Value& rules = hook["rules"];
   for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -59,20 +66,40 @@ void ValidateHook(const Value& hook, const FieldPath& path, FieldErrors& errors)
                errors);
   }
   ValidateWebhookClient(hook["clientConfig"], path.Child("clientConfig"), errors);
-  ValidateMatchConditions(hook["matchConditions"], path.Child("matchConditions"), errors);
+  if (conditions.check)
+    ValidateMatchConditions(hook["matchConditions"], false, conditions.stored, path.Child("matchConditions"),
+                            errors);
 }
 
-void ValidateWebhookConfiguration(const Value& object, FieldErrors& errors) {
+void ValidateHooks(const Value& object, const ConditionRules& conditions, FieldErrors& errors) {
   std::set<std::string_view> names;
   const Value& hooks = object["webhooks"];
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const Value& hook = hooks.as_array()[i];
     const FieldPath path = FieldPath("webhooks").Index(i);
-    ValidateHook(hook, path, errors);
+    ValidateHook(hook, conditions, path, errors);
     ValidateReviewVersions(hook["admissionReviewVersions"], path.Child("admissionReviewVersions"), errors);
     const std::string_view name = Text(hook, "name");
     if (!name.empty() && !names.insert(name).second) errors.Duplicate(path.Child("name"), name);
   }
+}
+
+void ValidateWebhookConfiguration(const Value& object, FieldErrors& errors) {
+  ValidateHooks(object, {}, errors);
+}
+
+bool SameConditions(const Value& hooks, const Value& old) {
+  if (hooks.size() != old.size()) return false;
+  for (std::size_t i = 0; i < hooks.size(); ++i)
+    if (hooks.as_array()[i]["matchConditions"] != old.as_array()[i]["matchConditions"]) return false;
+  return true;
+}
+
+void ValidateWebhookConfigurationUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+  ConditionRules conditions{.check = !SameConditions(object["webhooks"], old["webhooks"]), .stored = {}};
+  for (const Value& hook : Items(old["webhooks"]))
+    AddStoredExpressions(hook["matchConditions"], conditions.stored);
+  ValidateHooks(object, conditions, errors);
 }
 
 }  // namespace
@@ -81,15 +108,23 @@ const KindHooks kMutatingWebhookConfigurationHooks = {
     .group = kWebhookConfigurationGroup,
     .kind = "MutatingWebhookConfiguration",
     .validate = ValidateWebhookConfiguration,
+    .validate_update = ValidateWebhookConfigurationUpdate,
+    .validate_update_alone = true,
     .generation = true,
     .allow_unconditional_update = false,
+    .warnings = WarnOfStaticName,
+    .warn_on = KindHooks::WarnOn::kUpdate,
 };
 const KindHooks kValidatingWebhookConfigurationHooks = {
     .group = kWebhookConfigurationGroup,
     .kind = "ValidatingWebhookConfiguration",
     .validate = ValidateWebhookConfiguration,
+    .validate_update = ValidateWebhookConfigurationUpdate,
+    .validate_update_alone = true,
     .generation = true,
     .allow_unconditional_update = false,
+    .warnings = WarnOfStaticName,
+    .warn_on = KindHooks::WarnOn::kUpdate,
 };
 
 }  // namespace flyball::api
