@@ -88,7 +88,8 @@ Result<std::optional<store::Operation>> EnsureOperation(ServerState& state, Requ
   json::Value status = std::as_const(value)["status"];
   FLYBALL_ASSIGN(json::Value object, DecodeValue(scope, *resource, std::move(value)));
   TrackFields(scope, *resource, nullptr, object, {});
-  FLYBALL_TRY(PrepareForCreate(scope, *resource, state.random, object));
+  FLYBALL_TRY(PrepareForCreate(scope, *resource, object));
+  FillSystemFields(scope, *resource, state.random, object);
   PrepareKindForCreate(scope, *resource, object);
   if (!status.is_null()) object["status"] = std::move(status);
   const std::string key = resource->Key(scope.info.namespace_name, object["metadata"]["name"].string_or(""));

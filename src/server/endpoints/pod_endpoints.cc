@@ -55,12 +55,12 @@ class BindingEndpoint final : public Endpoint {
                            std::shared_ptr<net::ResponseStream>) override {
     FLYBALL_CO_TRY(ReadWriteOptions(scope, "CreateOptions"));
     const auto* type = api::FindType("io.k8s.api.core.v1.Binding");
-    FLYBALL_CO_ASSIGN(
-        const json::Value binding,
-        DecodeBody(scope, *type, "v1", "Binding", request.headers.Get("content-type"), request.body));
+    FLYBALL_CO_ASSIGN(json::Value binding, DecodeBody(scope, *type, "v1", "Binding",
+                                                      request.headers.Get("content-type"), request.body));
     const std::string pod =
         scope.info.name.empty() ? std::string(binding["metadata"]["name"].string_or("")) : scope.info.name;
     FLYBALL_CO_TRY(CheckPodName(binding, pod, "Binding"));
+    FLYBALL_CO_TRY(co_await AdmitSubresource(state, scope, binding));
     FLYBALL_CO_TRY(Check(binding, pod));
     const auto pods = Pods(state);
     Registry::Transform transform = [&](const json::Value& current) {
@@ -69,6 +69,7 @@ class BindingEndpoint final : public Endpoint {
     UpdateOptions options;
     options.subresource = "binding";
     options.conflict_retries = true;
+    options.skip_admission = true;  // the binding has been through it
     FLYBALL_CO_TRY(co_await state.registry.Update(scope, *pods, scope.info.namespace_name, pod,
                                                   std::move(transform), std::move(options)));
     co_return std::optional(Succeeded());

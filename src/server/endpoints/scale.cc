@@ -135,6 +135,11 @@ class ScaleEndpoint final : public Endpoint {
     options.subresource = "scale";
     options.conflict_retries = !change.names_version;
     options.track_fields = false;
+    options.body =
+        AdmittedBody{[&resource](const json::Value& object) { return ScaleOf(resource, object); },
+                     [&resource](const json::Value& body, json::Value& object) {
+                       Set(object, ScalePathsOf(resource).spec_replicas, body["spec"]["replicas"].int_or(0));
+                     }};
     Registry::Transform transform = [&](const json::Value& current) {
       return Rescale(scope, change, current);
     };

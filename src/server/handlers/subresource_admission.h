@@ -13,4 +13,8 @@ namespace flyball::server {
 // another error, if one refuses. Requires that all of it lives until then.
 Task<Status> AdmitSubresource(ServerState& state, RequestScope& scope, json::Value& object);
 
+// Asks all plugins about a connection (exec, attach, portforward, proxy), whose options are the request's
+// query: as PodExecOptions, NodeProxyOptions and so on. Forbidden, or another error, if one refuses.
+Task<Status> AdmitConnect(ServerState& state, RequestScope& scope);
+
 }  // namespace flyball::server

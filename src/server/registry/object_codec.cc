@@ -235,6 +235,32 @@ Result<json::Value> DecodeValue(RequestScope& scope, const ServedResource& resou
 
 namespace {
 
+Status DecodeStrictly(const api::TypeInfo& type, json::Value& value, bool custom) {
+  api::DecodeContext context;
+  if (auto decoded = api::Decode(type, value, context); !decoded)
+    return Unexpected(InternalError("Internal error occurred: " + std::string(decoded.error().message())));
+  if (!custom && !context.strict_errors.empty())
+    return Unexpected(InternalError("Internal error occurred: " + api::StrictErrorText(context)));
+  return {};
+}
+
+}  // namespace
+
+Result<json::Value> DecodePatched(const ServedResource& resource, json::Value value) {
+  FLYBALL_TRY(DecodeStrictly(*resource.kind->type, value, resource.custom != nullptr));
+  if (resource.custom) api::PruneCustomObject(resource.custom->schema(), value, nullptr);
+  SetDefaults(resource, value);
+  return value;
+}
+
+Result<json::Value> DecodePatchedBody(const api::TypeInfo& type, json::Value value) {
+  FLYBALL_TRY(DecodeStrictly(type, value, false));
+  api::ApplyDefaults(type, value);
+  return value;
+}
+
+namespace {
+
 // Custom objects come in whatever order the client wrote: what StoredObject relies on goes first.
 void OrderMembers(json::Value& object) {
   json::Object ordered;

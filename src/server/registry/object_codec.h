@@ -30,6 +30,12 @@ Result<json::Value> DecodeBody(RequestScope& scope, const api::TypeInfo& type, s
 Result<json::Value> DecodeValue(RequestScope& scope, const ServedResource& resource, json::Value value,
                                 const std::vector<std::string>& strict_errors = {});
 
+// The same for an object that admission has patched, in the resource's own version: decoded strictly and
+// defaulted, not converted. InternalError (500) if it is no such object any more, as upstream.
+Result<json::Value> DecodePatched(const ServedResource& resource, json::Value value);
+// The same for a body of another type.
+Result<json::Value> DecodePatchedBody(const api::TypeInfo& type, json::Value value);
+
 // The form Go would write it in: what hooks and admission added in passing (nulls, empty maps) goes.
 void CanonicalizeObject(const ServedResource& resource, json::Value& object);
 // The canonical bytes to store: fields in order, no resourceVersion. `object` is left canonical too.

@@ -161,13 +161,20 @@ bool SameSpec(const ServedResource& resource, const json::Value& a, const json::
   return true;
 }
 
-Status PrepareForCreate(const RequestScope& scope, const ServedResource& resource, Random& random,
-                        json::Value& object) {
+Status PrepareForCreate(const RequestScope& scope, const ServedResource& resource, json::Value& object) {
   auto& metadata = object["metadata"];
   if (metadata.is_null()) metadata = json::Object{};
   FLYBALL_TRY(CheckNamespace(scope, resource, metadata));
   auto& members = metadata.as_object();
-  for (const auto key : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}) members.Erase(key);
+  for (const auto key :
+       {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "uid", "creationTimestamp"})
+    members.Erase(key);
+  return {};
+}
+
+void FillSystemFields(const RequestScope& scope, const ServedResource& resource, Random& random,
+                      json::Value& object) {
+  auto& metadata = object["metadata"];
   if (metadata["name"].string_or("").empty()) {
     if (const auto prefix = metadata["generateName"].string_or(""); !prefix.empty())
       metadata["name"] = std::string(prefix.substr(0, kMaxGeneratedPrefix)) + random.NameSuffix();
@@ -176,7 +183,6 @@ Status PrepareForCreate(const RequestScope& scope, const ServedResource& resourc
   metadata["creationTimestamp"] = api::FormatTime(scope.now);
   if (TracksGeneration(resource)) metadata["generation"] = 1;
   if (HasStatus(resource) && !resource.hooks->keep_status_on_create) object.as_object().Erase("status");
-  return {};
 }
 
 void PrepareKindForCreate(const RequestScope& scope, const ServedResource& resource, json::Value& object) {

@@ -13,10 +13,13 @@
 
 namespace flyball::server {
 
-// Fills and clears what the server decides in a new object: name from generateName, namespace, uid,
-// creationTimestamp, generation, status. BadRequest if it names another namespace or a resourceVersion.
-Status PrepareForCreate(const RequestScope& scope, const ServedResource& resource, Random& random,
-                        json::Value& object);
+// Clears what the server decides in a new object, and fills in the namespace. BadRequest if it names another
+// one.
+Status PrepareForCreate(const RequestScope& scope, const ServedResource& resource, json::Value& object);
+// Fills in the rest, after admission has changed the object (upstream: rest.BeforeCreate): name from
+// generateName, uid, creationTimestamp, generation; clears the status.
+void FillSystemFields(const RequestScope& scope, const ServedResource& resource, Random& random,
+                      json::Value& object);
 // The kind's own part of it, after admission has had its say (upstream: PrepareForCreate of the strategies).
 void PrepareKindForCreate(const RequestScope& scope, const ServedResource& resource, json::Value& object);
 

@@ -157,15 +157,16 @@ Task<Result<Registry::Committed>> Registry::CommitObject(RequestScope& scope, co
 Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResource& resource,
                                          json::Value object, CreateOptions options) {
   AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]));
-  const bool generated = object["metadata"]["name"].string_or("").empty();
+  const bool generated = NameOf(object).empty();
   FillInTimes(resource, {}, scope.now, object, nullptr);
   if (options.track_fields) TrackFields(scope, resource, nullptr, object, {});
-  FLYBALL_CO_TRY(PrepareForCreate(scope, resource, random_, object));
+  FLYBALL_CO_TRY(PrepareForCreate(scope, resource, object));
   AdmissionRequest request{
       AdmissionRequest::Operation::kCreate, scope, resource, {}, scope.info.namespace_name, {}, &object};
   const std::string name = NameOf(object);
   request.name = name;
   FLYBALL_CO_TRY(co_await admission_.Admit(request));
+  FillSystemFields(scope, resource, random_, object);
 
   // A name that is taken is replaced by another one. Other fields may hold it by then (the labels of a Job),
   // so everything from here on is done again.
@@ -184,6 +185,8 @@ Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Val
                                             const CreateOptions& options) {
   RequestScope& scope = request.scope;
   const ServedResource& resource = request.resource;
+  const std::string name = NameOf(object);
+  request.name = name;
   if (scope.disabled_fields) api::DropDisabledFields(resource.cache->kind().Type(), object, nullptr);
   PrepareKindForCreate(scope, resource, object);
   CanonicalizeObject(resource, object);
@@ -284,7 +287,15 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
                            current->name(),
                            &object,
                            &old};
+  json::Value body, old_body;
+  if (options.body) {
+    body = options.body->from_object(object);
+    old_body = options.body->from_object(old);
+    request.object = &body;
+    request.old_object = &old_body;
+  }
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
+  if (options.body) options.body->to_object(body, object);
   if (scope.disabled_fields) api::DropDisabledFields(resource.cache->kind().Type(), object, &old);
   PrepareForUpdate(scope, resource, options.subresource, old, object);
   CanonicalizeObject(resource, object);
@@ -366,9 +377,11 @@ Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedRe
                              resource,
                              {},
                              object_namespace,
-                             object_name,
+                             // Upstream names the collection, not its members.
+                             scope.info.verb == "deletecollection" ? std::string_view() : object_name,
                              nullptr,
-                             &old};
+                             &old,
+                             &options};
     if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
     if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Validate(request));
     FLYBALL_CO_ASSIGN(DeletionPlan plan, PlanDeletion(scope, resource, old, options));

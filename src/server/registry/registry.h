@@ -56,8 +56,17 @@ struct CreateOptions {
   std::function<Task<Status>()> authorize{};
 };
 
+// An endpoint whose body is not the object itself, but a Scale: what admission sees.
+struct AdmittedBody {
+  // The body that stands for an object.
+  std::function<json::Value(const json::Value& object)> from_object;
+  // Carries over to the object what admission has changed in the body.
+  std::function<void(const json::Value& body, json::Value& object)> to_object;
+};
+
 struct UpdateOptions {
   std::string subresource;                           // "" or e.g. "status"
+  std::optional<AdmittedBody> body{};                // of subresources
   bool create_if_absent = false;                     // apply, and PUT for kinds that allow it
   std::function<Task<Status>()> authorize_create{};  // with create_if_absent: see CreateOptions
   bool conflict_retries = false;  // patches: try again on the newest object unless it names a version itself

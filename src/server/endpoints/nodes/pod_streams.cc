@@ -4,6 +4,7 @@
 #include "server/auth/request_authorization.h"
 #include "server/endpoints/nodes/node_location.h"
 #include "server/endpoints/nodes/relay.h"
+#include "server/handlers/subresource_admission.h"
 #include "server/request/api_errors.h"
 
 namespace flyball::server {
@@ -54,6 +55,7 @@ class PodStreamEndpoint final : public Endpoint {
     // Whoever may only read must not run commands: browsers can open WebSockets by GET alone.
     if (info.verb != "create") FLYBALL_CO_TRY(co_await AuthorizeVerb(state.authorizer, scope, "create"));
     FLYBALL_CO_TRY(CheckWebSocketOrigin(request, OtherOrigins::kNone));
+    FLYBALL_CO_TRY(co_await AdmitConnect(state, scope));
     const auto object = scope.resource->cache->Get(ServedResource::CacheKey(info.namespace_name, info.name));
     if (!object) co_return Unexpected(NotFound(*scope.resource->kind, info.name));
     const json::Value pod = object->ToValue();

@@ -8,6 +8,7 @@
 #include "server/endpoints/nodes/node_location.h"
 #include "server/endpoints/nodes/pod_ready.h"
 #include "server/endpoints/nodes/relay.h"
+#include "server/handlers/subresource_admission.h"
 #include "server/request/api_errors.h"
 
 namespace flyball::server {
@@ -258,6 +259,7 @@ class ProxyEndpoint final : public Endpoint {
     ProxyName wanted;
     if (!ParseProxyName(scope.info.name, wanted))
       co_return Unexpected(BadRequest("invalid " + what_ + " request \"" + scope.info.name + "\""));
+    FLYBALL_CO_TRY(co_await AdmitConnect(state, scope));
     FLYBALL_CO_ASSIGN(const Destination destination, find_(state, scope, wanted, nodes_, pods_));
     const std::string target = ProxiedTarget(request.target);
     if ((target.empty() || target[0] == '?') && (request.method == "GET" || request.method == "HEAD"))
