@@ -57,6 +57,7 @@ ROOMS = {
         'eval': 'types text formats schema values syntax functions library',
         '.': '*',
         'rules': '. types text schema values library eval',
+        'policy': '. types text schema values library eval',
         'table': '. types text formats schema values library eval rules',
     },
     'api': {
@@ -114,7 +115,9 @@ ROOMS = {
         'auth/setup': 'config catalog auth auth/config auth/remote',
         'registry': 'cache catalog request auth',
         'encryption': 'cache catalog config',
-        'admission': 'cache catalog request auth registry',
+        'admission/match': 'cache catalog request auth registry',
+        'admission/policy': 'cache catalog request auth registry admission/match',
+        'admission': 'cache catalog request auth registry admission/match admission/policy',
         'flow': 'cache catalog request registry',
         'documents': 'cache catalog request registry',
         'custom': 'cache catalog request registry',

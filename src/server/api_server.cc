@@ -131,7 +131,7 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
                                                     {*catalog, executor, random, metrics, options.files}));
   const Authorizer& authorizer = authorization->authorizer();
   FLYBALL_ASSIGN(auto plugins, AdmissionPlugins({options.enable_admission, options.disable_admission},
-                                                *catalog, authorizer, charging, random));
+                                                *catalog, authorizer, charging, random, metrics));
   admission = std::make_unique<AdmissionChain>(std::move(plugins));
   registry = std::make_unique<Registry>(store, *admission, random, options.event_ttl);
   charging.registry = registry.get();

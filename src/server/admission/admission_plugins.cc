@@ -9,6 +9,9 @@
 #include "server/admission/optional_plugins.h"
 #include "server/admission/pod_defaults.h"
 #include "server/admission/pod_security.h"
+#include "server/admission/policy/mutating_policies.h"
+#include "server/admission/policy/param_access.h"
+#include "server/admission/policy/validating_policies.h"
 #include "server/admission/rbac_escalation.h"
 #include "server/admission/runtime_class.h"
 #include "server/admission/service_account.h"
@@ -21,6 +24,7 @@ struct Needs {
   const Authorizer& authorizer;
   const QuotaCharging& charging;
   Random& random;
+  Metrics& metrics;
 };
 
 using Make = std::unique_ptr<AdmissionPlugin> (*)(const Needs& needs);
@@ -72,9 +76,11 @@ const PluginRow kPlugins[] = {
     {"DefaultIngressClass", Default::kOn, [](const Needs& n) { return NewDefaultIngressClass(n.catalog); }},
     {"PodTopologyLabels", Default::kOn, nullptr},
     {"DenyServiceExternalIPs", Default::kOff, [](const Needs&) { return NewDenyServiceExternalIPs(); }},
-    {"MutatingAdmissionPolicy", Default::kOn, nullptr},
+    {"MutatingAdmissionPolicy", Default::kOn,
+     [](const Needs& n) { return NewMutatingPolicies(n.catalog, n.authorizer, n.metrics); }},
     {"MutatingAdmissionWebhook", Default::kOn, nullptr},
-    {"ValidatingAdmissionPolicy", Default::kOn, nullptr},
+    {"ValidatingAdmissionPolicy", Default::kOn,
+     [](const Needs& n) { return NewValidatingPolicies(n.catalog, n.authorizer, n.metrics); }},
     {"ValidatingAdmissionWebhook", Default::kOn, nullptr},
     {"ResourceQuota", Default::kOn,
      [](const Needs& n) { return NewResourceQuotaAdmission(n.catalog, n.charging); }},
@@ -116,17 +122,18 @@ Result<std::vector<std::unique_ptr<AdmissionPlugin>>> AdmissionPlugins(const Adm
                                                                        const Catalog& catalog,
                                                                        const Authorizer& authorizer,
                                                                        const QuotaCharging& charging,
-                                                                       Random& random) {
+                                                                       Random& random, Metrics& metrics) {
   FLYBALL_TRY(CheckOptions(options));
-  const Needs needs{catalog, authorizer, charging, random};
+  const Needs needs{catalog, authorizer, charging, random, metrics};
   std::vector<std::unique_ptr<AdmissionPlugin>> plugins;
   for (const auto& row : kPlugins) {
     const std::string name(row.name);
     const bool on = row.by_default == Default::kOn || options.enable.contains(name);
     if (row.make && on && !options.disable.contains(name)) plugins.push_back(row.make(needs));
   }
-  // A rule of the registry upstream: it cannot be switched off.
+  // Rules of the registry upstream: they cannot be switched off.
   plugins.push_back(NewRbacEscalationCheck(catalog, authorizer));
+  plugins.push_back(NewParamAccessCheck(catalog, authorizer));
   return plugins;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/observe/metrics.h"
 #include "base/run/random.h"
 #include "base/values/result.h"
 #include "server/admission/resource_quota.h"
@@ -24,6 +25,6 @@ Result<std::vector<std::unique_ptr<AdmissionPlugin>>> AdmissionPlugins(const Adm
                                                                        const Catalog& catalog,
                                                                        const Authorizer& authorizer,
                                                                        const QuotaCharging& charging,
-                                                                       Random& random);
+                                                                       Random& random, Metrics& metrics);
 
 }  // namespace flyball::server

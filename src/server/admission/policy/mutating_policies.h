@@ -1,0 +1,17 @@
+// MutatingAdmissionPolicy: changes objects as the bound policies of that kind say.
+#pragma once
+
+#include <memory>
+
+#include "base/observe/metrics.h"
+#include "server/auth/authorization.h"
+#include "server/catalog/catalog.h"
+#include "server/registry/admission.h"
+
+namespace flyball::server {
+
+// All must outlive it.
+std::unique_ptr<AdmissionPlugin> NewMutatingPolicies(const Catalog& catalog, const Authorizer& authorizer,
+                                                     Metrics& metrics);
+
+}  // namespace flyball::server
