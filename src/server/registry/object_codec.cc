@@ -247,7 +247,7 @@ Status DecodeStrictly(const api::TypeInfo& type, json::Value& value, bool custom
 }  // namespace
 
 Result<json::Value> DecodePatched(const ServedResource& resource, json::Value value) {
-  FLYBALL_TRY(DecodeStrictly(*resource.kind->type, value, resource.custom != nullptr));
+  FLYBALL_TRY(DecodeStrictly(resource.kind->Type(), value, resource.custom != nullptr));
   if (resource.custom) api::PruneCustomObject(resource.custom->schema(), value, nullptr);
   SetDefaults(resource, value);
   return value;

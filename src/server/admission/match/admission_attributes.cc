@@ -122,7 +122,7 @@ GroupVersionKind AdmissionAttributes::KindIn(const ServedResource& version) cons
 }
 
 const api::TypeInfo* AdmissionAttributes::TypeIn(const ServedResource& version) const {
-  if (!HasOwnBody()) return version.kind->type;
+  if (!HasOwnBody()) return &version.kind->Type();
   const auto kind = KindIn(version);
   return api::FindKindType(kind.group, kind.version, kind.kind);
 }
