@@ -130,7 +130,9 @@ def kubectl_of(server):
 
 def who_may(folder):
     tokens = folder.write('tokens.csv', 'secret-token,ann,1,"readers,writers"\n')
-    server = folder.serve('--anonymous-auth=false', '--token-auth-file', tokens, '--audit-log-path', folder.file('audit.log'))
+    policy = folder.write('audit.yaml', 'apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n')
+    server = folder.serve('--anonymous-auth=false', '--token-auth-file', tokens, '--audit-log-path', folder.file('audit.log'),
+                          '--audit-policy-file', policy)
     try:
         assert get(server.url + '/version')[0] == 401
         assert get(server.url + '/version', 'secret-token')[0] == 200

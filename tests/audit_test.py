@@ -113,9 +113,18 @@ def policies_decide(folder):
     server.stop()
 
 
-def without_a_policy_metadata_is_recorded(folder):
+def without_a_policy_nothing_is_recorded(folder):
+    log = folder.file('empty.log')
+    server, kubectl = folder.serve('--audit-log-path', log)
+    kubectl('create', 'configmap', 'c')
+    assert os.path.getsize(log) == 0, open(log).read()
+    server.stop()
+
+
+def the_legacy_format_is_one_line(folder):
     log = folder.file('plain.log')
-    server, kubectl = folder.serve('--audit-log-path', log, '--audit-log-format', 'legacy')
+    policy = folder.write('metadata.yaml', 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n')
+    server, kubectl = folder.serve('--audit-log-path', log, '--audit-log-format', 'legacy', '--audit-policy-file', policy)
     kubectl('create', 'configmap', 'c')
     with open(log) as f:
         lines = [line for line in f if 'uri="/api/v1/namespaces/default/configmaps' in line]
@@ -216,7 +225,7 @@ def mistakes_are_refused(folder):
 def main():
     with tempfile.TemporaryDirectory(prefix='flyball-test-') as path:
         folder = Folder(sys.argv[1], path)
-        for step in (policies_decide, without_a_policy_metadata_is_recorded, logs_are_rotated, webhooks_get_batches,
+        for step in (policies_decide, without_a_policy_nothing_is_recorded, the_legacy_format_is_one_line, logs_are_rotated, webhooks_get_batches,
                      a_strict_webhook_that_is_gone_stops_requests, mistakes_are_refused):
             step(folder)
             print('ok', step.__name__, flush=True)

@@ -16,7 +16,27 @@ std::vector<std::string> OverloadIds(Ast& ast) {
   return ids;
 }
 
+bool IsVariable(const Expr* expr, std::string_view name) {
+  return expr && expr->kind == ExprKind::kIdent && expr->name == name;
+}
+
 }  // namespace
+
+bool SelectsField(std::string_view text, const Environment& environment, std::string_view variable,
+                  std::string_view field) {
+  std::vector<Issue> issues;
+  const std::unique_ptr<Ast> ast = ParseExpression(text, environment.parser(), issues);
+  if (!ast) return false;
+  for (const Expr& expr : ast->nodes()) {
+    if (expr.kind == ExprKind::kSelect && IsVariable(expr.operand, variable) && expr.name == field)
+      return true;
+    if (expr.kind == ExprKind::kCall && expr.name == "_?._" && expr.args.size() == 2 &&
+        IsVariable(expr.args[0], variable) && expr.args[1]->kind == ExprKind::kLiteral &&
+        expr.args[1]->literal.Is(ValueKind::kString) && expr.args[1]->literal.text() == field)
+      return true;
+  }
+  return false;
+}
 
 CompileResult Compile(std::string_view text, const CompileOptions& options) {
   CompileResult result;

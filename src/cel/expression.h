@@ -66,4 +66,9 @@ struct CompileResult {
 
 CompileResult Compile(std::string_view text, const CompileOptions& options);
 
+// Whether the expression selects one of the variable's fields, plainly, by has() or by `.?`: claims.email.
+// False if it does not parse.
+bool SelectsField(std::string_view text, const Environment& environment, std::string_view variable,
+                  std::string_view field);
+
 }  // namespace flyball::cel

@@ -1,6 +1,7 @@
 #include "crypto/sealing.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <sodium.h>
 
@@ -10,6 +11,7 @@ namespace flyball::crypto {
 namespace {
 
 constexpr std::size_t kGcmNonce = 12, kGcmTag = 16, kCbcBlock = 16;
+constexpr std::size_t kSeed = 32, kSeedInfo = 32, kSeedKey = 32;
 
 struct FreeContext {
   void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
@@ -61,6 +63,19 @@ bool AddContext(EVP_CIPHER_CTX* context, std::string_view data) {
          EVP_CipherUpdate(context, nullptr, &ignored, Octets(data), static_cast<int>(data.size())) == 1;
 }
 
+// HKDF-Expand (RFC 5869) as far as one block of SHA-256 goes, which is as long as an AES-256 key.
+Result<std::string> DerivedKey(std::string_view seed, std::string_view info) {
+  if (seed.size() < kSeed) return Failed("the seed of derived keys has 32 bytes at least");
+  const std::string input = std::string(info) + '\x01';
+  std::string key(kSeedKey, '\0');
+  unsigned int size = 0;
+  if (!HMAC(EVP_sha256(), seed.data(), static_cast<int>(seed.size()), Octets(input), input.size(),
+            Octets(key), &size) ||
+      size != kSeedKey)
+    return Failed("cannot derive a key");
+  return key;
+}
+
 }  // namespace
 
 Result<std::string> RandomKey(std::size_t n) {
@@ -101,6 +116,19 @@ Result<std::string> OpenAesGcm(std::string_view key, std::string_view sealed, st
     return Failed("cipher: message authentication failed");
   out.resize(written);
   return out;
+}
+
+Result<std::string> SealSeededGcm(std::string_view seed, std::string_view plain, std::string_view context) {
+  FLYBALL_ASSIGN(std::string out, RandomKey(kSeedInfo));
+  FLYBALL_ASSIGN(const std::string key, DerivedKey(seed, out));
+  FLYBALL_ASSIGN(const std::string sealed, SealAesGcm(key, plain, context));
+  return out.append(sealed);
+}
+
+Result<std::string> OpenSeededGcm(std::string_view seed, std::string_view sealed, std::string_view context) {
+  if (sealed.size() < kSeedInfo) return TooShort();
+  FLYBALL_ASSIGN(const std::string key, DerivedKey(seed, sealed.substr(0, kSeedInfo)));
+  return OpenAesGcm(key, sealed.substr(kSeedInfo), context);
 }
 
 Result<std::string> SealAesCbc(std::string_view key, std::string_view plain) {

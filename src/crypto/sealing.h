@@ -18,6 +18,11 @@ namespace flyball::crypto {
 Result<std::string> SealAesGcm(std::string_view key, std::string_view plain, std::string_view context);
 Result<std::string> OpenAesGcm(std::string_view key, std::string_view sealed, std::string_view context);
 
+// AES-GCM with a key of its own for each sealed text, derived from a seed of 32 bytes or more (HKDF-Expand
+// with SHA-256; upstream: extended nonce GCM): 32 random bytes the key is derived with, then as SealAesGcm.
+Result<std::string> SealSeededGcm(std::string_view seed, std::string_view plain, std::string_view context);
+Result<std::string> OpenSeededGcm(std::string_view seed, std::string_view sealed, std::string_view context);
+
 // AES-CBC with PKCS#7 padding: initialisation vector of 16 bytes, ciphertext. It does not notice every
 // change of the sealed text.
 Result<std::string> SealAesCbc(std::string_view key, std::string_view plain);

@@ -154,6 +154,7 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   documents->AddCheck("ping", [] { return Status(); });
   documents->AddCheck("log", [] { return Status(); });
   documents->AddCheck("etcd", [this] { return store.Health(); });
+  for (const auto& [name, check] : options.health_checks) documents->AddCheck(name, check);
   AddTokenPages(*tokens, *documents);
   flow = FlowControl::Make(*catalog, options.max_requests_inflight + options.max_mutating_requests_inflight,
                            metrics);

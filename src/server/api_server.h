@@ -27,6 +27,9 @@ namespace flyball::server {
 
 class LocalComponents;
 
+// By name, in the order /healthz shows them. They never block.
+using HealthChecks = std::vector<std::pair<std::string, std::function<Status()>>>;
+
 struct ApiServerOptions {
   std::string service_cluster_ip_range = "10.0.0.0/24";  // kube-apiserver's default
   std::string service_node_port_range = "30000-32767";
@@ -53,6 +56,7 @@ struct ApiServerOptions {
   Executor* workers = nullptr;
   std::string runtime_config;                // which API versions are served, as --runtime-config says it
   std::map<std::string, std::string> flags;  // what /flagz shows
+  HealthChecks health_checks;                // further ones
 };
 
 // Thread-safe once made.

@@ -1,4 +1,5 @@
-// The protobuf wire format: tags, varints, lengths. Private to protobuf*.cc. Confined to one thread.
+// The protobuf wire format: tags, varints, lengths. For the objects of the API in protobuf*.cc, and for small
+// messages of other protocols. Confined to one thread.
 #pragma once
 
 #include <cstdint>

@@ -333,6 +333,13 @@ constexpr std::size_t kLinearEntries = 8;
 
 }  // namespace
 
+Value Value::EscapedJson(const json::Value& value) {
+  constexpr std::uint64_t kEscapedNames = 1u << 16;
+  Value plain = PlainJson(value);
+  if (value.is_object() || value.is_array()) plain.words_[0] |= kEscapedNames;
+  return plain;
+}
+
 const Schema* Value::keyed_by() const {
   if (!Is(ValueKind::kList) || (holding() != Holding::kJson && holding() != Holding::kValues)) return nullptr;
   const Schema* schema = aux_schema();
@@ -469,7 +476,8 @@ Value ListElement(Arena& arena, const Value& list, std::size_t index) {
   }
   switch (at->holding()) {
     case Holding::kJson:
-      return FromJson(arena, at->json_list()[index], at->schema() ? at->schema()->items : nullptr);
+      return internal::FromMember(arena, *at, at->json_list()[index],
+                                  at->schema() ? at->schema()->items : nullptr);
     case Holding::kGrowing:
       return at->growing_list().elements[index];
     default:
@@ -497,8 +505,9 @@ bool MapFind(Arena& arena, const Value& map, std::string_view key, Value* found)
   if (map.holding() != Holding::kJson) return MapFind(arena, map, Value::String(key), found);
   const Schema* schema = map.schema();
   if (!schema) {
-    const json::Value* value = map.json_map().Find(key);
-    if (value) *found = PlainJson(*value);
+    const auto name = map.has_escaped_names() ? UnescapeFieldName(key) : std::nullopt;
+    const json::Value* value = map.json_map().Find(name ? std::string_view(*name) : key);
+    if (value) *found = internal::FromMember(arena, map, *value, nullptr);
     return value != nullptr;
   }
   std::string unescaped;
@@ -802,6 +811,10 @@ bool IsZeroValue(const Value& value) {
 }
 
 namespace internal {
+
+Value FromMember(Arena& arena, const Value& container, const json::Value& value, const Schema* schema) {
+  return container.has_escaped_names() ? Value::EscapedJson(value) : FromJson(arena, value, schema);
+}
 
 bool NextJsonEntry(const Value& map, std::size_t* position, EntrySource* entry) {
   const json::Object& object = map.json_map();

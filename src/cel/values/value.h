@@ -76,6 +76,9 @@ class Value {
     return Value(ValueKind::kMap, Holding::kJson, static_cast<std::uint32_t>(map.size()), Word(&map),
                  Word(schema));
   }
+  // JSON without a schema whose maps are also looked up by escaped names: x__dot__y finds "x.y" (upstream:
+  // the claims of tokens). The same holds for all maps within.
+  static Value EscapedJson(const json::Value& value);
   static Value List(const Value* elements, std::size_t count) { return KeyedList(elements, count, nullptr); }
   // A list with the set or map rules of `schema`.
   static Value KeyedList(const Value* elements, std::size_t count, const Schema* schema) {
@@ -123,6 +126,7 @@ class Value {
   const json::Value& preserved() const { return *static_cast<const json::Value*>(pointer()); }
   const json::Array& json_list() const { return *static_cast<const json::Array*>(pointer()); }
   const json::Object& json_map() const { return *static_cast<const json::Object*>(pointer()); }
+  bool has_escaped_names() const { return Byte(2) != 0; }
   const Schema* schema() const { return holding() == Holding::kJson ? aux_schema() : nullptr; }
   // The schema of a list that is a set or a map of its elements; null for other values.
   const Schema* keyed_by() const;
@@ -163,8 +167,9 @@ class Value {
   // In two steps: clang lowers the alignment of a name, not of the vector itself.
   using Pair = std::uint64_t __attribute__((vector_size(16)));
   using Words [[gnu::aligned(8)]] = Pair;
-  // Kind in the first byte, holding in the second; in the upper half the size of text in bytes, of JSON and
-  // plain lists, or the nanoseconds of a timestamp. Then what the kind says: a number, or a pointer.
+  // Kind in the first byte, holding in the second, whether names are escaped in the third; in the upper half
+  // the size of text in bytes, of JSON and plain lists, or the nanoseconds of a timestamp. Then what the kind
+  // says: a number, or a pointer.
   Words words_;
   std::uint64_t aux_word_;  // a Schema, or the offset of a timestamp
 };
@@ -255,6 +260,8 @@ struct EntrySource {
   const Schema* schema;  // of the value
   std::string_view key;
 };
+// An element or entry of `container`, which is JSON.
+Value FromMember(Arena& arena, const Value& container, const json::Value& value, const Schema* schema);
 // The entries of a JSON map that an expression can see; false ends.
 bool NextJsonEntry(const Value& map, std::size_t* position, EntrySource* entry);
 }  // namespace internal
@@ -264,7 +271,8 @@ void ForEachEntry(Arena& arena, const Value& map, bool values, Visit&& visit) {
   if (map.holding() == Holding::kJson) {
     internal::EntrySource entry;
     for (std::size_t i = 0; internal::NextJsonEntry(map, &i, &entry);) {
-      const Value value = values ? FromJson(arena, entry.member->second, entry.schema) : Value();
+      const Value value =
+          values ? internal::FromMember(arena, map, entry.member->second, entry.schema) : Value();
       if (!visit(Value::String(entry.key), value)) return;
     }
     return;

@@ -34,6 +34,13 @@ Status MakeEncryptionConfig(const std::string& path, const std::string& database
   return {};
 }
 
+bool UsesKms(const server::EncryptionConfig& config) {
+  for (const auto& rule : config.rules)
+    for (const auto& provider : rule.providers)
+      if (provider.type == server::EncryptionProvider::Type::kKms) return true;
+  return false;
+}
+
 }  // namespace
 
 std::string DefaultEncryptionConfig(const std::string& data_dir) {
@@ -83,10 +90,16 @@ Status ServerStore::LoadEncryption(const std::string& data_dir, const ServerStor
   }
   FLYBALL_ASSIGN(const server::EncryptionConfig config, server::LoadEncryptionConfig(path));
   encryption_.Use(config);
+  may_use_kms_ = options.encryption_automatic_reload || UsesKms(config);
   if (!options.encryption_automatic_reload) return {};
   FLYBALL_ASSIGN(std::string text, ReadFile(path));
   reload_ = std::make_unique<server::EncryptionReload>(path, std::move(text), encryption_, executor, metrics);
   return {};
+}
+
+server::HealthChecks ServerStore::HealthChecks() const {
+  if (!may_use_kms_) return {};
+  return {{"kms-providers", [this] { return encryption_.health(); }}};
 }
 
 void ServerStore::AddMetrics(Metrics& metrics) {

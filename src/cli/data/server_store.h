@@ -10,6 +10,7 @@
 #include "base/run/executor.h"
 #include "base/values/result.h"
 #include "cli/data/snapshot_schedule.h"
+#include "server/api_server.h"
 #include "server/encryption/encryption_reload.h"
 #include "server/encryption/value_encryption.h"
 #include "store/store.h"
@@ -39,6 +40,9 @@ class ServerStore {
                                                    Metrics& metrics);
 
   store::Store& store() { return *store_; }
+  // What /healthz shows of it: "kms-providers" where there are KMS plugins, or may come to be. They end with
+  // this.
+  server::HealthChecks HealthChecks() const;
 
  private:
   explicit ServerStore(Metrics& metrics) : encryption_(metrics) {}
@@ -48,6 +52,7 @@ class ServerStore {
   void AddMetrics(Metrics& metrics);
 
   server::ValueEncryption encryption_;
+  bool may_use_kms_ = false;
   std::unique_ptr<server::EncryptionReload> reload_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<SnapshotSchedule> snapshots_;

@@ -72,6 +72,7 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   options.api.service_account_keys = pki_.service_account_keys;
   FLYBALL_TRY(PrepareNodeAccess(options.nodes, options.api));
   FLYBALL_TRY(PrepareProxyClient(options.serving, options.api));
+  options.api.health_checks = store_->HealthChecks();
   auto api = server::ApiServer::Make(options.api, store_->store(), *executor_, Random::System(), metrics_);
   if (!api) return Unexpected(LoadFailure(api.error()));
   api_ = std::move(*api);

@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "base/observe/log.h"
+#include "net/exchange/trailer_sink.h"
 
 namespace flyball::net {
 
@@ -60,6 +61,11 @@ void ClientCall::Head(int status, const Headers& headers) {
 
 void ClientCall::Data(std::string_view data) {
   if (sink_ && !cancelled_ && !data.empty()) Guard([&] { sink_->OnData(data); });
+}
+
+void ClientCall::Trailers(const Headers& trailers) {
+  auto* const sink = dynamic_cast<TrailerSink*>(sink_.get());
+  if (sink && !cancelled_) Guard([&] { sink->OnTrailers(trailers); });
 }
 
 void ClientCall::End() {

@@ -51,6 +51,7 @@ class ClientCall final : public Call, public Notifiable, public std::enable_shar
   // What happens to it. Nothing reaches the sink after End or Fail, or, but for the error, after Cancel.
   void Head(int status, const Headers& headers);
   void Data(std::string_view data);
+  void Trailers(const Headers& trailers);
   void End();
   void Fail(const Error& error);
 

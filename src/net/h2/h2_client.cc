@@ -41,7 +41,7 @@ struct H2ClientSession::Callbacks {
                     std::size_t name_size, const std::uint8_t* value, std::size_t value_size, std::uint8_t,
                     void* user) {
     Stream* stream = Self(user).Find(frame->hd.stream_id);
-    if (!stream || stream->call->head_seen()) return 0;
+    if (!stream) return 0;
     const std::string_view n = Text(name, name_size), v = Text(value, value_size);
     if (n == ":status")
       std::from_chars(v.data(), v.data() + v.size(), stream->status);
@@ -175,9 +175,11 @@ void H2ClientSession::OnReceived() {
 }
 
 void H2ClientSession::OnHeadersComplete(Stream& stream) {
-  if (stream.call->head_seen()) return;  // trailers
-  if (stream.status >= 200) stream.call->Head(stream.status, stream.headers);
-  stream.headers = {};
+  const Headers headers = std::exchange(stream.headers, {});
+  if (stream.call->head_seen())
+    stream.call->Trailers(headers);
+  else if (stream.status >= 200)
+    stream.call->Head(stream.status, headers);
 }
 
 void H2ClientSession::OnData(std::int32_t id, std::string_view data) {

@@ -15,6 +15,18 @@ bool ParsePort(std::string_view text, int& port) {
   return error == std::errc() && end == text.data() + text.size() && port > 0 && port < 65536;
 }
 
+// "unix:///run/x.sock": HTTP/2 by prior knowledge, which is what those who listen there speak.
+Result<Origin> UnixOrigin(std::string_view url, std::string_view path) {
+  if (!path.starts_with('/') || path.size() < 2) return BadUrl(url);
+  if (path[1] == '@') path.remove_prefix(1);
+  Origin origin;
+  origin.h2_prior_knowledge = true;
+  origin.host = "localhost";
+  origin.port = 80;
+  origin.socket_path = path;
+  return origin;
+}
+
 }  // namespace
 
 std::string Origin::authority() const {
@@ -31,6 +43,7 @@ Result<Origin> ParseOrigin(std::string_view url) {
     rest.remove_prefix(prefix.size());
     return true;
   };
+  if (skip("unix://")) return UnixOrigin(url, rest);
   if (skip("https://"))
     origin.tls = true;
   else if (skip("h2c://"))

@@ -1,11 +1,18 @@
 #include "net/io/connector.h"
 
 #include <netdb.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <boost/asio/write.hpp>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <optional>
 #include <vector>
 
+#include "base/values/ascii.h"
 #include "net/io/asio.h"
 
 namespace flyball::net {
@@ -35,6 +42,27 @@ Result<std::vector<tcp::endpoint>> LookUp(const std::string& host, int port) {
   }
   freeaddrinfo(list);
   return endpoints;
+}
+
+Unexpected UnixError(const std::string& path, int code) {
+  return Unexpected(Error(Reason::kConnection, "dial unix " + path + ": connect: " +
+                                                   LowerCase(std::generic_category().message(code))));
+}
+
+// Connecting to a Unix socket either works at once or not at all.
+Result<int> ConnectUnix(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return UnixError(path, ENAMETOOLONG);
+  std::memcpy(address.sun_path, path.data(), path.size());
+  if (address.sun_path[0] == '@') address.sun_path[0] = '\0';
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return UnixError(path, errno);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0) return fd;
+  const int code = errno;
+  ::close(fd);
+  return UnixError(path, code);
 }
 
 }  // namespace
@@ -141,6 +169,9 @@ Connector::~Connector() = default;
 
 void Connector::Connect(std::shared_ptr<IoLoop> loop, UniqueFunction<void(Result<int>)> done) {
   const Origin& via = proxy_ ? *proxy_ : origin_;
+  if (!via.socket_path.empty())
+    return loop->Post(
+        [path = via.socket_path, done = std::move(done)]() mutable { done(ConnectUnix(path)); });
   auto attempt = std::make_shared<Attempt>(loop, std::move(done), origin_, via);
   ErrorCode not_numeric;
   const auto address = boost::asio::ip::make_address(via.host, not_numeric);

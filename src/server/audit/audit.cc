@@ -64,7 +64,7 @@ class WebhookBackend final : public AuditBackend {
 }  // namespace
 
 std::unique_ptr<Audit> Audit::Off() {
-  return std::unique_ptr<Audit>(new Audit(AuditPolicy::Default()));
+  return std::unique_ptr<Audit>(new Audit(AuditPolicy()));
 }
 
 Audit::~Audit() = default;
@@ -72,7 +72,7 @@ Audit::~Audit() = default;
 Result<std::unique_ptr<Audit>> Audit::Make(const AuditOptions& options, const Clock& clock, Random& random,
                                            Metrics& metrics) {
   FLYBALL_TRY(CheckAuditOptions(options));
-  AuditPolicy policy = AuditPolicy::Default();
+  AuditPolicy policy;
   if (!options.policy_file.empty()) {
     FLYBALL_ASSIGN(policy, AuditPolicy::Load(options.policy_file));
   }
@@ -89,6 +89,11 @@ Result<std::unique_ptr<Audit>> Audit::Make(const AuditOptions& options, const Cl
   if (threaded) audit->thread_ = std::make_unique<ThreadPool>("audit", 1);
   if (!options.log.path.empty()) FLYBALL_TRY(audit->AddLog(options.log, clock, metrics));
   if (!options.webhook.config_file.empty()) FLYBALL_TRY(audit->AddWebhook(options.webhook, random, metrics));
+  // Files and addresses are checked all the same, as upstream does.
+  if (options.policy_file.empty()) {
+    log::Warning("no audit policy file provided, no audit events will be recorded");
+    audit->outlets_.clear();
+  }
   return audit;
 }
 

@@ -178,13 +178,6 @@ std::string_view AuditStageName(AuditStage stage) {
   return kStageNames[static_cast<std::size_t>(stage)];
 }
 
-AuditPolicy AuditPolicy::Default() {
-  AuditPolicy policy;
-  policy.otherwise_.level = AuditLevel::kMetadata;
-  policy.otherwise_.omitted = StageBit(AuditStage::kRequestReceived) | StageBit(AuditStage::kResponseStarted);
-  return policy;
-}
-
 Result<AuditPolicy> AuditPolicy::Parse(std::string_view text) {
   auto value = ParseStrictObject(text, {"audit.k8s.io/v1"}, "Policy");
   if (!value) return Unexpected(BadRequest("failed decoding: " + value.error().message()));

@@ -48,11 +48,9 @@ struct AuditRule {
   std::vector<AuditResources> resources;
 };
 
-// Thread-safe: immutable.
+// Records nothing unless it was read from a text. Thread-safe: immutable.
 class AuditPolicy {
  public:
-  // Metadata of every request, once it is answered: without a policy file.
-  static AuditPolicy Default();
   // Checked as kube-apiserver checks it, in its words.
   static Result<AuditPolicy> Parse(std::string_view text);
   static Result<AuditPolicy> Load(const std::string& path);

@@ -14,8 +14,12 @@ namespace {
 class AuditTest : public ServerFixture {
  protected:
   AuditTest() : AuditTest(NewFile()) {}
-  explicit AuditTest(const std::string& path) : ServerFixture(Options(path)), path_(path) {}
-  ~AuditTest() override { std::filesystem::remove(path_); }
+  explicit AuditTest(const std::string& path) : AuditTest(path, Options(path)) {}
+  AuditTest(const std::string& path, const ApiServerOptions& options) : ServerFixture(options), path_(path) {}
+  ~AuditTest() override {
+    std::filesystem::remove(path_);
+    std::filesystem::remove(path_ + ".policy");
+  }
   static std::string NewFile() {
     std::string name = testing::TempDir() + "auditXXXXXX";
     ::close(::mkstemp(name.data()));
@@ -24,6 +28,9 @@ class AuditTest : public ServerFixture {
   static ApiServerOptions Options(const std::string& path) {
     ApiServerOptions options;
     options.audit.log.path = path;
+    options.audit.policy_file = path + ".policy";
+    std::ofstream(options.audit.policy_file)
+        << "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n";
     return options;
   }
   std::string Log() const {
@@ -41,6 +48,23 @@ TEST_F(AuditTest, AccessTokensOfTheQueryAreNotKept) {
   const std::string log = Log();
   EXPECT_EQ(log.find("s3cret"), std::string::npos) << log;
   EXPECT_NE(log.find("/version?a=1&access_token=REDACTED&b=2"), std::string::npos) << log;
+}
+
+class AuditWithoutPolicyTest : public AuditTest {
+ protected:
+  AuditWithoutPolicyTest() : AuditWithoutPolicyTest(NewFile()) {}
+  explicit AuditWithoutPolicyTest(const std::string& path) : AuditTest(path, Plain(path)) {}
+  static ApiServerOptions Plain(const std::string& path) {
+    ApiServerOptions options;
+    options.audit.log.path = path;
+    return options;
+  }
+};
+
+// As in kube-apiserver: a log without a policy stays empty.
+TEST_F(AuditWithoutPolicyTest, NothingIsRecorded) {
+  Do("GET", "/version");
+  EXPECT_EQ(Log(), "");
 }
 
 TEST_F(AuditTest, TokensOfHeadersAreNotKept) {

@@ -162,6 +162,14 @@ Task<Result<User>> AuthenticatorChain::Authenticate(const net::Request& request,
   co_return Anonymous(request);
 }
 
+bool AuthenticatorChain::IsIdentityHeader(std::string_view name) const {
+  const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  const auto& [requests, tokens, names, prefixes] = methods_;
+  return name == "authorization" || begins("x-remote-") || begins("impersonate-") ||
+         std::find(names.begin(), names.end(), name) != names.end() ||
+         std::any_of(prefixes.begin(), prefixes.end(), begins);
+}
+
 Result<User> AuthenticatorChain::Anonymous(const net::Request& request) const {
   const auto may = [&](const std::string& allowed) {
     std::string path;

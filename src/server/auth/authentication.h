@@ -83,6 +83,8 @@ class AuthenticatorChain {
   struct Methods {
     std::vector<std::unique_ptr<Authenticator>> requests{};
     std::vector<std::unique_ptr<TokenAuthenticator>> tokens{};
+    // In which proxies name users, in lower case: whole names, and how others begin.
+    std::vector<std::string> header_names{}, header_prefixes{};
   };
   AuthenticatorChain(Methods methods, std::vector<std::string> api_audiences, AnonymousAccess anonymous);
   Task<Result<User>> Authenticate(const net::Request& request, Executor& resume) const;
@@ -90,6 +92,9 @@ class AuthenticatorChain {
   Task<MaybeTokenIdentity> AuthenticateToken(std::string_view token,
                                              const std::vector<std::string>& audiences,
                                              Executor& resume) const;
+
+  // Whether a header (in lower case) says who the caller is. Such headers are meant for this server alone.
+  bool IsIdentityHeader(std::string_view name) const;
 
  private:
   Result<User> Anonymous(const net::Request& request) const;

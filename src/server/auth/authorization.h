@@ -24,6 +24,7 @@ struct AuthorizationAttributes {
   std::string namespace_name, group, version, resource, subresource, name;
   std::string path;                         // if not a resource
   std::vector<api::FieldTerm> field_terms;  // of the field selector, all of which hold
+  std::string label_selector;               // as text
 };
 
 enum class Decision : std::uint8_t { kNoOpinion, kAllow, kDeny };

@@ -16,6 +16,8 @@ AuthorizationAttributes AttributesOf(const RequestScope& scope) {
   attributes.name = info.name.empty() ? info.selector_name : info.name;
   attributes.path = info.path;
   attributes.field_terms = info.field_terms;
+  if (info.verb == "list" || info.verb == "watch" || info.verb == "deletecollection")
+    attributes.label_selector = info.query.Get("labelSelector");
   return attributes;
 }
 

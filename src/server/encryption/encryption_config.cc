@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 
 #include "api/rules/field_error.h"
+#include "api/values/duration.h"
 #include "base/files/durable_file.h"
 #include "crypto/sealing.h"
+#include "net/http/origin.h"
 #include "net/tls/pki.h"
 #include "server/config/strict_object.h"
 
@@ -78,8 +81,11 @@ class EncryptionReader {
 
   std::vector<std::string> problems;
   FieldErrors errors;
+  bool uses_kms_v1 = false;
 
  private:
+  std::set<std::string> kms_names;
+
   EncryptionRule ReadRule(const json::Value& value, const std::string& path) {
     EncryptionRule rule;
     StrictObject object(value, path, problems);
@@ -110,10 +116,10 @@ class EncryptionReader {
     EncryptionProvider provider;
     StrictObject object(value, path, problems);
     int found = 0;
-    if (object.Has("kms")) {
+    if (const json::Value* kms = object.Object("kms")) {
       ++found;
-      errors.Forbidden(FieldPath(path).Child("kms"),
-                       "flyball does not implement KMS providers yet: use secretbox, aesgcm or aescbc");
+      provider.type = EncryptionProvider::Type::kKms;
+      provider.kms = ReadKms(*kms, object.PathOf("kms"));
     }
     for (const auto& [name, type] : kTypes) {
       const json::Value* body = object.Object(name);
@@ -132,6 +138,49 @@ class EncryptionReader {
                             "more than one provider specified in a single element, should split into "
                             "different list elements");
     return provider;
+  }
+
+  KmsConfig ReadKms(const json::Value& value, const std::string& path) {
+    KmsConfig kms;
+    StrictObject object(value, path, problems);
+    const FieldPath at(path);
+    const std::string given = object.String("apiVersion"), version = given.empty() ? "v1" : given;
+    kms.name = object.String("name");
+    kms.endpoint = object.String("endpoint");
+    kms.timeout = object.Time("timeout").value_or(kms.timeout);
+    const bool has_cache_size = object.Has("cachesize");
+    CheckKmsName(kms.name, version, at.Child("name"));
+    if (kms.timeout <= Duration::zero())
+      errors.Invalid(at.Child("timeout"), api::FormatDuration(kms.timeout),
+                     "timeout should be a positive value");
+    CheckEndpoint(kms.endpoint, at.Child("endpoint"));
+    if (version != "v1" && has_cache_size)
+      errors.Invalid(at.Child("cachesize"), value["cachesize"], "cachesize is not supported in v2");
+    if (version != "v1" && version != "v2")
+      errors.Invalid(at.Child("apiVersion"), version,
+                     "unsupported apiVersion apiVersion for KMS provider, only v1 and v2 are supported");
+    uses_kms_v1 |= version == "v1";
+    return kms;
+  }
+
+  void CheckKmsName(const std::string& name, const std::string& version, const FieldPath& path) {
+    if (name.empty()) errors.Required(path, "name is a mandatory field for a provider");
+    if (version == "v1") return;
+    if (name.find(':') != std::string::npos)
+      errors.Invalid(path, name, "invalid KMS provider name " + name + ", must not contain ':'");
+    if (!kms_names.insert(name).second)
+      errors.Invalid(path, name, "duplicate KMS provider name " + name + ", names must be unique");
+  }
+
+  void CheckEndpoint(const std::string& endpoint, const FieldPath& path) {
+    if (endpoint.empty()) return errors.Invalid(path, "", "endpoint is a mandatory field for a kms");
+    const auto colon = endpoint.find(':');
+    const std::string scheme = colon == std::string::npos ? "" : endpoint.substr(0, colon);
+    if (scheme != "unix")
+      return errors.Invalid(path, endpoint,
+                            "unsupported scheme \"" + scheme + "\" for KMS provider, only unix is supported");
+    if (!net::ParseOrigin(endpoint))
+      errors.Invalid(path, endpoint, "invalid endpoint for kms provider, error: no absolute path");
   }
 
   std::vector<EncryptionKey> ReadKeys(StrictObject& provider, EncryptionProvider::Type type) {
@@ -217,6 +266,10 @@ Result<EncryptionConfig> ParseEncryptionConfig(std::string_view text, const std:
   if (!reader.errors.empty())
     return Unexpected(BadRequest(std::string(kParsing) + AggregateText(reader.errors)));
   FLYBALL_TRY(CheckMasking(config));
+  if (reader.uses_kms_v1)
+    return Unexpected(
+        BadRequest("error while building transformers: KMSv1 is deprecated and not supported by this server. "
+                   "Use KMSv2 instead."));
   return config;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/run/clock.h"
 #include "base/values/result.h"
 
 namespace flyball::server {
@@ -24,10 +25,18 @@ struct EncryptionKey {
   std::string secret;  // the raw bytes
 };
 
+// A plugin that keeps the keys, of version 2 of its protocol.
+struct KmsConfig {
+  std::string name, endpoint;
+  Duration timeout = std::chrono::seconds(3);
+  bool operator==(const KmsConfig&) const = default;
+};
+
 struct EncryptionProvider {
-  enum class Type : std::uint8_t { kIdentity, kAesGcm, kAesCbc, kSecretbox };
+  enum class Type : std::uint8_t { kIdentity, kAesGcm, kAesCbc, kSecretbox, kKms };
   Type type = Type::kIdentity;
-  std::vector<EncryptionKey> keys;  // none for identity
+  std::vector<EncryptionKey> keys;  // none for identity and kms
+  KmsConfig kms{};
 };
 
 struct EncryptionRule {
@@ -39,7 +48,8 @@ struct EncryptionConfig {
   std::vector<EncryptionRule> rules;
 };
 
-// Checked as kube-apiserver checks it, in its words. KMS providers are refused: this server has none.
+// Checked as kube-apiserver checks it, in its words. KMS providers of version 1, which are off there too, are
+// refused.
 Result<EncryptionConfig> ParseEncryptionConfig(std::string_view text, const std::string& path);
 // Reads the file first.
 Result<EncryptionConfig> LoadEncryptionConfig(const std::string& path);

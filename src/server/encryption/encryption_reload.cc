@@ -22,11 +22,9 @@ void EncryptionReload::Look() {
     Report(Unexpected(text.error()));
   } else if (*text != text_) {
     auto config = ParseEncryptionConfig(*text, path_);
-    if (config) {
-      encryption_.Use(*config);
-      text_ = std::move(*text);
-    }
-    Report(config ? Status() : Status(Unexpected(config.error())));
+    const Status used = config ? encryption_.UseIfHealthy(*config) : Status(Unexpected(config.error()));
+    if (used) text_ = std::move(*text);
+    Report(used);
   }
   alarm_.Set(executor_.clock().Steady() + kInterval);
 }

@@ -21,6 +21,8 @@ std::string ProviderPrefix(EncryptionProvider::Type type) {
       return "k8s:enc:aescbc:v1:";
     case EncryptionProvider::Type::kSecretbox:
       return "k8s:enc:secretbox:v1:";
+    case EncryptionProvider::Type::kKms:
+      return "k8s:enc:kms:v2:";
     case EncryptionProvider::Type::kIdentity:
       return {};
   }
@@ -55,6 +57,8 @@ bool IsEncrypted(std::string_view stored) {
 }
 
 std::string NoMatchingKey(EncryptionProvider::Type type) {
+  // Each KMS provider is a transformer of its own.
+  if (type == EncryptionProvider::Type::kKms) return "no matching prefix found";
   return std::string("no matching key was found for the provided ") +
          (type == EncryptionProvider::Type::kSecretbox ? "Secretbox" : "AES") + " transformer";
 }
@@ -76,23 +80,41 @@ EncryptedResource ResourceOfKey(std::string_view key) {
 }
 
 void ValueEncryption::Use(const EncryptionConfig& config) {
+  auto table = MakeTable(config);
+  MutexLock lock(mu_);
+  table_ = std::move(table);
+}
+
+Status ValueEncryption::UseIfHealthy(const EncryptionConfig& config) {
+  auto table = MakeTable(config);
+  for (const auto& [resource, sealers] : *table)
+    for (const Sealer& sealer : sealers)
+      if (sealer.kms) FLYBALL_TRY(sealer.kms->health());
+  MutexLock lock(mu_);
+  table_ = std::move(table);
+  return {};
+}
+
+std::shared_ptr<const ValueEncryption::Table> ValueEncryption::MakeTable(const EncryptionConfig& config) {
   auto table = std::make_shared<Table>();
   for (const EncryptionRule& rule : config.rules) {
     Sealers sealers;
     for (const EncryptionProvider& provider : rule.providers) {
       const std::string prefix = ProviderPrefix(provider.type);
       if (provider.type == EncryptionProvider::Type::kIdentity)
-        sealers.push_back({provider.type, prefix, prefix, {}});
+        sealers.push_back({provider.type, prefix, prefix, {}, nullptr});
+      if (provider.type == EncryptionProvider::Type::kKms)
+        sealers.push_back(
+            {provider.type, prefix, prefix + provider.kms.name + ":", {}, kms_.Get(provider.kms)});
       for (const EncryptionKey& key : provider.keys)
-        sealers.push_back({provider.type, prefix, prefix + key.name + ":", key.secret});
+        sealers.push_back({provider.type, prefix, prefix + key.name + ":", key.secret, nullptr});
     }
     for (const EncryptedResource& resource : rule.resources) {
       Sealers& all = (*table)[resource];
       all.insert(all.end(), sealers.begin(), sealers.end());
     }
   }
-  MutexLock lock(mu_);
-  table_ = std::move(table);
+  return table;
 }
 
 std::shared_ptr<const ValueEncryption::Table> ValueEncryption::table() const {
@@ -118,6 +140,8 @@ Result<std::string> ValueEncryption::Seal(const Sealer& sealer, std::string_view
       return crypto::SealAesCbc(sealer.secret, plain);
     case EncryptionProvider::Type::kSecretbox:
       return crypto::SealSecretbox(sealer.secret, plain);
+    case EncryptionProvider::Type::kKms:
+      return sealer.kms->Seal(key, plain);
     case EncryptionProvider::Type::kIdentity:
       break;
   }
@@ -134,6 +158,8 @@ Result<std::string> ValueEncryption::Open(const Sealer& sealer, std::string_view
       return crypto::OpenAesCbc(sealer.secret, sealed);
     case EncryptionProvider::Type::kSecretbox:
       return crypto::OpenSecretbox(sealer.secret, sealed);
+    case EncryptionProvider::Type::kKms:
+      return sealer.kms->Open(key, sealed);
     case EncryptionProvider::Type::kIdentity:
       break;
   }
@@ -204,6 +230,7 @@ bool ValueEncryption::IsStale(std::string_view key, std::string_view stored) con
   const Sealer& writer = sealers->front();
   if (writer.type == EncryptionProvider::Type::kIdentity) return IsEncrypted(stored);
   if (!stored.starts_with(writer.prefix)) return true;
+  if (writer.kms) return writer.kms->IsStale(stored.substr(writer.prefix.size()));
   const auto same_name = [&](const Sealer& sealer) { return sealer.prefix == writer.prefix; };
   return std::count_if(sealers->begin(), sealers->end(), same_name) > 1 && !Open(writer, key, stored);
 }

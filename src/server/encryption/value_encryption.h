@@ -12,6 +12,7 @@
 #include "base/observe/metrics.h"
 #include "base/run/mutex.h"
 #include "server/encryption/encryption_config.h"
+#include "server/encryption/kms_provider.h"
 #include "store/transform/value_transformer.h"
 
 namespace flyball::server {
@@ -24,10 +25,14 @@ EncryptedResource ResourceOfKey(std::string_view key);
 class ValueEncryption final : public store::ValueTransformer {
  public:
   // Counts in `metrics`, which must outlive this.
-  explicit ValueEncryption(Metrics& metrics) : metrics_(metrics) {}
+  explicit ValueEncryption(Metrics& metrics) : metrics_(metrics), kms_(metrics) {}
 
-  // From now on.
+  // From now on. Asks the plugins of new KMS providers first, and blocks for as long as that takes.
   void Use(const EncryptionConfig& config);
+  // The same, unless a KMS provider of it is not healthy; then the error says why, and nothing changes.
+  Status UseIfHealthy(const EncryptionConfig& config);
+  // Of the KMS providers in use, as they were last asked.
+  Status health() const { return kms_.health(); }
 
   Result<Bytes> ToStorage(std::string_view key, const Bytes& value) const override;
   Result<Bytes> FromStorage(std::string_view key, const Bytes& stored) const override;
@@ -41,6 +46,7 @@ class ValueEncryption final : public store::ValueTransformer {
     std::string provider_prefix;  // "k8s:enc:aesgcm:v1:"; empty for identity
     std::string prefix;           // with the key's name and a colon
     std::string secret;
+    std::shared_ptr<KmsProvider> kms;  // of a KMS provider
   };
   using Sealers = std::vector<Sealer>;  // the first one writes
   using Table = std::map<EncryptedResource, Sealers>;
@@ -50,10 +56,12 @@ class ValueEncryption final : public store::ValueTransformer {
   static Result<Bytes> Read(const Sealers& sealers, std::string_view key, const Bytes& stored);
   // Those for a resource; none: it is not encrypted.
   static const Sealers* Find(const Table& table, const EncryptedResource& resource);
+  std::shared_ptr<const Table> MakeTable(const EncryptionConfig& config);
   std::shared_ptr<const Table> table() const;
   void Count(const EncryptedResource& resource, const char* type, const std::string& prefix, bool ok) const;
 
   Metrics& metrics_;
+  KmsProviders kms_;
   mutable Mutex mu_;
   std::shared_ptr<const Table> table_ FLYBALL_GUARDED_BY(mu_) = std::make_shared<Table>();
 };

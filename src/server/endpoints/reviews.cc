@@ -68,6 +68,14 @@ std::vector<api::FieldTerm> ReviewedTerms(const json::Value& selector) {
   return api::ParseFieldTerms(selector["rawSelector"].string_or("")).value_or(std::move(terms));
 }
 
+// As text; what cannot be read selects everything, so that more is asked for, not less.
+std::string ReviewedLabels(const json::Value& selector) {
+  if (selector["requirements"].empty()) return std::string(selector["rawSelector"].string_or(""));
+  const auto read =
+      api::LabelSelector::FromObject(json::Object{{"matchExpressions", selector["requirements"]}});
+  return read ? read->ToString() : std::string();
+}
+
 AuthorizationAttributes ReviewedAttributes(const json::Value& spec, const User& user) {
   AuthorizationAttributes attributes;
   attributes.user = &user;
@@ -80,6 +88,7 @@ AuthorizationAttributes ReviewedAttributes(const json::Value& spec, const User& 
     attributes.subresource = (*resource)["subresource"].string_or("");
     attributes.name = (*resource)["name"].string_or("");
     attributes.field_terms = ReviewedTerms((*resource)["fieldSelector"]);
+    attributes.label_selector = ReviewedLabels((*resource)["labelSelector"]);
     return attributes;
   }
   attributes.is_resource = false;

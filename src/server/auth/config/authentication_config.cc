@@ -1,5 +1,6 @@
 #include "server/auth/config/authentication_config.h"
 
+#include <algorithm>
 #include <set>
 
 #include "api/rules/format.h"
@@ -13,8 +14,11 @@ namespace flyball::server {
 namespace {
 
 constexpr std::size_t kMaxIssuers = 64;
-constexpr std::string_view kNoCel =
-    "CEL expressions are not supported by this server in authentication configuration";
+constexpr std::string_view kEmailUnverified =
+    "claims.email_verified must be used in claimMappings.username.expression or "
+    "claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when claims.email is used "
+    "in "
+    "claimMappings.username.expression";
 
 ClaimMapping ReadMapping(const json::Value& value, const std::string& path,
                          std::vector<std::string>& problems, bool prefixed) {
@@ -76,10 +80,6 @@ AnonymousAccess ReadAnonymous(const json::Value& value, std::vector<std::string>
     out.paths.push_back(condition.String("path"));
   });
   return out;
-}
-
-void RefuseExpression(const api::FieldPath& path, const std::string& expression, api::FieldErrors& errors) {
-  if (!expression.empty()) errors.Invalid(path, expression, kNoCel);
 }
 
 std::string BracketedList(const std::vector<std::string>& texts) {
@@ -149,9 +149,23 @@ void CheckIssuer(const JwtIssuerConfig& issuer, const std::vector<std::string>& 
                    "egress selectors are not supported by this server");
 }
 
+ConfigExpressionPtr CompileMapping(const std::string& text, const api::FieldPath& path,
+                                   api::FieldErrors& errors) {
+  return ConfigExpression::Compile(text, ExpressionScope::kClaims, false, path, errors);
+}
+
+// A rule of its own text only: a second one of the same is an error.
+void CompileRule(const std::string& text, const std::string& message, ExpressionScope scope,
+                 const api::FieldPath& path, std::set<std::string>& seen,
+                 std::vector<JwtExpressions::Rule>& out, api::FieldErrors& errors) {
+  if (!seen.insert(text).second) return errors.Duplicate(path, text);
+  if (auto compiled = ConfigExpression::Compile(text, scope, true, path, errors))
+    out.push_back({std::move(compiled), message});
+}
+
 void CheckClaimRules(const std::vector<ClaimValidationRule>& rules, const api::FieldPath& list,
-                     api::FieldErrors& errors) {
-  std::set<std::string> claims;
+                     JwtExpressions& out, api::FieldErrors& errors) {
+  std::set<std::string> claims, expressions;
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const auto& rule = rules[i];
     const auto path = list.Index(i);
@@ -167,13 +181,14 @@ void CheckClaimRules(const std::vector<ClaimValidationRule>& rules, const api::F
       if (!rule.required_value.empty())
         errors.Invalid(path.Child("requiredValue"), rule.required_value,
                        "may not be specified when expression is set");
-      RefuseExpression(path.Child("expression"), rule.expression, errors);
+      CompileRule(rule.expression, rule.message, ExpressionScope::kClaims, path.Child("expression"),
+                  expressions, out.claim_rules, errors);
     }
   }
 }
 
-void CheckPrefixed(const ClaimMapping& mapping, const api::FieldPath& path, bool required,
-                   api::FieldErrors& errors) {
+ConfigExpressionPtr CheckPrefixed(const ClaimMapping& mapping, const api::FieldPath& path, bool required,
+                                  api::FieldErrors& errors) {
   if (!mapping.claim.empty() && !mapping.expression.empty()) {
     errors.Invalid(path, "", "claim and expression can't both be set");
   } else if (mapping.claim.empty() && mapping.expression.empty()) {
@@ -181,26 +196,106 @@ void CheckPrefixed(const ClaimMapping& mapping, const api::FieldPath& path, bool
   } else if (!mapping.expression.empty()) {
     if (mapping.prefix)
       errors.Invalid(path.Child("prefix"), *mapping.prefix, "may not be specified when expression is set");
-    RefuseExpression(path.Child("expression"), mapping.expression, errors);
+    return CompileMapping(mapping.expression, path.Child("expression"), errors);
   } else if (!mapping.prefix) {
     errors.Required(
         path.Child("prefix"),
         "prefix is required when claim is set. It can be set to an empty string to disable prefixing");
   }
+  return nullptr;
 }
 
-void CheckMappings(const JwtIssuerConfig& issuer, const api::FieldPath& path, api::FieldErrors& errors) {
-  CheckPrefixed(issuer.username, path.Child("username"), true, errors);
-  CheckPrefixed(issuer.groups, path.Child("groups"), false, errors);
-  if (!issuer.uid.claim.empty() && !issuer.uid.expression.empty())
-    errors.Invalid(path.Child("uid"), "", "claim and expression can't both be set");
-  else
-    RefuseExpression(path.Child("uid").Child("expression"), issuer.uid.expression, errors);
-  for (std::size_t i = 0; i < issuer.extra.size(); ++i) {
-    const auto value = path.Child("extra").Index(i).Child("valueExpression");
-    if (issuer.extra[i].value_expression.empty()) errors.Required(value);
-    RefuseExpression(value, issuer.extra[i].value_expression, errors);
+bool IsKubernetesDomain(std::string_view key) {
+  const std::string_view domain = key.substr(0, key.find('/') == std::string_view::npos ? 0 : key.find('/'));
+  for (const std::string_view reserved : {"kubernetes.io", "k8s.io"})
+    if (domain == reserved || domain.ends_with("." + std::string(reserved))) return true;
+  return false;
+}
+
+// "acme.io/foo" (upstream: IsDomainPrefixedPath).
+void CheckDomainPrefixedPath(const std::string& text, const api::FieldPath& path, api::FieldErrors& errors) {
+  constexpr std::string_view kPathPunctuation = "/-._~%!$&'()*+,;=:";
+  if (text.empty()) return errors.Required(path);
+  const auto slash = text.find('/');
+  if (slash == std::string::npos || slash == 0 || slash + 1 == text.size())
+    return errors.Invalid(path, text, "must be a domain-prefixed path (such as \"acme.io/foo\")");
+  const std::string host = text.substr(0, slash), rest = text.substr(slash + 1);
+  api::AddProblems(api::DnsSubdomainProblems(host), path, host, errors);
+  const auto allowed = [&](char c) {
+    return IsAlphanumeric(c) || kPathPunctuation.find(c) != std::string_view::npos;
+  };
+  if (!std::all_of(rest.begin(), rest.end(), allowed))
+    errors.Invalid(path, rest,
+                   "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
+}
+
+void CheckExtraKey(const std::string& key, const api::FieldPath& path, api::FieldErrors& errors) {
+  CheckDomainPrefixedPath(key, path, errors);
+  if (key != LowerCase(key)) errors.Invalid(path, key, "must be lowercase");
+  if (IsKubernetesDomain(key))
+    errors.Invalid(path, key, "k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use");
+}
+
+void CheckExtra(const std::vector<ExtraMapping>& mappings, const api::FieldPath& list, JwtExpressions& out,
+                api::FieldErrors& errors) {
+  std::set<std::string> keys;
+  for (std::size_t i = 0; i < mappings.size(); ++i) {
+    const auto& [key, text] = mappings[i];
+    const auto path = list.Index(i), value = path.Child("valueExpression");
+    CheckExtraKey(key, path.Child("key"), errors);
+    if (!keys.insert(key).second) {
+      errors.Duplicate(path.Child("key"), key);
+    } else if (text.empty()) {
+      errors.Required(value);
+    } else if (auto compiled = CompileMapping(text, value, errors)) {
+      out.extra.push_back({key, std::move(compiled)});
+    }
   }
+}
+
+// Whoever has not shown that an address is theirs could take anybody's name: some expression must ask.
+bool AsksWhetherEmailIsVerified(const JwtExpressions& all) {
+  const auto asks = [](const ConfigExpressionPtr& one) { return one->Selects("email_verified"); };
+  return asks(all.username) ||
+         std::any_of(all.extra.begin(), all.extra.end(), [&](const auto& e) { return asks(e.value); }) ||
+         std::any_of(all.claim_rules.begin(), all.claim_rules.end(),
+                     [&](const auto& rule) { return asks(rule.expression); });
+}
+
+void CheckMappings(const JwtIssuerConfig& issuer, const api::FieldPath& path, JwtExpressions& out,
+                   api::FieldErrors& errors) {
+  const auto username = path.Child("username"), uid = path.Child("uid");
+  out.username = CheckPrefixed(issuer.username, username, true, errors);
+  out.groups = CheckPrefixed(issuer.groups, path.Child("groups"), false, errors);
+  if (!issuer.uid.claim.empty() && !issuer.uid.expression.empty())
+    errors.Invalid(uid, "", "claim and expression can't both be set");
+  else if (!issuer.uid.expression.empty())
+    out.uid = CompileMapping(issuer.uid.expression, uid.Child("expression"), errors);
+  CheckExtra(issuer.extra, path.Child("extra"), out, errors);
+  if (out.username && out.username->Selects("email") && !AsksWhetherEmailIsVerified(out))
+    errors.Invalid(username.Child("expression"), issuer.username.expression, kEmailUnverified);
+}
+
+void CheckUserRules(const std::vector<UserValidationRule>& rules, const api::FieldPath& list,
+                    JwtExpressions& out, api::FieldErrors& errors) {
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const auto path = list.Index(i).Child("expression");
+    if (rules[i].expression.empty())
+      errors.Required(path);
+    else
+      CompileRule(rules[i].expression, rules[i].message, ExpressionScope::kUser, path, seen, out.user_rules,
+                  errors);
+  }
+}
+
+JwtExpressions CheckExpressions(const JwtIssuerConfig& jwt, const api::FieldPath& path,
+                                api::FieldErrors& errors) {
+  JwtExpressions out;
+  CheckClaimRules(jwt.claim_validation_rules, path.Child("claimValidationRules"), out, errors);
+  CheckMappings(jwt, path.Child("claimMappings"), out, errors);
+  CheckUserRules(jwt.user_validation_rules, path.Child("userValidationRules"), out, errors);
+  return out;
 }
 
 }  // namespace
@@ -224,6 +319,11 @@ Result<AuthenticationConfiguration> ParseAuthenticationConfiguration(std::string
   return config;
 }
 
+JwtExpressions ExpressionsOf(const JwtIssuerConfig& config) {
+  api::FieldErrors none;
+  return CheckExpressions(config, api::FieldPath("jwt"), none);
+}
+
 api::FieldErrors ValidateAuthenticationConfiguration(
     const AuthenticationConfiguration& config, const std::vector<std::string>& service_account_issuers) {
   api::FieldErrors errors;
@@ -237,13 +337,7 @@ api::FieldErrors ValidateAuthenticationConfiguration(
     const auto& jwt = config.jwt[i];
     const auto path = root.Index(i);
     CheckIssuer(jwt, service_account_issuers, path.Child("issuer"), errors);
-    CheckClaimRules(jwt.claim_validation_rules, path.Child("claimValidationRules"), errors);
-    CheckMappings(jwt, path.Child("claimMappings"), errors);
-    for (std::size_t n = 0; n < jwt.user_validation_rules.size(); ++n) {
-      const auto expression = path.Child("userValidationRules").Index(n).Child("expression");
-      if (jwt.user_validation_rules[n].expression.empty()) errors.Required(expression);
-      RefuseExpression(expression, jwt.user_validation_rules[n].expression, errors);
-    }
+    CheckExpressions(jwt, path, errors);
     if (!urls.insert(jwt.url).second) errors.Duplicate(path.Child("issuer").Child("url"), jwt.url);
     if (!jwt.discovery_url.empty() && !discovery_urls.insert(jwt.discovery_url).second)
       errors.Duplicate(path.Child("issuer").Child("discoveryURL"), jwt.discovery_url);

@@ -11,6 +11,7 @@
 #include "base/values/result.h"
 #include "server/auth/authentication.h"
 #include "server/auth/authentication_options.h"
+#include "server/auth/config/config_expression.h"
 
 namespace flyball::server {
 
@@ -55,10 +56,26 @@ struct AuthenticationConfiguration {
 
 // YAML or JSON; BadRequest for what is not well-formed or has unknown fields.
 Result<AuthenticationConfiguration> ParseAuthenticationConfiguration(std::string_view text);
-// Upstream's rules. `service_account_issuers` may not be issuers here too. CEL expressions are refused: this
-// server does not evaluate them here yet.
+// Upstream's rules. `service_account_issuers` may not be issuers here too.
 api::FieldErrors ValidateAuthenticationConfiguration(const AuthenticationConfiguration& config,
                                                      const std::vector<std::string>& service_account_issuers);
+
+// The expressions of an issuer, compiled. Those that are not given are null, or not in the lists.
+struct JwtExpressions {
+  struct Rule {
+    ConfigExpressionPtr expression;
+    std::string message;
+  };
+  struct Extra {
+    std::string key;
+    ConfigExpressionPtr value;
+  };
+  ConfigExpressionPtr username{}, groups{}, uid{};
+  std::vector<Extra> extra{};
+  std::vector<Rule> claim_rules{}, user_rules{};
+};
+// Requires a valid configuration.
+JwtExpressions ExpressionsOf(const JwtIssuerConfig& config);
 
 // The issuer these flags describe. BadRequest if the file of the CA cannot be read.
 Result<JwtIssuerConfig> IssuerOfFlags(const OidcOptions& options);

@@ -81,6 +81,10 @@ std::string Issuer(const std::string& url, const std::string& more = "    audien
   return std::string(kAuthenticationHead) + "jwt:\n- issuer:\n    url: '" + url + "'\n" + more +
          "  claimMappings: {username: {claim: sub, prefix: ''}}\n";
 }
+std::string Mapping(const std::string& mappings);
+std::string Extra(const std::string& list) {
+  return Mapping("{username: {claim: sub, prefix: ''}, extra: [" + list + "]}");
+}
 std::string Mapping(const std::string& mappings) {
   return std::string(kAuthenticationHead) +
          "jwt:\n- issuer: {url: 'https://i.example', audiences: [a]}\n  claimMappings: " + mappings + "\n";
@@ -137,13 +141,50 @@ INSTANTIATE_TEST_SUITE_P(
             "can be set to an empty string to disable prefixing"},
         BadCase{"ClaimAndExpression", Mapping("{username: {claim: sub, prefix: '', expression: claims.sub}}"),
                 "jwt[0].claimMappings.username: Invalid value: \"\": claim and expression can't both be set"},
-        BadCase{"Expression", Mapping("{username: {expression: claims.sub}}"),
-                "jwt[0].claimMappings.username.expression: Invalid value: \"claims.sub\": CEL expressions "
-                "are not "
-                "supported by this server in authentication configuration"},
-        BadCase{"UidExpression", Mapping("{username: {claim: sub, prefix: ''}, uid: {expression: claims.x}}"),
-                "jwt[0].claimMappings.uid.expression: Invalid value: \"claims.x\": CEL expressions are not "
-                "supported by this server in authentication configuration"},
+        BadCase{
+            "Syntax", Mapping("{username: {expression: 'claims.'}}"),
+            "jwt[0].claimMappings.username.expression: Invalid value: \"claims.\": compilation failed: "
+            "ERROR: "
+            "<input>:1:8: Syntax error: mismatched input '<EOF>' expecting {IDENTIFIER, ESC_IDENTIFIER}\n | "
+            "claims.\n | .......^"},
+        BadCase{"PrefixAndExpression", Mapping("{username: {prefix: p, expression: claims.sub}}"),
+                "jwt[0].claimMappings.username.prefix: Invalid value: \"p\": may not be specified when "
+                "expression is "
+                "set"},
+        BadCase{
+            "OtherVariable", Mapping("{username: {expression: user.username}}"),
+            "jwt[0].claimMappings.username.expression: Invalid value: \"user.username\": compilation failed: "
+            "ERROR: <input>:1:1: undeclared reference to 'user' (in container '')\n | user.username\n | ^"},
+        BadCase{
+            "UnverifiedEmail", Mapping("{username: {expression: claims.email}}"),
+            "jwt[0].claimMappings.username.expression: Invalid value: \"claims.email\": "
+            "claims.email_verified "
+            "must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression or "
+            "claimValidationRules[*].expression when claims.email is used in "
+            "claimMappings.username.expression"},
+        BadCase{
+            "OptionalEmail", Mapping("{username: {expression: 'claims.?email.orValue(\"a\")'}}"),
+            "jwt[0].claimMappings.username.expression: Invalid value: \"claims.?email.orValue(\\\"a\\\")\": "
+            "claims.email_verified must be used in claimMappings.username.expression or "
+            "claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when claims.email "
+            "is "
+            "used in claimMappings.username.expression"},
+        BadCase{"ReservedExtra", Extra("{key: a.kubernetes.io/x, valueExpression: claims.x}"),
+                "jwt[0].claimMappings.extra[0].key: Invalid value: \"a.kubernetes.io/x\": k8s.io, "
+                "kubernetes.io and "
+                "their subdomains are reserved for Kubernetes use"},
+        BadCase{"PlainExtra", Extra("{key: x, valueExpression: claims.x}"),
+                "jwt[0].claimMappings.extra[0].key: Invalid value: \"x\": must be a domain-prefixed path "
+                "(such as "
+                "\"acme.io/foo\")"},
+        BadCase{"UpperExtra", Extra("{key: acme.io/X, valueExpression: claims.x}"),
+                "jwt[0].claimMappings.extra[0].key: Invalid value: \"acme.io/X\": must be lowercase"},
+        BadCase{
+            "SameExtra",
+            Extra("{key: acme.io/x, valueExpression: claims.x}, {key: acme.io/x, valueExpression: claims.y}"),
+            "jwt[0].claimMappings.extra[1].key: Duplicate value: \"acme.io/x\""},
+        BadCase{"EmptyExtra", Extra("{key: acme.io/x}"),
+                "jwt[0].claimMappings.extra[0].valueExpression: Required value"},
         BadCase{"EmptyRule", Rules("[{}]"),
                 "jwt[0].claimValidationRules[0]: Required value: claim or expression is required"},
         BadCase{"RuleMessage", Rules("[{claim: a, message: m}]"),
@@ -152,13 +193,36 @@ INSTANTIATE_TEST_SUITE_P(
                 "set"},
         BadCase{"SameClaim", Rules("[{claim: a}, {claim: a}]"),
                 "jwt[0].claimValidationRules[1].claim: Duplicate value: \"a\""},
-        BadCase{"RuleExpression", Rules("[{expression: 'true'}]"),
-                "jwt[0].claimValidationRules[0].expression: Invalid value: \"true\": CEL expressions are not "
-                "supported by this server in authentication configuration"},
-        BadCase{"UserRule", WithIssuer("", "  userValidationRules: [{expression: 'true'}]\n"),
-                "jwt[0].userValidationRules[0].expression: Invalid value: \"true\": CEL expressions are not "
-                "supported by this server in authentication configuration"}),
+        BadCase{
+            "RuleNoBool", Rules("[{expression: claims.x}]"),
+            "jwt[0].claimValidationRules[0].expression: Invalid value: \"claims.x\": must evaluate to bool"},
+        BadCase{"SameExpression", Rules("[{expression: 'true'}, {expression: 'true'}]"),
+                "jwt[0].claimValidationRules[1].expression: Duplicate value: \"true\""},
+        BadCase{
+            "RuleValue", Rules("[{expression: 'true', requiredValue: v}]"),
+            "jwt[0].claimValidationRules[0].requiredValue: Invalid value: \"v\": may not be specified when "
+            "expression is set"},
+        BadCase{
+            "UserRuleField", WithIssuer("", "  userValidationRules: [{expression: 'user.name != \"\"'}]\n"),
+            "jwt[0].userValidationRules[0].expression: Invalid value: \"user.name != \\\"\\\"\": compilation "
+            "failed: ERROR: <input>:1:5: undefined field 'name'\n | user.name != \"\"\n | ....^"},
+        BadCase{
+            "UserRuleNoBool", WithIssuer("", "  userValidationRules: [{expression: user.uid}]\n"),
+            "jwt[0].userValidationRules[0].expression: Invalid value: \"user.uid\": must evaluate to bool"},
+        BadCase{"EmptyUserRule", WithIssuer("", "  userValidationRules: [{}]\n"),
+                "jwt[0].userValidationRules[0].expression: Required value"}),
     [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(AuthenticationConfigTest, ExpressionsAreTakenInBothVersions) {
+  for (const char* version : {"v1", "v1beta1"}) {
+    std::string text = Mapping(
+        "{username: {expression: 'claims.email_verified ? claims.email : \"\"'}, groups: {expression: "
+        "claims.roles}, "
+        "uid: {expression: claims.sub}, extra: [{key: acme.io/tenant, valueExpression: claims.tenant}]}");
+    text.replace(text.find("/v1\n"), 4, "/" + std::string(version) + "\n");
+    EXPECT_EQ(WrongWith(text), "") << version;
+  }
+}
 
 TEST(AuthenticationConfigTest, AnIssuerIsNamedOnceAndThereAreNotTooMany) {
   const std::string one =

@@ -116,24 +116,14 @@ void CheckConnection(const WebhookAuthorizerConfig& webhook, const api::FieldPat
   errors.NotSupported(type, webhook.connection_type, {"InClusterConfig", "KubeConfigFile"});
 }
 
-void CheckMatchConditions(const WebhookAuthorizerConfig& webhook, const api::FieldPath& path,
-                          api::FieldErrors& errors) {
+void CheckConditionVersion(const WebhookAuthorizerConfig& webhook, const api::FieldPath& path,
+                           api::FieldErrors& errors) {
   const auto& conditions = webhook.match_conditions;
   const auto version = path.Child("matchConditionSubjectAccessReviewVersion");
   if (webhook.match_condition_review_version.empty()) {
     if (!conditions.empty()) errors.Required(version, "required if match conditions are specified");
   } else if (webhook.match_condition_review_version != "v1") {
     errors.NotSupported(version, webhook.match_condition_review_version, {"v1"});
-  }
-  if (conditions.size() > kMaxMatchConditions)
-    return errors.TooMany(path.Child("matchConditions"), conditions.size(), kMaxMatchConditions);
-  for (std::size_t i = 0; i < conditions.size(); ++i) {
-    const auto expression = path.Child("matchConditions").Index(i).Child("expression");
-    if (conditions[i].find_first_not_of(" \t\r\n") == std::string::npos)
-      errors.Required(expression);
-    else
-      errors.Invalid(expression, conditions[i],
-                     "CEL expressions are not supported by this server in authorization configuration");
   }
 }
 
@@ -146,9 +136,10 @@ void CheckWebhook(const WebhookAuthorizerConfig& webhook, const api::FieldPath& 
   CheckTime(webhook.authorized_ttl, path.Child("authorizedTTL"), errors);
   CheckTime(webhook.unauthorized_ttl, path.Child("unauthorizedTTL"), errors);
   CheckOneOf(webhook.review_version, {"v1", "v1beta1"}, path.Child("subjectAccessReviewVersion"), errors);
+  CheckConditionVersion(webhook, path, errors);
   CheckOneOf(webhook.failure_policy, {"NoOpinion", "Deny"}, path.Child("failurePolicy"), errors);
   CheckConnection(webhook, path, errors);
-  CheckMatchConditions(webhook, path, errors);
+  CompileMatchConditions(webhook, path, errors);
 }
 
 api::FieldErrors Validate(const AuthorizationConfiguration& config) {
@@ -215,6 +206,29 @@ AuthorizerConfig WebhookOfFlags(const AuthorizationOptions& options) {
 }
 
 }  // namespace
+
+std::vector<ConfigExpressionPtr> CompileMatchConditions(const WebhookAuthorizerConfig& webhook,
+                                                        const api::FieldPath& path,
+                                                        api::FieldErrors& errors) {
+  const auto& conditions = webhook.match_conditions;
+  std::vector<ConfigExpressionPtr> out;
+  if (conditions.size() > kMaxMatchConditions) {
+    errors.TooMany(path.Child("matchConditions"), conditions.size(), kMaxMatchConditions);
+    return out;
+  }
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    const auto expression = path.Child("matchConditions").Index(i).Child("expression");
+    if (conditions[i].find_first_not_of(" \t\r\n") == std::string::npos)
+      errors.Required(expression);
+    else if (!seen.insert(conditions[i]).second)
+      errors.Duplicate(expression, conditions[i]);
+    else if (auto compiled = ConfigExpression::Compile(conditions[i], ExpressionScope::kRequest, true,
+                                                       expression, errors))
+      out.push_back(std::move(compiled));
+  }
+  return out;
+}
 
 Result<AuthorizationConfiguration> LoadAuthorizationConfiguration(std::string_view text,
                                                                   const std::set<std::string>& required) {

@@ -9,6 +9,7 @@
 
 #include "base/run/clock.h"
 #include "base/values/result.h"
+#include "server/auth/config/config_expression.h"
 
 namespace flyball::server {
 
@@ -37,6 +38,11 @@ struct AuthorizerConfig {
 struct AuthorizationConfiguration {
   std::vector<AuthorizerConfig> authorizers{};
 };
+
+// The match conditions of a webhook, compiled. Errors are added at `path`.matchConditions; those in the list
+// are in order.
+std::vector<ConfigExpressionPtr> CompileMatchConditions(const WebhookAuthorizerConfig& webhook,
+                                                        const api::FieldPath& path, api::FieldErrors& errors);
 
 // Reads and checks a file's text by upstream's rules. Every type of `required` must be in it: on a reload
 // those that need no other server stay. BadRequest otherwise.

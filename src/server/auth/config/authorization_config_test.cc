@@ -139,9 +139,20 @@ INSTANTIATE_TEST_SUITE_P(
         BadWebhook{
             "Condition", "",
             "\"matchConditionSubjectAccessReviewVersion\":\"v1\",\"matchConditions\":[{\"expression\":"
-            "\"true\"}]",
-            "authorizers[0].matchConditions[0].expression: Invalid value: \"true\": CEL expressions are not "
-            "supported by this server in authorization configuration"}),
+            "\"request.user\"}]",
+            "authorizers[0].matchConditions[0].expression: Invalid value: \"request.user\": must evaluate to "
+            "bool but got string"},
+        BadWebhook{"SameCondition", "",
+                   "\"matchConditionSubjectAccessReviewVersion\":\"v1\",\"matchConditions\":[{\"expression\":"
+                   "\"true\"},{\"expression\":\"true\"}]",
+                   "authorizers[0].matchConditions[1].expression: Duplicate value: \"true\""},
+        BadWebhook{
+            "UnknownField", "",
+            "\"matchConditionSubjectAccessReviewVersion\":\"v1\",\"matchConditions\":[{\"expression\":"
+            "\"request.users == ''\"}]",
+            "authorizers[0].matchConditions[0].expression: Invalid value: \"request.users == ''\": "
+            "compilation "
+            "failed: ERROR: <input>:1:8: undefined field 'users'\n | request.users == ''\n | .......^"}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(AuthorizationConfigTest, TypesOfTheStartStay) {

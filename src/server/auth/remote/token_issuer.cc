@@ -72,6 +72,33 @@ Result<IssuerKey> ReadKey(const json::Value& key) {
                    std::move(pem)};
 }
 
+// `whose`: of an expression that must return a string and did not.
+Error Evaluating(const std::string& what, const Error& error, const std::string& whose = {}) {
+  const bool wrong_type = error.message() == "claim expression must return a string";
+  return OidcError("error evaluating " + what + ": " + (wrong_type ? whose : "") + error.message());
+}
+
+json::Value ShownUser(const User& user) {
+  json::Object extra;
+  for (const auto& [key, values] : user.extra) extra.Set(key, json::Array(values.begin(), values.end()));
+  return json::Object{{"username", user.name},
+                      {"uid", user.uid},
+                      {"groups", json::Array(user.groups.begin(), user.groups.end())},
+                      {"extra", std::move(extra)}};
+}
+
+Status CheckRules(const std::vector<JwtExpressions::Rule>& rules, const json::Value& shown,
+                  const std::string& what) {
+  for (const auto& [expression, message] : rules) {
+    const auto holds = expression->Holds(shown);
+    if (!holds) return Unexpected(Evaluating(what, holds.error()));
+    if (!*holds)
+      return Unexpected(OidcError("error evaluating " + what + ": validation expression '" +
+                                  expression->text() + "' failed: " + message));
+  }
+  return {};
+}
+
 void LogSpawned(std::exception_ptr exception) {
   if (exception) log::Error("work for a token issuer failed");
 }
@@ -102,7 +129,10 @@ std::string UntrustedIssuer(std::string_view token) {
 
 TokenIssuer::TokenIssuer(JwtIssuerConfig config, std::vector<std::string> signing_algorithms,
                          IssuerContext context)
-    : config_(std::move(config)), algorithms_(std::move(signing_algorithms)), context_(context) {}
+    : config_(std::move(config)),
+      expressions_(ExpressionsOf(config_)),
+      algorithms_(std::move(signing_algorithms)),
+      context_(context) {}
 
 void TokenIssuer::Start(UniqueFunction<void(Status)> ready) {
   context_.executor.Post([self = shared_from_this(), ready = std::move(ready)]() mutable {
@@ -326,21 +356,28 @@ Status TokenIssuer::CheckClaims(const json::Value& claims) const {
 }
 
 Result<User> TokenIssuer::UserOf(const json::Value& claims) const {
+  const json::Value shown = ClaimsForExpressions(claims);
   User user;
-  FLYBALL_ASSIGN(user.name, UserName(claims));
-  FLYBALL_ASSIGN(user.groups, Groups(claims));
-  if (const auto& claim = config_.uid.claim; !claim.empty()) {
-    const auto& value = claims[claim];
-    if (!value.is_string()) return Unexpected(OidcError("parse uid claim " + api::GoQuote(claim)));
-    user.uid = value.as_string();
-  }
+  FLYBALL_ASSIGN(user.name, UserName(claims, shown));
+  FLYBALL_ASSIGN(user.groups, Groups(claims, shown));
+  FLYBALL_ASSIGN(user.uid, Uid(claims, shown));
   if (const auto& id = claims["jti"]; id.is_string() && !id.as_string().empty())
     user.extra["authentication.kubernetes.io/credential-id"] = {"JTI=" + std::string(id.as_string())};
+  FLYBALL_TRY(AddExtra(shown, user));
   FLYBALL_TRY(CheckRequired(claims));
+  FLYBALL_TRY(CheckRules(expressions_.claim_rules, shown, "claim validation expression"));
+  if (!expressions_.user_rules.empty())
+    FLYBALL_TRY(CheckRules(expressions_.user_rules, ShownUser(user), "user info validation rule"));
   return user;
 }
 
-Result<std::string> TokenIssuer::UserName(const json::Value& claims) const {
+Result<std::string> TokenIssuer::UserName(const json::Value& claims, const json::Value& shown) const {
+  if (expressions_.username) {
+    auto name = expressions_.username->ToText(shown);
+    if (!name) return Unexpected(Evaluating("username claim expression", name.error(), "username "));
+    if (name->empty()) return Unexpected(OidcError("empty username via CEL expression is not allowed"));
+    return name;
+  }
   const auto& claim = config_.username.claim;
   const auto& value = claims[claim];
   if (!value.is_string() || value.as_string().empty())
@@ -354,9 +391,15 @@ Result<std::string> TokenIssuer::UserName(const json::Value& claims) const {
   return config_.username.prefix.value_or("") + std::string(value.as_string());
 }
 
-Result<std::vector<std::string>> TokenIssuer::Groups(const json::Value& claims) const {
+Result<std::vector<std::string>> TokenIssuer::Groups(const json::Value& claims,
+                                                     const json::Value& shown) const {
   const auto& claim = config_.groups.claim;
   std::vector<std::string> groups;
+  if (expressions_.groups) {
+    auto mapped = expressions_.groups->ToTexts(shown);
+    if (!mapped) return Unexpected(Evaluating("group claim expression", mapped.error()));
+    return mapped;
+  }
   if (claim.empty()) return groups;
   const auto* value = claims.Find(claim);
   if (!value && !claims["_claim_names"][claim].is_null())
@@ -373,8 +416,31 @@ Result<std::vector<std::string>> TokenIssuer::Groups(const json::Value& claims) 
   return groups;
 }
 
+Result<std::string> TokenIssuer::Uid(const json::Value& claims, const json::Value& shown) const {
+  if (expressions_.uid) {
+    auto uid = expressions_.uid->ToText(shown);
+    if (!uid) return Unexpected(Evaluating("uid claim expression", uid.error(), "uid "));
+    return uid;
+  }
+  const auto& claim = config_.uid.claim;
+  if (claim.empty()) return std::string();
+  const auto& value = claims[claim];
+  if (!value.is_string()) return Unexpected(OidcError("parse uid claim " + api::GoQuote(claim)));
+  return std::string(value.as_string());
+}
+
+Status TokenIssuer::AddExtra(const json::Value& shown, User& user) const {
+  for (const auto& [key, expression] : expressions_.extra) {
+    auto values = expression->ToTexts(shown);
+    if (!values) return Unexpected(Evaluating("extra claim expression", values.error()));
+    if (!values->empty()) user.extra[key] = std::move(*values);
+  }
+  return {};
+}
+
 Status TokenIssuer::CheckRequired(const json::Value& claims) const {
   for (const auto& rule : config_.claim_validation_rules) {
+    if (rule.claim.empty()) continue;
     const auto* value = claims.Find(rule.claim);
     if (!value) return Unexpected(OidcError("required claim " + rule.claim + " not present in ID token"));
     if (!value->is_string()) return Unexpected(OidcError("parse claim " + rule.claim + ": not a string"));

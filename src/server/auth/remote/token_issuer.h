@@ -85,11 +85,15 @@ class TokenIssuer : public std::enable_shared_from_this<TokenIssuer> {
   bool SignedByKnownKey(std::string_view token, std::string_view key_id, std::string_view algorithm) const;
   Status CheckClaims(const json::Value& claims) const;
   Result<User> UserOf(const json::Value& claims) const;
-  Result<std::string> UserName(const json::Value& claims) const;
-  Result<std::vector<std::string>> Groups(const json::Value& claims) const;
+  // `shown` is what expressions see of the claims.
+  Result<std::string> UserName(const json::Value& claims, const json::Value& shown) const;
+  Result<std::vector<std::string>> Groups(const json::Value& claims, const json::Value& shown) const;
+  Result<std::string> Uid(const json::Value& claims, const json::Value& shown) const;
+  Status AddExtra(const json::Value& shown, User& user) const;
   Status CheckRequired(const json::Value& claims) const;
 
   const JwtIssuerConfig config_;
+  const JwtExpressions expressions_;
   const std::vector<std::string> algorithms_;
   const IssuerContext context_;
   std::atomic<bool> retired_{false}, initialized_{false};

@@ -134,6 +134,95 @@ TEST_F(TokenIssuerTest, AGoodTokenIsItsUser) {
             std::string::npos);
 }
 
+// The user a token becomes by these expressions: "name|groups|uid|tenant", or why it is refused.
+class TokenExpressionTest : public TokenIssuerTest {
+ protected:
+  JwtIssuerConfig Expressions() {
+    JwtIssuerConfig config = issuer_.Config();
+    config.username = {.expression = "'idp:' + claims.sub"};
+    config.groups = {.expression = "claims.groups"};
+    return config;
+  }
+  std::string UserBy(const JwtIssuerConfig& config, const json::Value& claims) {
+    if (const Status used = Use(config); !used) return used.error().message();
+    const auto identity = Check(issuer_.Sign(claims));
+    if (!identity) return identity.error().message();
+    const User& user = (*identity)->user;
+    std::string out = user.name + "|";
+    for (const auto& group : user.groups) out += group + ",";
+    out += "|" + user.uid;
+    for (const auto& [key, values] : user.extra)
+      if (key == "acme.io/tenant")
+        for (const auto& value : values) out += "|" + value;
+    return out;
+  }
+};
+
+TEST_F(TokenExpressionTest, ExpressionsMakeTheUser) {
+  JwtIssuerConfig config = Expressions();
+  config.uid = {.expression = "string(int(claims.number))"};
+  config.extra = {{"acme.io/tenant", "claims.tenant__dot__ids.filter(x, x != 'hidden')"}};
+  json::Value claims = issuer_.Claims();
+  claims["groups"] = json::Array{"a", "", "b"};
+  claims["number"] = 7;
+  claims["tenant.ids"] = json::Array{"t1", "hidden", "t2"};
+  EXPECT_EQ(UserBy(config, claims), "idp:ann|a,b,|7|t1|t2");
+}
+
+TEST_F(TokenExpressionTest, NumbersAreDoublesAndNestedNamesAreEscaped) {
+  JwtIssuerConfig config = Expressions();
+  config.claim_validation_rules = {{.expression = "claims.number == 7.0 && claims.o.x__dash__y[0] == 'z'"}};
+  json::Value claims = issuer_.Claims();
+  claims["number"] = 7;
+  claims["o"] = json::Object{{"x-y", json::Array{"z"}}};
+  EXPECT_EQ(UserBy(config, claims), "idp:ann|a,b,|");
+}
+
+TEST_F(TokenExpressionTest, WhatAnExpressionCannotSayIsRefused) {
+  JwtIssuerConfig config = Expressions();
+  config.username = {.expression = "claims.missing"};
+  EXPECT_EQ(UserBy(config, issuer_.Claims()),
+            "oidc: error evaluating username claim expression: expression 'claims.missing' resulted in "
+            "error: no such "
+            "key: missing");
+  config.username = {.expression = "claims.exp"};
+  EXPECT_EQ(
+      UserBy(config, issuer_.Claims()),
+      "oidc: error evaluating username claim expression: username claim expression must return a string");
+  config.username = {.expression = "''"};
+  EXPECT_EQ(UserBy(config, issuer_.Claims()), "oidc: empty username via CEL expression is not allowed");
+  config = Expressions();
+  config.groups = {.expression = "claims.exp"};
+  EXPECT_EQ(
+      UserBy(config, issuer_.Claims()),
+      "oidc: error evaluating group claim expression: expression must return a string or a list of strings");
+  config = Expressions();
+  config.uid = {.expression = "claims.groups"};
+  EXPECT_EQ(UserBy(config, issuer_.Claims()),
+            "oidc: error evaluating uid claim expression: uid claim expression must return a string");
+  config = Expressions();
+  config.extra = {{"acme.io/tenant", "claims.exp"}};
+  EXPECT_EQ(
+      UserBy(config, issuer_.Claims()),
+      "oidc: error evaluating extra claim expression: expression must return a string or a list of strings");
+}
+
+TEST_F(TokenExpressionTest, RulesRefuse) {
+  JwtIssuerConfig config = Expressions();
+  config.claim_validation_rules = {{.expression = "claims.sub == 'bob'", .message = "only bob"}};
+  EXPECT_EQ(UserBy(config, issuer_.Claims()),
+            "oidc: error evaluating claim validation expression: validation expression 'claims.sub == 'bob'' "
+            "failed: "
+            "only bob");
+  config = Expressions();
+  config.user_validation_rules = {{"!user.username.startsWith('idp:')", "no idp"}};
+  EXPECT_EQ(UserBy(config, issuer_.Claims()),
+            "oidc: error evaluating user info validation rule: validation expression "
+            "'!user.username.startsWith('idp:')' failed: no idp");
+  config.user_validation_rules = {{"user.groups.all(g, g != 'admin')", ""}};
+  EXPECT_EQ(UserBy(config, issuer_.Claims()), "idp:ann|a,b,|");
+}
+
 TEST_F(TokenIssuerTest, EveryAlgorithmIsVerified) {
   for (const auto& [algorithm, type] : {std::pair{"RS256", net::KeyType::kRsa2048},
                                         {"RS512", net::KeyType::kRsa2048},

@@ -167,8 +167,10 @@ TEST_F(TokenWebhookTest, AServerThatNeverAnswersHoldsNobodyWhenTheServerStops) {
 
 class WebhookAuthorizerTest : public WebhookTest {
  protected:
-  void Use(const std::string& failure_policy = "NoOpinion", const std::string& version = "v1") {
+  void Use(const std::string& failure_policy = "NoOpinion", const std::string& version = "v1",
+           const std::vector<std::string>& conditions = {}) {
     WebhookAuthorizerConfig config;
+    config.match_conditions = conditions;
     config.timeout = std::chrono::seconds(3);
     config.review_version = version;
     config.failure_policy = failure_policy;
@@ -235,6 +237,60 @@ TEST_F(WebhookAuthorizerTest, PathsAndTheOlderVersion) {
   EXPECT_EQ(Sent()["apiVersion"].string_or(""), "authorization.k8s.io/v1beta1");
   EXPECT_EQ(json::Write(Sent()["spec"]["nonResourceAttributes"]), R"({"path":"/metrics","verb":"get"})");
   EXPECT_EQ(json::Write(Sent()["spec"]["group"]), R"(["dev"])");
+}
+
+TEST_F(WebhookAuthorizerTest, SelectorsAreSent) {
+  Use();
+  Say(json::Object{{"allowed", true}});
+  AuthorizationAttributes attributes;
+  attributes.user = &ann_;
+  attributes.verb = "list";
+  attributes.resource = "pods";
+  attributes.field_terms = {{"spec.nodeName", "n1", true}, {"metadata.name", "x", false}};
+  attributes.label_selector = "a=b,c notin (d),!e,f>1";
+  EXPECT_EQ(Ask(attributes).decision, Decision::kAllow);
+  EXPECT_EQ(json::Write(Sent()["spec"]["resourceAttributes"]["fieldSelector"]),
+            R"({"requirements":[{"key":"spec.nodeName","operator":"In","values":["n1"]},)"
+            R"({"key":"metadata.name","operator":"NotIn","values":["x"]}]})");
+  EXPECT_EQ(json::Write(Sent()["spec"]["resourceAttributes"]["labelSelector"]),
+            R"({"requirements":[{"key":"a","operator":"In","values":["b"]},)"
+            R"({"key":"c","operator":"NotIn","values":["d"]},{"key":"e","operator":"DoesNotExist"}]})");
+}
+
+TEST_F(WebhookAuthorizerTest, OnlyRequestsThatMatchAreAskedAbout) {
+  Use("Deny", "v1",
+      {"has(request.resourceAttributes)", "request.resourceAttributes.namespace == 'default'",
+       "!('system:nodes' in request.groups)", "request.resourceAttributes.verb != 'get'"});
+  Say(json::Object{{"allowed", true}});
+  EXPECT_EQ(Ask("list").decision, Decision::kAllow);
+  EXPECT_EQ(Ask("get").decision, Decision::kNoOpinion);
+  EXPECT_TRUE(Counted(
+      R"(apiserver_authorization_match_condition_exclusions_total{name="hook.example",type="Webhook"} 1)"));
+  // A condition that says no counts more than one that cannot be evaluated.
+  AuthorizationAttributes path;
+  path.user = &ann_;
+  path.is_resource = false;
+  path.verb = "get";
+  path.path = "/metrics";
+  const Verdict skipped = Ask(path);
+  EXPECT_EQ(skipped.decision, Decision::kNoOpinion);
+  EXPECT_FALSE(skipped.error);
+}
+
+TEST_F(WebhookAuthorizerTest, AConditionThatCannotBeEvaluatedIsAFailure) {
+  const std::vector<std::string> conditions = {"request.nonResourceAttributes.path == '/x'"};
+  for (const auto& [policy, decision] :
+       {std::pair("Deny", Decision::kDeny), std::pair("NoOpinion", Decision::kNoOpinion)}) {
+    Use(policy, "v1", conditions);
+    const Verdict verdict = Ask("list");
+    EXPECT_EQ(verdict.decision, decision) << policy;
+    ASSERT_TRUE(verdict.error);
+    EXPECT_EQ(
+        verdict.error->message(),
+        "cel evaluation error: expression 'request.nonResourceAttributes.path == '/x'' resulted in error: no "
+        "such key: nonResourceAttributes");
+  }
+  EXPECT_TRUE(Counted("apiserver_authorization_match_condition_evaluation_errors_total"));
 }
 
 TEST_F(WebhookAuthorizerTest, DownWithNoOpinionLeavesItToTheNext) {

@@ -5,6 +5,7 @@
 #include "base/files/durable_file.h"
 #include "base/observe/log.h"
 #include "base/run/mutex.h"
+#include "base/values/ascii.h"
 #include "server/auth/bootstrap_tokens.h"
 #include "server/auth/remote/jwt_authenticators.h"
 #include "server/auth/remote/webhook_token_authenticator.h"
@@ -97,6 +98,11 @@ class ConfiguredAuthentication final : public Authentication {
  private:
   void AddRequestMethods(const AuthenticationOptions& options, AuthenticatorChain::Methods& methods) const {
     const Clock& clock = parts_.executor.clock();
+    const auto& proxy = options.request_header;
+    for (const auto* names : {&proxy.username_headers, &proxy.uid_headers, &proxy.group_headers})
+      for (const std::string& name : *names) methods.header_names.push_back(LowerCase(name));
+    for (const std::string& prefix : proxy.extra_header_prefixes)
+      methods.header_prefixes.push_back(LowerCase(prefix));
     if (options.proxy_authorities)
       methods.requests.push_back(
           NewRequestHeaderAuthenticator(options.request_header, options.proxy_authorities, clock));

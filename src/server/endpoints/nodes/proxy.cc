@@ -143,6 +143,14 @@ Result<Destination> FindNode(ServerState& state, RequestScope&, const ProxyName&
   return Destination{UrlOf(wanted.scheme, address.host, wanted.port), pods};
 }
 
+// Also without the headers in which this server's own front proxy names users.
+net::Headers WithoutIdentity(net::Headers headers, const AuthenticatorChain& authenticator) {
+  const net::Headers all = headers;
+  for (const auto& [name, value] : all)
+    if (authenticator.IsIdentityHeader(name)) headers.Remove(name);
+  return headers;
+}
+
 // A redirect within the other server becomes one within its proxied paths.
 std::string RewrittenLocation(std::string_view location, const std::string& url, const std::string& prefix) {
   if (location.starts_with(url)) location.remove_prefix(url.size());
@@ -171,10 +179,11 @@ class ProxyEndpoint final : public Endpoint {
       co_return std::optional(AddSlash(request.target));
     FLYBALL_CO_ASSIGN(const auto transport, destination.through->To(destination.url));
     const std::string path = target.empty() || target[0] != '/' ? "/" + target : target;
+    net::Headers headers = WithoutIdentity(ForwardedHeaders(request), state.authenticator);
     if (IsUpgrade(request)) {
-      RelayUpgrade(transport, request, path, ForwardedHeaders(request), stream);
+      RelayUpgrade(transport, request, path, std::move(headers), stream);
     } else {
-      Forward(transport, request, destination, path, stream);
+      Forward(transport, request, destination, path, std::move(headers), stream);
     }
     co_return std::optional<Answer>();
   }
@@ -188,23 +197,23 @@ class ProxyEndpoint final : public Endpoint {
   }
 
   static void Forward(const std::shared_ptr<net::Transport>& transport, const net::Request& request,
-                      const Destination& destination, const std::string& path,
+                      const Destination& destination, const std::string& path, net::Headers headers,
                       const std::shared_ptr<net::ResponseStream>& stream) {
     net::Request ask;
     ask.method = request.method;
     ask.target = path;
-    ask.headers = ForwardedHeaders(request);
+    ask.headers = std::move(headers);
     ask.body = request.body;
     const std::string whole = request.target;
     const std::string prefix = whole.substr(0, whole.size() - ProxiedTarget(whole).size());
     RelayRules rules;
     rules.headers = [url = destination.url, prefix](const net::Headers& from) {
-      net::Headers headers;
+      net::Headers kept;
       for (const auto& [name, value] : from) {
         if (IsHopByHop(name)) continue;
-        headers.Add(name, name == "location" ? RewrittenLocation(value, url, prefix) : value);
+        kept.Add(name, name == "location" ? RewrittenLocation(value, url, prefix) : value);
       }
-      return headers;
+      return kept;
     };
     rules.unreachable = [](const Error& error) {
       return ErrorAnswer(ServiceUnavailable("error trying to reach service: " + error.message()));
