@@ -123,7 +123,7 @@ def without_a_policy_nothing_is_recorded(folder):
 
 def the_legacy_format_is_one_line(folder):
     log = folder.file('plain.log')
-    policy = folder.write('metadata.yaml', 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n')
+    policy = folder.write('metadata.yaml', 'apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n')
     server, kubectl = folder.serve('--audit-log-path', log, '--audit-log-format', 'legacy', '--audit-policy-file', policy)
     kubectl('create', 'configmap', 'c')
     with open(log) as f:

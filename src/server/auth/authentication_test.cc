@@ -152,5 +152,17 @@ TEST_F(CredentialsTest, AnonymousUsersMayAlmostNothing) {
     EXPECT_EQ(With({}, "GET", path)->status, 403) << path;
 }
 
+TEST(IdentityHeaderTest, HeadersThatNameTheCallerAreForThisServerAlone) {
+  AuthenticatorChain::Methods methods;
+  methods.header_names = {"x-our-user"};
+  methods.header_prefixes = {"x-our-extra-"};
+  const AuthenticatorChain chain(std::move(methods), {}, AnonymousAccess{});
+  for (const char* name : {"authorization", "impersonate-user", "impersonate-extra-scopes", "x-remote-user",
+                           "x-remote-extra-a", "x-our-user", "x-our-extra-tenant"})
+    EXPECT_TRUE(chain.IsIdentityHeader(name)) << name;
+  for (const char* name : {"accept", "x-forwarded-for", "x-our-users", "x-our-extra"})
+    EXPECT_FALSE(chain.IsIdentityHeader(name)) << name;
+}
+
 }  // namespace
 }  // namespace flyball::server

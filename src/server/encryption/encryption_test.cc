@@ -203,7 +203,7 @@ TEST(EncryptionConfigTest, RefusesWhatKubernetesRefuses) {
           .find("more than one provider"),
       std::string::npos);
   EXPECT_NE(ParseError(RuleText("secrets", {"kms: {name: x, endpoint: 'unix:///x'}"}))
-                .find("does not implement KMS providers"),
+                .find("KMSv1 is deprecated and not supported by this server"),
             std::string::npos);
   EXPECT_EQ(
       ParseError(RuleText("secrets", {"aesgcm: {keys: [{name: a, secret: " + kKeyA + ", colour: red}]}"})),

@@ -3,11 +3,11 @@
 #include "api/rules/format.h"
 #include "api/values/go_text.h"
 #include "api/values/time.h"
-#include "api/wire/protobuf_wire.h"
 #include "base/observe/log.h"
 #include "crypto/sealing.h"
 #include "net/tls/pki.h"
 #include "server/config/strict_object.h"
+#include "server/encryption/kms_wire.h"
 
 namespace flyball::server {
 namespace {
@@ -63,29 +63,13 @@ std::string CacheKey(const KmsEnvelope& envelope) {
   return EncodeEnvelope({.data = {}, .key = envelope.key, .source = envelope.source});
 }
 
-void ReadAnnotation(std::string_view bytes, KmsCiphertext& out) {
-  std::string key, value;
-  api::WireReader reader(bytes);
-  while (reader.NextField()) {
-    if (reader.type() != api::WireType::kBytes)
-      reader.Skip();
-    else if (reader.number() == 1)
-      key = reader.Bytes();
-    else if (reader.number() == 2)
-      value = reader.Bytes();
-    else
-      reader.Skip();
-  }
-  out.annotations[key] = value;
-}
-
 void ReadBytesField(api::WireReader& reader, KmsEnvelope& out) {
   const std::uint32_t number = reader.number();
   const std::string_view bytes = reader.Bytes();
   if (number == 1) out.data = bytes;
   if (number == 2) out.key.key_id = bytes;
   if (number == 3) out.key.ciphertext = bytes;
-  if (number == 4) ReadAnnotation(bytes, out.key);
+  if (number == 4) ReadAnnotation(bytes, out.key.annotations);
 }
 
 }  // namespace
@@ -96,12 +80,7 @@ std::string EncodeEnvelope(const KmsEnvelope& envelope) {
   if (!envelope.data.empty()) writer.Bytes(1, envelope.data);
   writer.Bytes(2, envelope.key.key_id);
   writer.Bytes(3, envelope.key.ciphertext);
-  for (const auto& [key, value] : envelope.key.annotations) {
-    std::string entry;
-    api::WireWriter(entry).Bytes(1, key);
-    api::WireWriter(entry).Bytes(2, value);
-    writer.Bytes(4, entry);
-  }
+  WriteAnnotations(writer, 4, envelope.key.annotations);
   if (envelope.source == KmsEnvelope::Source::kSeed) writer.Varint(5, 1);
   return out;
 }

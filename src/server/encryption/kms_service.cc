@@ -1,33 +1,10 @@
 #include "server/encryption/kms_service.h"
 
-#include "api/wire/protobuf_wire.h"
 #include "net/grpc/grpc_channel.h"
+#include "server/encryption/kms_wire.h"
 
 namespace flyball::server {
 namespace {
-
-// A field of a map<string, bytes>: a message of key and value.
-std::string MapEntry(const std::string& key, const std::string& value) {
-  std::string out;
-  api::WireWriter writer(out);
-  writer.Bytes(1, key);
-  writer.Bytes(2, value);
-  return out;
-}
-
-std::pair<std::string, std::string> ReadMapEntry(std::string_view bytes) {
-  std::pair<std::string, std::string> entry;
-  api::WireReader reader(bytes);
-  while (reader.NextField()) {
-    if (reader.number() == 1 && reader.type() == api::WireType::kBytes)
-      entry.first = reader.Bytes();
-    else if (reader.number() == 2 && reader.type() == api::WireType::kBytes)
-      entry.second = reader.Bytes();
-    else
-      reader.Skip();
-  }
-  return entry;
-}
 
 // Reads a message whose fields of interest are all bytes; `take` gets their number and content.
 template <typename Take>
@@ -70,7 +47,7 @@ class GrpcKmsService final : public KmsService {
     FLYBALL_TRY(ReadMessage(answer, [&](std::uint32_t number, std::string_view bytes) {
       if (number == 1) sealed.ciphertext = bytes;
       if (number == 2) sealed.key_id = bytes;
-      if (number == 3) sealed.annotations.insert(ReadMapEntry(bytes));
+      if (number == 3) ReadAnnotation(bytes, sealed.annotations);
     }));
     return sealed;
   }
@@ -81,7 +58,7 @@ class GrpcKmsService final : public KmsService {
     writer.Bytes(1, sealed.ciphertext);
     writer.Bytes(2, uid);
     writer.Bytes(3, sealed.key_id);
-    for (const auto& [key, value] : sealed.annotations) writer.Bytes(4, MapEntry(key, value));
+    WriteAnnotations(writer, 4, sealed.annotations);
     FLYBALL_ASSIGN(const std::string answer, Call("Decrypt", request));
     std::string plain;
     FLYBALL_TRY(ReadMessage(answer, [&](std::uint32_t number, std::string_view bytes) {

@@ -59,8 +59,7 @@ TEST(AuthenticationConfigTest, WhatIsNotKnownIsAnError) {
   EXPECT_NE(WrongWith(""), "");
   EXPECT_EQ(WrongWith(WithIssuer("    nonsense: 1\n")),
             "strict decoding error: unknown field \"jwt[0].issuer.nonsense\"");
-  EXPECT_EQ(WrongWith(std::string(kAuthenticationHead) + "jwt: []\njwt: []\n"),
-            "strict decoding error: yaml: unmarshal errors:\n  line 4: key \"jwt\" already set in map");
+  EXPECT_EQ(WrongWith(std::string(kAuthenticationHead) + "jwt: []\njwt: []\n"), "strict decoding error: jwt");
   EXPECT_NE(WrongWith("apiVersion: v1\nkind: Pod\n").find("no kind \"Pod\" is registered"),
             std::string::npos);
   EXPECT_NE(WrongWith(std::string(kAuthenticationHead) + "jwt: yes\n").find("jwt: expected a list"),
@@ -145,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
             "Syntax", Mapping("{username: {expression: 'claims.'}}"),
             "jwt[0].claimMappings.username.expression: Invalid value: \"claims.\": compilation failed: "
             "ERROR: "
-            "<input>:1:8: Syntax error: mismatched input '<EOF>' expecting {IDENTIFIER, ESC_IDENTIFIER}\n | "
+            "<input>:1:8: Syntax error: no viable alternative at input '.'\n | "
             "claims.\n | .......^"},
         BadCase{"PrefixAndExpression", Mapping("{username: {prefix: p, expression: claims.sub}}"),
                 "jwt[0].claimMappings.username.prefix: Invalid value: \"p\": may not be specified when "

@@ -161,7 +161,7 @@ class TokenExpressionTest : public TokenIssuerTest {
 TEST_F(TokenExpressionTest, ExpressionsMakeTheUser) {
   JwtIssuerConfig config = Expressions();
   config.uid = {.expression = "string(int(claims.number))"};
-  config.extra = {{"acme.io/tenant", "claims.tenant__dot__ids.filter(x, x != 'hidden')"}};
+  config.extra = {{"acme.io/tenant", "dyn(claims.tenant__dot__ids).filter(x, x != 'hidden')"}};
   json::Value claims = issuer_.Claims();
   claims["groups"] = json::Array{"a", "", "b"};
   claims["number"] = 7;
