@@ -154,9 +154,9 @@ Status SayWhatIsMissing(const PersistentVolumeClaim& claim, const StorageClass* 
 }
 
 // How long claims that have waited still leave a new volume to the claim it was made for, which comes a
-// moment later and asks for it by name. Upstream lets them wait for its next resync, up to 15 s.
+// moment later and asks for it by name: as long as upstream lets them wait for its next resync at most.
 Duration LeftToOthers(const PersistentVolume& volume, const PersistentVolumeClaim& claim, Context& ctx) {
-  constexpr Duration kNewFor = std::chrono::seconds(5);
+  constexpr Duration kNewFor = std::chrono::seconds(15);
   if (IsMeantFor(volume, claim) || !volume.metadata.creation_timestamp ||
       !(claim.metadata.creation_timestamp < volume.metadata.creation_timestamp))
     return {};

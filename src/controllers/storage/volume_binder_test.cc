@@ -55,7 +55,7 @@ TEST_F(VolumeBinderTest, BindsWhenAVolumeComes) {
   plane_.Run(5s);
   EXPECT_EQ(ClaimState("c"), "Pending ");
   Volume("v", "2Gi");
-  plane_.Run(10s);
+  plane_.Run(20s);
   EXPECT_EQ(ClaimState("c"), "Bound v");
 }
 
