@@ -133,9 +133,10 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   FLYBALL_ASSIGN(authorization, Authorization::Make(options.authorization,
                                                     {*catalog, executor, random, metrics, options.files}));
   const Authorizer& authorizer = authorization->authorizer();
-  FLYBALL_ASSIGN(auto plugins,
-                 AdmissionPlugins(options.admission,
-                                  {*catalog, authorizer, access, {executor, random, admission_calls}, metrics}));
+  FLYBALL_ASSIGN(
+      auto plugins,
+      AdmissionPlugins(options.admission,
+                       {*catalog, authorizer, access, {executor, random, admission_calls}, metrics}));
   admission = std::make_unique<AdmissionChain>(std::move(plugins));
   registry = std::make_unique<Registry>(store, *admission, random, options.event_ttl);
   access.registry = registry.get();

@@ -1,5 +1,5 @@
-// The storage version migrator: rewrites every object of the resource that a StorageVersionMigration names, so
-// that all are stored in the current version and encrypted with the current key (upstream:
+// The storage version migrator: rewrites every object of the resource that a StorageVersionMigration names,
+// so that all are stored in the current version and encrypted with the current key (upstream:
 // storage-version-migrator-controller).
 #pragma once
 

@@ -140,12 +140,11 @@ INSTANTIATE_TEST_SUITE_P(
             "can be set to an empty string to disable prefixing"},
         BadCase{"ClaimAndExpression", Mapping("{username: {claim: sub, prefix: '', expression: claims.sub}}"),
                 "jwt[0].claimMappings.username: Invalid value: \"\": claim and expression can't both be set"},
-        BadCase{
-            "Syntax", Mapping("{username: {expression: 'claims.'}}"),
-            "jwt[0].claimMappings.username.expression: Invalid value: \"claims.\": compilation failed: "
-            "ERROR: "
-            "<input>:1:8: Syntax error: no viable alternative at input '.'\n | "
-            "claims.\n | .......^"},
+        BadCase{"Syntax", Mapping("{username: {expression: 'claims.'}}"),
+                "jwt[0].claimMappings.username.expression: Invalid value: \"claims.\": compilation failed: "
+                "ERROR: "
+                "<input>:1:8: Syntax error: no viable alternative at input '.'\n | "
+                "claims.\n | .......^"},
         BadCase{"PrefixAndExpression", Mapping("{username: {prefix: p, expression: claims.sub}}"),
                 "jwt[0].claimMappings.username.prefix: Invalid value: \"p\": may not be specified when "
                 "expression is "
