@@ -59,7 +59,8 @@ TEST(AuthenticationConfigTest, WhatIsNotKnownIsAnError) {
   EXPECT_NE(WrongWith(""), "");
   EXPECT_EQ(WrongWith(WithIssuer("    nonsense: 1\n")),
             "strict decoding error: unknown field \"jwt[0].issuer.nonsense\"");
-  EXPECT_EQ(WrongWith(std::string(kAuthenticationHead) + "jwt: []\njwt: []\n"), "strict decoding error: jwt");
+  EXPECT_EQ(WrongWith(std::string(kAuthenticationHead) + "jwt: []\njwt: []\n"),
+            "strict decoding error: yaml: unmarshal errors:\n  line 4: key \"jwt\" already set in map");
   EXPECT_NE(WrongWith("apiVersion: v1\nkind: Pod\n").find("no kind \"Pod\" is registered"),
             std::string::npos);
   EXPECT_NE(WrongWith(std::string(kAuthenticationHead) + "jwt: yes\n").find("jwt: expected a list"),
