@@ -16,7 +16,7 @@ def patching(s):
     s.sees('patch cm c -p \'{"data":{"d":"9"}}\' --dry-run=server -o jsonpath={.data.d}', '9')
     s.sees('patch cm none -p \'{}\'', 'Error from server (NotFound): configmaps "none" not found', status=1)
     s.sees('patch cm c -p \'{"data":{"n":1}}\'', '''
-        The request is invalid: patch: Invalid value: "map[data:map[n:1]]": json: cannot unmarshal number into Go struct field ConfigMap.data of type string
+        The request is invalid: patch: Invalid value: "map[data:map[n:1]]": cannot convert int64 to string
         ''', status=1)
     s.file('patch.yaml', 'data:\n  y: yaml\n')
     s.sees('patch cm c --patch-file=patch.yaml', 'configmap/c patched')
