@@ -82,8 +82,7 @@ TEST_F(SqliteFaultTest, ALoneWriteCostsOneSync) {
   const std::uint64_t before = disk_.syncs(), told = store_->Stats().syncs;
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(PutNow(*store_, "a", "1"));
   EXPECT_EQ(disk_.syncs() - before, 50u);
-  // Syncs are counted after the writer was answered, so those of the first write may come late.
-  EXPECT_NEAR(static_cast<double>(store_->Stats().syncs - told), 50, 3);
+  EXPECT_NEAR(static_cast<double>(store_->Stats().syncs - told), 50, 1);
 }
 
 TEST_F(SqliteFaultTest, WritesThatComeTogetherShareASync) {

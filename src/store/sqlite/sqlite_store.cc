@@ -376,6 +376,7 @@ Status SqliteStore::MakeDurable(const Batch& batch) {
     return written;
   }
   commits_ += decisions.size();
+  syncs_ = log_->syncs();  // before the writers are answered: they may ask
   SetHealth({});
   return {};
 }
