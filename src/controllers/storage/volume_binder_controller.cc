@@ -1,5 +1,7 @@
 #include "controllers/storage/volume_binder_controller.h"
 
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -153,26 +155,34 @@ Status SayWhatIsMissing(const PersistentVolumeClaim& claim, const StorageClass* 
   return {};
 }
 
-// How long claims that have waited still leave a new volume to the claim it was made for, which comes a
-// moment later and asks for it by name: as long as upstream lets them wait for its next resync at most.
-Duration LeftToOthers(const PersistentVolume& volume, const PersistentVolumeClaim& claim, Context& ctx) {
+// The claims that were looked at before and found no volume. Confined to the binder's one worker. Their
+// protection finalizer shows them to it once more before they are gone.
+using WaitingClaims = std::set<std::string>;  // uids
+
+// How long a claim that has waited still leaves a new volume to the claim it was made for, which comes a
+// moment later and asks for it by name. Upstream's waiting claims see new volumes at its next resync only,
+// which is this far away at most.
+Duration LeftToOthers(const PersistentVolume& volume, const PersistentVolumeClaim& claim,
+                      const WaitingClaims& waiting, Context& ctx) {
   constexpr Duration kNewFor = std::chrono::seconds(15);
   if (IsMeantFor(volume, claim) || !volume.metadata.creation_timestamp ||
-      !(claim.metadata.creation_timestamp < volume.metadata.creation_timestamp))
+      !waiting.contains(claim.metadata.uid))
     return {};
   return volume.metadata.creation_timestamp->ToTimePoint() + kNewFor - ctx.Now();
 }
 
-Result<Action> BindAny(const PersistentVolumeClaim& claim, Context& ctx) {
+Result<Action> BindAny(const PersistentVolumeClaim& claim, WaitingClaims& waiting, Context& ctx) {
   const auto kind = FindClass(ClassOf(claim), ctx);
   const VolumePtr volume =
       FindVolume(claim, ctx.lister<PersistentVolume>().List(), WaitsForPod(claim, kind.get()));
   if (volume) {
-    if (const Duration left = LeftToOthers(*volume, claim, ctx); left > Duration::zero())
+    if (const Duration left = LeftToOthers(*volume, claim, waiting, ctx); left > Duration::zero())
       return RequeueAfter(left);
+    waiting.erase(claim.metadata.uid);
     FLYBALL_TRY(Bind(*volume, claim, ctx));
     return Done();
   }
+  if (!WaitsForPod(claim, kind.get())) waiting.insert(claim.metadata.uid);
   if (const auto by_default = NamesClass(claim) ? nullptr : DefaultClass(ctx)) {
     PersistentVolumeClaim next = claim;
     next.spec.storage_class_name = by_default->metadata.name;
@@ -221,13 +231,16 @@ Status KeepBound(const PersistentVolumeClaim& claim, Context& ctx) {
   return Bind(*volume, claim, ctx);
 }
 
-Result<Action> ReconcileClaimBinding(const PersistentVolumeClaim& claim, Context& ctx) {
+Result<Action> ReconcileClaimBinding(const PersistentVolumeClaim& claim, WaitingClaims& waiting,
+                                     Context& ctx) {
   if (claim.metadata.annotations.contains(kBindCompleted)) {
+    waiting.erase(claim.metadata.uid);
     FLYBALL_TRY(KeepBound(claim, ctx));
   } else if (IsDeleting(claim.metadata)) {
+    waiting.erase(claim.metadata.uid);
     return Done();
   } else if (claim.spec.volume_name.empty()) {
-    return BindAny(claim, ctx);
+    return BindAny(claim, waiting, ctx);
   } else {
     FLYBALL_TRY(BindNamed(claim, ctx));
   }
@@ -306,7 +319,10 @@ Status AddVolumeBinderController(Manager& manager) {
                   })
                   .Watches<StorageClass>([unbound](const StorageClass&) { return unbound(); })
                   .Workers(1)
-                  .Reconcile(&ReconcileClaimBinding));
+                  .Reconcile([waiting = std::make_shared<WaitingClaims>()](const PersistentVolumeClaim& claim,
+                                                                           Context& ctx) {
+                    return ReconcileClaimBinding(claim, *waiting, ctx);
+                  }));
   const auto volumes = manager.informers().For<PersistentVolume>().lister();
   return manager.For<PersistentVolume>()
       .Named("persistentvolume-binder-controller-volumes")

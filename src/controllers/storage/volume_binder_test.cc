@@ -70,6 +70,17 @@ TEST_F(VolumeBinderTest, ANewVolumeGoesToTheClaimItWasMadeFor) {
   EXPECT_EQ(ClaimState("waiting"), "Pending ");
 }
 
+TEST_F(VolumeBinderTest, AVolumeMadeInTheSameSecondAsAWaitingClaimIsLeftToItsOwnClaim) {
+  Claim("waiting", "1Gi", kNoClass);
+  plane_.Run(100ms);
+  Volume("v", "2Gi");
+  plane_.Run(100ms);
+  Claim("named", "1Gi", std::string(kNoClass) + ", volumeName: v");
+  plane_.Run(20s);
+  EXPECT_EQ(ClaimState("named"), "Bound v");
+  EXPECT_EQ(ClaimState("waiting"), "Pending ");
+}
+
 TEST_F(VolumeBinderTest, NamesLabelsAndReservationsDecide) {
   Volume("a", "5Gi");
   Volume("b", "5Gi");
@@ -77,7 +88,7 @@ TEST_F(VolumeBinderTest, NamesLabelsAndReservationsDecide) {
   Claim("named", "1Gi", std::string(kNoClass) + ", volumeName: b");
   Claim("labelled", "1Gi", std::string(kNoClass) + ", selector: {matchLabels: {set: a}}");
   Claim("reserved", "1Gi", kNoClass);
-  plane_.Run(5s);
+  plane_.Run(20s);
   EXPECT_EQ(ClaimState("named"), "Bound b");
   EXPECT_EQ(ClaimState("labelled"), "Bound a");
   EXPECT_EQ(ClaimState("reserved"), "Bound r");
@@ -94,7 +105,7 @@ TEST_F(VolumeBinderTest, AVolumeThatDoesNotFitIsNotTaken) {
 TEST_F(VolumeBinderTest, AReleasedVolumeIsFreeOnlyWhenItsReferenceIsTakenOff) {
   Volume("v", "1Gi");
   Claim("c", "1Gi", kNoClass);
-  plane_.Run(5s);
+  plane_.Run(20s);
   ASSERT_TRUE(plane_.client->Delete<PersistentVolumeClaim>("default", "c"));
   plane_.Run(5s);
   EXPECT_FALSE(plane_.Exists<PersistentVolumeClaim>("default", "c"));
@@ -107,7 +118,7 @@ TEST_F(VolumeBinderTest, AReleasedVolumeIsFreeOnlyWhenItsReferenceIsTakenOff) {
 TEST_F(VolumeBinderTest, AClaimWhoseVolumeVanishedIsLost) {
   Volume("v", "1Gi");
   Claim("c", "1Gi", kNoClass);
-  plane_.Run(5s);
+  plane_.Run(20s);
   ASSERT_TRUE(plane_.client->Delete<PersistentVolume>("", "v"));
   plane_.Run(5s);
   EXPECT_EQ(VolumeState("v"), "Bound");
