@@ -145,6 +145,7 @@ ROOMS = {
         'pods': '. events objects',
     },
     'controllers': {
+        'admissionpolicy': '',
         'autoscaling': '',
         'bootstrap': '',
         'certificates': '',

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "controllers/admissionpolicy/policy_status_controller.h"
 #include "controllers/autoscaling/horizontal_controller.h"
 #include "controllers/bootstrap/bootstrap_controllers.h"
 #include "controllers/certificates/approving_controller.h"
@@ -88,6 +89,7 @@ constexpr std::array kControllers = {
           &WithWorkers<&AddAttributesClassProtectionController>},
     Entry{"clusterrole-aggregation-controller", "clusterrole-aggregation",
           &WithWorkers<&AddClusterRoleAggregation>},
+    Entry{"validatingadmissionpolicy-status-controller", {}, &WithWorkers<&AddPolicyStatusController>},
     Entry{"resourcequota-controller", "resourcequota", &WithWorkers<&AddResourceQuotaController>},
     Entry{"ttl-controller", "ttl", &WithWorkers<&AddNodeTtlController>},
     Entry{"job-controller", "job", &WithWorkers<&AddJobController>},

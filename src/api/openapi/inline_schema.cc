@@ -37,21 +37,25 @@ std::string_view Referred(const json::Value& node) {
   return ref.substr(ref.rfind('/') + 1);
 }
 
-// Puts schemas in the place of references. Confined to one call of StructuralSchema.
+enum class Reader { kDefinition, kTypeChecker };
+
+// Puts schemas in the place of references. Confined to one call.
 class Inliner {
  public:
-  explicit Inliner(const json::Value& document) : document_(document) {}
+  Inliner(const json::Value& document, Reader reader) : document_(document), reader_(reader) {}
 
   json::Value Named(std::string_view name) {
-    if (IsIntOrStringName(name))
+    const bool definition = reader_ == Reader::kDefinition;
+    if (IsIntOrStringName(name) && (definition || !IsQuantityName(name)))
       return json::Object{
           {"anyOf", json::Array{json::Object{{"type", "integer"}}, json::Object{{"type", "string"}}}},
           {"x-kubernetes-int-or-string", true}};
-    if (std::find(path_.begin(), path_.end(), name) != path_.end()) return Open();
+    if (std::find(path_.begin(), path_.end(), name) != path_.end())
+      return definition ? Open() : json::Object{{"type", "object"}};
     path_.push_back(name);
     json::Value out = Resolve(document_[name]);
     path_.pop_back();
-    if (name == ObjectMetaType().name) KeepTemplateMetadata(out);
+    if (definition && name == ObjectMetaType().name) KeepTemplateMetadata(out);
     return out;
   }
 
@@ -100,6 +104,7 @@ class Inliner {
   }
 
   const json::Value& document_;
+  const Reader reader_;
   std::vector<std::string_view> path_;
 };
 
@@ -107,7 +112,12 @@ class Inliner {
 
 json::Value StructuralSchema(const TypeInfo& type) {
   const json::Value document = Document(type);
-  return Inliner(document).Named(type.name);
+  return Inliner(document, Reader::kDefinition).Named(type.name);
+}
+
+json::Value ResolvedSchema(const TypeInfo& type) {
+  const json::Value document = Document(type);
+  return Inliner(document, Reader::kTypeChecker).Named(type.name);
 }
 
 }  // namespace flyball::api

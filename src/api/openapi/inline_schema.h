@@ -1,5 +1,4 @@
-// The schema of a built-in type as a CustomResourceDefinition may hold it: the OpenAPI document of the type
-// with every reference put in place. Functions only; thread-safe.
+// The OpenAPI schema of a built-in type with every reference put in place. Functions only; thread-safe.
 #pragma once
 
 #include "api/schema/schema.h"
@@ -7,8 +6,13 @@
 
 namespace flyball::api {
 
-// Metadata inside another object keeps the members that a template gives on (labels, annotations, name, ...).
-// A type that holds itself is cut with x-kubernetes-preserve-unknown-fields where it comes again.
+// As a CustomResourceDefinition may hold it. Metadata inside another object keeps the members that a template
+// gives on (labels, annotations, name, ...). A type that holds itself is cut with
+// x-kubernetes-preserve-unknown-fields where it comes again.
 json::Value StructuralSchema(const TypeInfo& type);
+
+// What expressions are type checked against (upstream: resolver.PopulateRefs): metadata is whole, a quantity
+// has no type, and a type that holds itself is an object without fields where it comes again.
+json::Value ResolvedSchema(const TypeInfo& type);
 
 }  // namespace flyball::api

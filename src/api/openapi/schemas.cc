@@ -87,6 +87,10 @@ bool IsIntOrStringName(std::string_view schema_name) {
   return schema_name == kQuantity || schema_name == kIntOrString;
 }
 
+bool IsQuantityName(std::string_view schema_name) {
+  return schema_name == kQuantity;
+}
+
 void SchemaSet::AddIdentity(std::string_view schema_name, GroupVersionKind gvk) {
   identities_[std::string(schema_name)].insert(std::move(gvk));
 }

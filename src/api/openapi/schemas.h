@@ -27,6 +27,7 @@ std::string SchemaName(const KindInfo& kind);
 
 // Quantities and numbers or texts, which definitions say in words of their own.
 bool IsIntOrStringName(std::string_view schema_name);
+bool IsQuantityName(std::string_view schema_name);
 
 inline constexpr std::string_view kMetaPackage = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 
