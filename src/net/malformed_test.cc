@@ -256,8 +256,7 @@ std::string FrameBytes(int type, int flags, std::uint32_t stream, std::string_vi
   for (int shift : {24, 16, 8, 0}) out += static_cast<char>(stream >> shift);
   return out.append(payload);
 }
-constexpr int kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kPing = 6, kGoAway = 7, kWindow = 8,
-              kContinue = 9;
+constexpr int kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kPing = 6, kWindow = 8, kContinue = 9;
 constexpr int kEndStream = 1, kEndHeaders = 4;
 const std::string kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 // GET http / with authority x.

@@ -12,7 +12,6 @@ class FakeApiServer::Watch final : public net::Call, public std::enable_shared_f
         std::string ns_in)
       : collection(std::move(collection_in)),
         ns(std::move(ns_in)),
-        server_(server),
         executor_(server.executor_),
         sink_(std::move(sink)),
         strand_(server.executor_) {}
@@ -95,7 +94,6 @@ class FakeApiServer::Watch final : public net::Call, public std::enable_shared_f
     SteadyTime when;
     Step step;
   };
-  FakeApiServer& server_;
   Executor& executor_;
   const std::shared_ptr<net::ResponseSink> sink_;
   Strand strand_;

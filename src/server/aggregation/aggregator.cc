@@ -97,8 +97,7 @@ Task<int> PassUpgradeOn(std::shared_ptr<net::Transport> transport, const net::Re
 }  // namespace
 
 Aggregator::Aggregator(ServerState& state, const std::string& certificate_pem, const std::string& key_pem)
-    : state_(state),
-      client_(std::make_shared<RemoteClient>(state.catalog, state.random, certificate_pem, key_pem)),
+    : client_(std::make_shared<RemoteClient>(state.catalog, state.random, certificate_pem, key_pem)),
       monitor_(std::make_shared<ApiServiceMonitor>(state, client_)) {}
 
 Aggregator::~Aggregator() {

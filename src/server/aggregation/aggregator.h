@@ -41,7 +41,6 @@ class Aggregator {
   const RemoteDocuments& documents() const { return monitor_->documents(); }
 
  private:
-  ServerState& state_;
   const std::shared_ptr<RemoteClient> client_;
   const std::shared_ptr<ApiServiceMonitor> monitor_;
 };

@@ -230,7 +230,7 @@ class ServiceAllocator final : public ObjectLifecycle {
         service["spec"]["healthCheckNodePort"] = port;
       }
     }
-    const auto give_back = [&] {
+    const auto give_back = [&]() FLYBALL_REQUIRES(mu_) {
       for (const int port : taken) used_ports_.erase(port);
     };
     for (std::size_t i = 0; i < list->size(); ++i) {

@@ -52,7 +52,7 @@ std::string ServedResource::Key(std::string_view namespace_name, std::string_vie
 
 ResourcePtr Catalog::Snapshot::Find(std::string_view group, std::string_view version,
                                     std::string_view plural) const {
-  const auto it = resources.find(std::tuple(group, version, plural));
+  const auto it = resources.find(KeyLess::View(group, version, plural));
   return it == resources.end() ? nullptr : it->second;
 }
 
@@ -104,9 +104,7 @@ Result<std::unique_ptr<Catalog>> Catalog::Make(WatchCache& cache, const RuntimeC
         resource;
     snapshot->ordered.push_back(std::move(resource));
   }
-  auto catalog = std::unique_ptr<Catalog>(new Catalog());
-  catalog->snapshot_ = std::move(snapshot);
-  return catalog;
+  return std::unique_ptr<Catalog>(new Catalog(std::move(snapshot)));
 }
 
 std::shared_ptr<const Catalog::Snapshot> Catalog::snapshot() const {

@@ -54,8 +54,14 @@ using ResourcePtr = std::shared_ptr<const ServedResource>;
 class Catalog {
  public:
   using Key = std::tuple<std::string, std::string, std::string>;  // group, version, plural
+  // Also compares with a tuple of string views, which makes no copies.
+  struct KeyLess {
+    using is_transparent = void;
+    using View = std::tuple<std::string_view, std::string_view, std::string_view>;
+    bool operator()(const View& a, const View& b) const { return a < b; }
+  };
   struct Snapshot {
-    std::map<Key, ResourcePtr, std::less<>> resources;
+    std::map<Key, ResourcePtr, KeyLess> resources;
     std::vector<ResourcePtr> ordered;  // discovery order: built-in groups, then custom ones by name
     std::uint64_t generation = 0;      // changes with every change: ETags of discovery and OpenAPI
 
@@ -81,7 +87,7 @@ class Catalog {
   void SetCustom(const std::string& group, const std::string& plural, std::vector<ResourcePtr> versions);
 
  private:
-  Catalog() = default;
+  explicit Catalog(std::shared_ptr<const Snapshot> snapshot) : snapshot_(std::move(snapshot)) {}
   mutable Mutex mu_;
   std::shared_ptr<const Snapshot> snapshot_ FLYBALL_GUARDED_BY(mu_);
 };
