@@ -120,7 +120,7 @@ struct InformerCore::State : std::enable_shared_from_this<State> {
     {
       MutexLock lock(mu);
       if (!version.empty()) observed = std::move(version);
-      std::erase_if(version_waiters, [&](auto& waiter) {
+      std::erase_if(version_waiters, [&](auto& waiter) FLYBALL_REQUIRES(mu) {
         if (!VersionAtLeast(observed, waiter.first)) return false;
         due.push_back(std::move(waiter.second));
         return true;

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "base/run/mutex.h"
+#include "base/values/result.h"
 #include "client/runtime.h"
 
 namespace flyball {

@@ -13,7 +13,6 @@ namespace {
 constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kDay = 86400;
-constexpr std::size_t kHeaderSize = 44;
 
 Error NotAZoneFile() {
   return BadRequest("malformed time zone information");
