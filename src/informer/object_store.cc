@@ -128,8 +128,8 @@ struct ObjectStore::State {
 
   Node* Find(std::string_view key) FLYBALL_REQUIRES(mu) { return Find(key, HashKey(key)); }
   Node* Find(std::string_view key, std::uint32_t hash) FLYBALL_REQUIRES(mu) {
-    const auto& nodes = slab;  // the analysis does not look into a lambda
-    const std::uint32_t number = keys.Find(hash, [&](std::uint32_t n) { return nodes[n].key == key; });
+    const auto* nodes = &slab;  // the analysis does not know that the lambda runs under the lock
+    const std::uint32_t number = keys.Find(hash, [&](std::uint32_t n) { return (*nodes)[n].key == key; });
     return number == HashIndex::kNone ? nullptr : &slab[number];
   }
 
