@@ -27,7 +27,7 @@ MODULES = {
     'controller': 'base json cel api net client informer',
     'controllers': 'base json cel api client informer controller',
     'scheduler': 'base json cel api client informer controller',
-    'node': 'base json cel api net client informer controller',
+    'node': 'base crypto json cel api net client informer controller',
     'cli': 'base crypto json cel api store net server client informer controller controllers scheduler node',
 }
 
@@ -176,6 +176,7 @@ ROOMS = {
         '.': '*',
     },
     'node': {
+        'images': '',
         'runtime': '',
         'pod': 'runtime',
         'streams': 'runtime pod',
@@ -186,6 +187,7 @@ ROOMS = {
         'command': '',
         'data': '',
         'foreign_flags': '',
+        'images': 'command',
         'programs': 'command data foreign_flags',
         'envtest': 'command data foreign_flags programs',
         'kubectl': 'command',

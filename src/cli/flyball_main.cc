@@ -6,6 +6,7 @@
 #include "cli/envtest/etcd_program.h"
 #include "cli/envtest/kube_apiserver_program.h"
 #include "cli/envtest/testserver_command.h"
+#include "cli/images/image_command.h"
 #include "cli/kubectl/verbs.h"
 #include "cli/programs/apiserver_command.h"
 #include "cli/programs/cel_command.h"
@@ -48,7 +49,7 @@ void DefineVerbs(const Command& root) {
 }
 
 void DefineProgram(const Command& root) {
-  AddSection(root, "Run a cluster", {&AddServers, &AddStoreCommands});
+  AddSection(root, "Run a cluster", {&AddServers, &AddStoreCommands, &AddImageCommand});
   AddSection(root, "Test against a cluster", {&AddTestserverCommand, &AddEnvtestCommand});
   DefineVerbs(root);
 }
