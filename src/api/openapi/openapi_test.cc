@@ -1,5 +1,6 @@
 #include "api/openapi/openapi.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -145,6 +146,11 @@ TEST_F(OpenApi, CustomKinds) {
       (*v2)["definitions"]["com.example.sample.v1.Gizmo"]["properties"]["spec"]["properties"];
   EXPECT_EQ(swagger["any"], *json::Parse(R"({"x-kubernetes-int-or-string":true})"));
   EXPECT_EQ(swagger["nul"], *json::Parse("{}"));
+  std::vector<std::string> keywords;
+  for (const auto& member : (*v2)["definitions"]["com.example.sample.v1.Gizmo"].as_object())
+    keywords.emplace_back(member.first);
+  EXPECT_THAT(keywords, testing::UnorderedElementsAre("type", "description", "properties",
+                                                      "x-kubernetes-group-version-kind"));
 }
 
 // The bytes of the first field with this number; empty if there is none.

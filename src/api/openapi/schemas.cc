@@ -351,7 +351,7 @@ void SchemaSet::WriteCustom(const KindInfo& kind, JsonText& json) const {
   json::Value node = kind.type_source != nullptr ? kind.type_source->OpenApiSchema() : json::Value();
   const bool v2 = dialect_ == Dialect::kV2;
   // Clients refuse what a schema with properties does not name: one that is open says nothing at all.
-  if (!node.is_object() || (v2 && node["x-kubernetes-preserve-unknown-fields"].bool_or(false)))
+  if (!node.is_object() || (v2 && std::as_const(node)["x-kubernetes-preserve-unknown-fields"].bool_or(false)))
     return json.Object([&] {
       json.String("type", "object");
       WriteIdentities(SchemaName(kind), json);
