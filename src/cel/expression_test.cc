@@ -38,6 +38,43 @@ TEST(ExpressionTest, ErrorsPointAtThePlace) {
             "ERROR: <input>:2:3: undeclared reference to 'nope' (in container '')\n |   nope\n | ..^");
 }
 
+// The first lines of the messages, without what points at the place. Recorded from cel-go.
+std::vector<std::string> SyntaxErrors(std::string_view text) {
+  std::vector<std::string> lines;
+  const std::string error = CompilePlain(text).error;
+  for (std::size_t at = error.find("<input>:"); at != std::string::npos; at = error.find("<input>:", at + 1))
+    lines.push_back(error.substr(at + 8, error.find('\n', at) - at - 8));
+  return lines;
+}
+
+TEST(ExpressionTest, SyntaxErrorsSayWhatIsExpected) {
+  using Lines = std::vector<std::string>;
+  const std::string start =
+      "'-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+  EXPECT_EQ(SyntaxErrors("A{"),
+            (Lines{"1:3: Syntax error: mismatched input '<EOF>' expecting {'}', ',', '?', "
+                   "IDENTIFIER, ESC_IDENTIFIER}"}));
+  EXPECT_EQ(SyntaxErrors("A{a:1"),
+            (Lines{"1:6: Syntax error: mismatched input '<EOF>' expecting {'}', ','}"}));
+  EXPECT_EQ(SyntaxErrors("A{a 1"),
+            (Lines{"1:5: Syntax error: missing ':' at '1'",
+                   "1:6: Syntax error: mismatched input '<EOF>' expecting {'}', ','}"}));
+  EXPECT_EQ(SyntaxErrors("f(1"), (Lines{"1:4: Syntax error: missing ')' at '<EOF>'"}));
+  EXPECT_EQ(SyntaxErrors("((1"), (Lines{"1:4: Syntax error: mismatched input '<EOF>' expecting ')'"}));
+  EXPECT_EQ(SyntaxErrors("1 2"), (Lines{"1:3: Syntax error: extraneous input '2' expecting <EOF>"}));
+  EXPECT_EQ(SyntaxErrors("1 + * 2"),
+            (Lines{"1:5: Syntax error: extraneous input '*' expecting {'[', '{', '(', '.', " + start}));
+  EXPECT_EQ(SyntaxErrors("1 ? : 2"),
+            (Lines{"1:5: Syntax error: extraneous input ':' expecting {'[', '{', '(', '.', " + start,
+                   "1:8: Syntax error: mismatched input '<EOF>' expecting ':'"}));
+  EXPECT_EQ(SyntaxErrors("-"),
+            (Lines{"1:2: Syntax error: no viable alternative at input '-'",
+                   "1:2: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', " + start}));
+  EXPECT_EQ(SyntaxErrors("self..b"), (Lines{"1:6: Syntax error: no viable alternative at input '..'"}));
+  EXPECT_EQ(SyntaxErrors("has(self."), (Lines{"1:5: invalid argument to has() macro",
+                                              "1:10: Syntax error: no viable alternative at input '.'"}));
+}
+
 TEST(ExpressionTest, NestingIsBounded) {
   EXPECT_FALSE(CompilePlain(Repeated("(", 100000) + "1").expression);
   EXPECT_FALSE(CompilePlain(Repeated("-", 99991) + "'a'").expression);

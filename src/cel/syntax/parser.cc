@@ -2,25 +2,29 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "cel/schema/schema.h"
 #include "cel/syntax/lexer.h"
 #include "cel/syntax/literal.h"
 #include "cel/syntax/macros.h"
+#include "cel/syntax/token_reader.h"
 #include "cel/text/number_text.h"
 
 namespace flyball::cel {
 namespace {
 
-constexpr std::string_view kExpressionTokens =
-    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
-    "IDENTIFIER}";
-// How many tokens upstream's parser skips after an error before it gives up.
-constexpr std::size_t kMaxSkippedTokens = 256;
-
-// Ends the parse; the issue is reported already.
-struct ParseStopped {};
-
+// What an expression may begin with.
+constexpr TokenSet kStarts = TokenSet::Of({"[", "{", "(", ".", "-", "!", "true", "false", "null", "NUM_FLOAT",
+                                           "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER"});
+constexpr TokenSet kNames = TokenSet::Of({"IDENTIFIER", "ESC_IDENTIFIER"});
+constexpr TokenSet kQuestion = TokenSet::Of({"?"});
+// What goes on with an operand.
+constexpr TokenSet kBinary =
+    TokenSet::Of({"==", "!=", "in", "<", "<=", ">=", ">", "&&", "||", "-", "+", "*", "/", "%"});
+constexpr TokenSet kPostfix = TokenSet::Of({"[", "."});
+// What ends or goes on with the entries of a map or message.
+constexpr TokenSet kEndOfEntries = TokenSet::Of({"}", ","});
 struct OperatorName {
   std::string_view text, function;
 };
@@ -29,59 +33,34 @@ constexpr OperatorName kRelations[] = {{"<", "_<_"}, {"<=", "_<=_"}, {">=", "_>=
 constexpr OperatorName kSums[] = {{"+", "_+_"}, {"-", "_-_"}};
 constexpr OperatorName kProducts[] = {{"*", "_*_"}, {"/", "_/_"}, {"%", "_%_"}};
 
-class Parser {
+class Parser : private TokenReader {
  public:
   Parser(std::string_view text, const ParserOptions& options, std::vector<Issue>& issues)
-      : options_(options), issues_(issues), tokens_(Tokenize(text, issues)), ast_(std::make_unique<Ast>()) {}
+      : TokenReader(text, issues), options_(options), ast_(std::make_unique<Ast>()) {}
 
   std::unique_ptr<Ast> Run() {
     try {
-      ast_->root = Expression();
-      if (Peek().kind != TokenKind::kEnd) Unexpected("<EOF>");
+      const TokenSet end = TokenSet::Of({"<EOF>"});
+      ast_->root = Expression(end);
+      if (Peek().kind != TokenKind::kEnd) Report(IsExtraneous(end) ? "extraneous" : "mismatched", end);
     } catch (const ParseStopped&) {
     }
     return issues_.empty() ? std::move(ast_) : nullptr;
   }
 
  private:
-  const Token& Peek(std::size_t ahead = 0) const {
-    return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
+  // Runs one rule of the grammar. What it leaves when it failed is never evaluated.
+  template <typename Rule>
+  Expr* Try(TokenSet follow, Rule&& rule) {
+    try {
+      return rule();
+    } catch (const RuleFailed&) {
+      Recover(follow);
+      return New(ExprKind::kLiteral, Peek());
+    }
   }
-  const Token& Next() { return tokens_[at_ < tokens_.size() - 1 ? at_++ : at_]; }
-  bool Accept(std::string_view op) {
-    if (!Peek().Is(op)) return false;
-    Next();
-    return true;
-  }
-  [[noreturn]] void Unexpected(std::string_view expected) {
-    const Token& token = Peek();
-    // Upstream reports the end of nothing one column early.
-    const bool blank = token.kind == TokenKind::kEnd && token.offset == 0;
-    issues_.push_back({token.offset,
-                       "Syntax error: mismatched input '" + std::string(token.text) + "' expecting " +
-                           std::string(expected),
-                       blank ? -1 : 0});
-    if (tokens_.size() - at_ > kMaxSkippedTokens + 1)
-      issues_.push_back({Issue::kNowhere, "error recovery token lookahead limit exceeded: 256", 0});
-    throw ParseStopped();
-  }
-  [[noreturn]] void NoViable(std::string_view before) {
-    const Token& token = Peek();
-    const std::string shown = token.kind == TokenKind::kEnd ? "" : std::string(token.text);
-    std::string message =
-        "Syntax error: no viable alternative at input '" + std::string(before) + shown + "'";
-    if (token.kind == TokenKind::kTrue || token.kind == TokenKind::kFalse || token.kind == TokenKind::kNull)
-      message = "Syntax error: mismatched input '" + shown + "' expecting IDENTIFIER";
-    issues_.push_back({token.offset, std::move(message), 0});
-    throw ParseStopped();
-  }
-  [[noreturn]] void StopNowhere(std::string message) {
-    issues_.push_back({Issue::kNowhere, std::move(message), 0});
-    throw ParseStopped();
-  }
-  void Expect(std::string_view op) {
-    if (!Accept(op)) Unexpected("'" + std::string(op) + "'");
-  }
+  // What may come after an operand here.
+  TokenSet AfterOperand() const { return kBinary | kPostfix | follow_; }
 
   Expr* New(ExprKind kind, const Token& token) { return ast_->New(kind, token.offset); }
   // Upstream visits the tree recursively and counts only some of its nodes.
@@ -101,19 +80,31 @@ class Parser {
     return call;
   }
 
-  Expr* Expression() {
+  // `follow`: what may come after it.
+  Expr* Expression(TokenSet follow) {
     if (++depth_ > kMaxParseDepth)
       StopNowhere("expression recursion limit exceeded: " + std::to_string(kMaxParseDepth));
-    Expr* result = Or();
-    if (Peek().Is("?")) {
-      const Token& op = Next();
-      Expr* then = Or();
-      Expect(":");
-      Expr* otherwise = Expression();
-      result = Counted(Call("_?_:_", op, {result, then, otherwise}), {});
-    }
+    const TokenSet outer = around_, outer_follow = follow_;
+    around_ = around_ | follow;
+    Expr* result = Try(around_, [&] { return Conditional(follow); });
+    around_ = outer;
+    follow_ = outer_follow;
     --depth_;
     return result;
+  }
+  Expr* Conditional(TokenSet follow) {
+    follow_ = follow | kQuestion;
+    Expr* condition = Or();
+    if (!Peek().Is("?")) return condition;
+    const Token& op = Next();
+    const TokenSet outer = around_;
+    follow_ = TokenSet::Of({":"});
+    around_ = around_ | follow_;
+    Expr* then = Or();
+    around_ = outer;
+    Expect(":", kStarts);
+    Expr* otherwise = Expression(follow);
+    return Counted(Call("_?_:_", op, {condition, then, otherwise}), {});
   }
   Expr* Or() {
     return Logical("||", "_||_", [this] { return And(); });
@@ -177,27 +168,45 @@ class Parser {
     return token.kind == TokenKind::kInt || token.kind == TokenKind::kFloat;
   }
   Expr* Unary() {
+    return Try(around_ | follow_ | kBinary, [this] { return Sign(); });
+  }
+  Expr* Sign() {
+    Sync(kStarts);
     const Token& first = Peek();
     // A minus before a number is part of it.
     if (!first.Is("!") && !(first.Is("-") && !IsNumber(Peek(1)))) return Member();
     const std::string_view op = first.text;
     std::size_t count = 0;
-    while (Accept(op)) ++count;
-    if (op == "-" && Peek().kind == TokenKind::kEnd) NoViable("-");
+    while (Peek().Is(op)) {
+      if (op == "-" && !kStarts.Has(Peek(1))) FailAfter();
+      Next();
+      ++count;
+      // Not a choice but a loop: what does not fit is skipped.
+      if (op == "!" && !kStarts.Has(Peek())) {
+        Report("extraneous", kStarts);
+        Recover(kStarts | around_ | follow_ | kBinary);
+      }
+    }
     Expr* operand = Member();
     if (count % 2 == 0) return operand;
     return Depth(Call(op == "!" ? "!_" : "-_", first, {operand}), {}, 0);
   }
+  // What was read before a part failed stays: macros look at it.
   Expr* Member() {
     Expr* expr = Primary();
+    Try(around_ | follow_ | kBinary, [&] { return Parts(expr); });
+    return expr;
+  }
+  Expr* Parts(Expr*& expr) {
     while (true) {
       if (Peek().Is(".")) {
         expr = Select(expr);
       } else if (Peek().Is("[")) {
         const Token& op = Next();
+        Sync(kStarts | kQuestion);
         const bool optional = options_.optional_syntax && Accept("?");
-        Expr* index = Expression();
-        Expect("]");
+        Expr* index = Expression(TokenSet::Of({"]"}));
+        Expect("]", AfterOperand());
         expr = Counted(Call(optional ? "_[?_]" : "_[_]", op, {expr, index}), {});
       } else {
         return expr;
@@ -205,14 +214,17 @@ class Parser {
     }
   }
   Expr* Select(Expr* operand) {
-    const Token& dot = Next();
-    const bool optional = options_.optional_syntax && Accept("?");
-    const Token& field = Peek();
-    if (field.kind != TokenKind::kIdentifier && field.kind != TokenKind::kEscapedIdentifier) {
-      if (optional) Unexpected("{IDENTIFIER, ESC_IDENTIFIER}");
-      NoViable(".");
-    }
+    const Token& dot = Peek();
+    if (!(kNames | kQuestion).Has(Peek(1))) FailAfter();
     Next();
+    const bool optional = options_.optional_syntax && Accept("?");
+    if (!kNames.Has(Peek()) && !IsExtraneous(kNames)) {
+      Report("mismatched", kNames);
+      issues_.push_back({Peek().offset, "unsupported ident kind", 0});
+      throw RuleFailed();
+    }
+    Sync(kNames);
+    const Token& field = Next();
     if (field.kind == TokenKind::kIdentifier && !optional && Peek().Is("("))
       return MemberCall(operand, field);
     const bool escaped = field.kind == TokenKind::kEscapedIdentifier;
@@ -248,22 +260,32 @@ class Parser {
     for (const Expr* arg : args) deepest = std::max<int>(deepest, arg->visit_depth);
     return deepest;
   }
-  // What stands between parentheses, which are taken too.
+  // What stands between parentheses, which are taken too. Macros look at what was read before it failed.
   std::vector<Expr*> Arguments() {
     std::vector<Expr*> args;
-    if (Accept(")")) return args;
-    do {
-      args.push_back(Expression());
-    } while (Accept(","));
-    Expect(")");
+    Try(around_ | AfterOperand(), [&] {
+      ReadArguments(args);
+      return nullptr;
+    });
     return args;
   }
+  void ReadArguments(std::vector<Expr*>& args) {
+    Sync(kStarts | TokenSet::Of({")"}));
+    if (Accept(")")) return;
+    do {
+      args.push_back(Expression(TokenSet::Of({",", ")"})));
+    } while (Accept(","));
+    Expect(")", AfterOperand());
+  }
   Expr* Primary() {
+    return Try(around_ | AfterOperand(), [this] { return PrimaryChoice(); });
+  }
+  Expr* PrimaryChoice() {
     const Token& token = Peek();
     if (token.Is("(")) {
       Next();
-      Expr* expr = Expression();
-      Expect(")");
+      Expr* expr = Expression(TokenSet::Of({")"}));
+      Expect(")", AfterOperand());
       return expr;
     }
     if (token.Is("[")) return ListLiteral();
@@ -288,11 +310,7 @@ class Parser {
       default:
         break;
     }
-    if (token.Is("-")) {
-      Next();
-      NoViable("-");
-    }
-    Unexpected(kExpressionTokens);
+    Unexpected(kStarts.Without(TokenSet::Of({"!"})));
   }
   // True if a message literal begins here: names with dots, then a brace.
   bool IsMessage(std::size_t from) const {
@@ -306,8 +324,8 @@ class Parser {
   }
   Expr* Name() {
     const Token& start = Peek();
+    if (start.Is(".") && Peek(1).kind != TokenKind::kIdentifier) FailAfter();
     const bool dot = Accept(".");
-    if (Peek().kind != TokenKind::kIdentifier) NoViable(".");
     if (IsMessage(0)) return MessageLiteral(dot);
     const Token& token = Next();
     std::string name = (dot ? "." : "") + std::string(token.text);
@@ -335,53 +353,63 @@ class Parser {
     }
     Expr* message = New(ExprKind::kStruct, Next());
     message->name = ast_->Keep(name);
-    while (!Peek().Is("}") && !Peek().Is(",")) {
+    const TokenSet fields = kNames | kQuestion;
+    Sync(fields | kEndOfEntries);
+    while (fields.Has(Peek())) {
       const bool optional = options_.optional_syntax && Accept("?");
       const Token& field = Peek();
-      if (field.kind != TokenKind::kIdentifier && field.kind != TokenKind::kEscapedIdentifier)
-        Unexpected("{IDENTIFIER, ESC_IDENTIFIER}");
+      if (!kNames.Has(field)) Unexpected(kNames);
       Next();
       const bool escaped = field.kind == TokenKind::kEscapedIdentifier;
       message->field_names.push_back(
           ast_->Keep(escaped ? field.text.substr(1, field.text.size() - 2) : field.text));
       message->entry_offsets.push_back(Peek().offset);
-      Expect(":");
-      message->args.push_back(Expression());
+      Expect(":", kStarts);
+      message->args.push_back(Expression(kEndOfEntries));
       message->optional.push_back(optional);
-      if (!Peek().Is(",")) break;
-      if (!Peek(1).Is("}")) Next();
+      if (!AcceptMore(fields)) break;
     }
-    Accept(",");
-    Expect("}");
+    EndEntries("}");
     return Depth(message, {}, 0);
+  }
+  // A comma that another entry comes after; the last one stands alone.
+  bool AcceptMore(TokenSet entry) { return Peek().Is(",") && entry.Has(Peek(1)) && Accept(","); }
+  void EndEntries(std::string_view end) {
+    Sync(TokenSet::Of({end, ","}));
+    Accept(",");
+    Expect(end, AfterOperand());
   }
   Expr* ListLiteral() {
     Expr* list = New(ExprKind::kList, Next());
-    while (!Peek().Is("]") && !Peek().Is(",")) {
-      list->optional.push_back(options_.optional_syntax && Accept("?"));
-      list->args.push_back(Expression());
-      if (!Peek().Is(",")) break;
-      if (!Peek(1).Is("]")) Next();
-    }
-    Accept(",");
-    if (!Accept("]")) Unexpected(list->args.empty() ? "']'" : "{']', ','}");
+    Try(around_ | AfterOperand(), [&] { return ReadElements(list); });
     if (std::find(list->optional.begin(), list->optional.end(), 1) == list->optional.end())
       list->optional.clear();
     return Depth(list, {}, 0);
   }
+  Expr* ReadElements(Expr* list) {
+    const TokenSet entry = kStarts | kQuestion, after = TokenSet::Of({"]", ","});
+    Sync(entry | after);
+    while (entry.Has(Peek())) {
+      list->optional.push_back(options_.optional_syntax && Accept("?"));
+      list->args.push_back(Expression(after));
+      if (!AcceptMore(entry)) break;
+    }
+    EndEntries("]");
+    return list;
+  }
   Expr* MapLiteral() {
     Expr* map = New(ExprKind::kMap, Next());
-    while (!Peek().Is("}") && !Peek().Is(",")) {
+    const TokenSet entry = kStarts | kQuestion;
+    Sync(entry | kEndOfEntries);
+    while (entry.Has(Peek())) {
       map->optional.push_back(options_.optional_syntax && Accept("?"));
-      map->args.push_back(Expression());
+      map->args.push_back(Expression(TokenSet::Of({":"})));
       map->entry_offsets.push_back(Peek().offset);
-      Expect(":");
-      map->args.push_back(Expression());
-      if (!Peek().Is(",")) break;
-      if (!Peek(1).Is("}")) Next();
+      Expect(":", kStarts);
+      map->args.push_back(Expression(kEndOfEntries));
+      if (!AcceptMore(entry)) break;
     }
-    Accept(",");
-    if (!Accept("}")) Unexpected("{'}', ','}");
+    EndEntries("}");
     return Depth(map, {}, 0);
   }
   Expr* NumberLiteral() {
@@ -427,11 +455,10 @@ class Parser {
   }
 
   const ParserOptions& options_;
-  std::vector<Issue>& issues_;
-  std::vector<Token> tokens_;
   std::unique_ptr<Ast> ast_;
-  std::size_t at_ = 0;
   int depth_ = 0;
+  // What may come after the innermost expression, and after any of those under way.
+  TokenSet follow_, around_;
 };
 
 }  // namespace
