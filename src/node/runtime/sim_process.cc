@@ -39,6 +39,12 @@ std::string_view BaseName(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// The last part of an image's name, without tag and digest.
+std::string_view ImageName(std::string_view image) {
+  image = BaseName(image.substr(0, image.find('@')));
+  return image.substr(0, image.find(':'));
+}
+
 struct Understood {
   bool known = false;
   std::optional<SimEnd> end;  // none: it does not end by itself
@@ -81,6 +87,8 @@ Understood ReadScript(std::string_view script) {
 Understood ReadCommand(const ContainerConfig& config) {
   std::vector<std::string> words = config.command;
   words.insert(words.end(), config.args.begin(), config.args.end());
+  if (words.empty())
+    words.emplace_back(ImageName(config.image));  // most images run the program they are named after
   if (words.size() == 3 && words[1] == "-c") {
     const std::string_view shell = BaseName(words[0]);
     if (shell == "sh" || shell == "bash" || shell == "ash" || shell == "dash") return ReadScript(words[2]);

@@ -34,6 +34,20 @@ TEST(SimProcessTest, SimpleCommandsDoWhatTheySay) {
   EXPECT_EQ(EndOf({"sh", "-c", "sleep 5 && true"}), "6s 0");
 }
 
+TEST(SimProcessTest, AnImageWithoutACommandRunsTheProgramItIsNamedAfter) {
+  ContainerConfig config;
+  config.runs_to_completion = true;
+  config.image = "registry.k8s.io/pause:3.10";
+  EXPECT_EQ(SimEndOf(config), std::nullopt);
+  config.image = "localhost:5000/pause@sha256:0123";
+  EXPECT_EQ(SimEndOf(config), std::nullopt);
+  config.image = "registry.k8s.io/e2e-test-images/agnhost:2.53";
+  EXPECT_TRUE(SimEndOf(config));
+  config.image = "pause";
+  config.command = {"exit"};
+  EXPECT_TRUE(SimEndOf(config));
+}
+
 TEST(SimProcessTest, WhatItDoesNotUnderstandRunsUnlessItIsToEnd) {
   EXPECT_EQ(EndOf({"nginx"}), "-");
   EXPECT_EQ(EndOf({"nginx"}, true), "1s 0");
