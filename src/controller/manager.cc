@@ -23,6 +23,7 @@ struct Manager::Supervised {
 
 Manager::Manager(Client client, ManagerOptions options)
     : client_(std::move(client)),
+      acting_(client_),
       options_(std::move(options)),
       informers_(client_, {.ns = options_.ns,
                            .streaming_lists = options_.streaming_lists,
@@ -35,7 +36,7 @@ Manager::~Manager() {
 
 std::shared_ptr<Controller> Manager::AddController(ControllerOptions options, Reconciler reconciler) {
   if (options.timeout == Duration::zero()) options.timeout = options_.reconcile_timeout;
-  auto controller = Controller::Make(client_, informers_, std::move(options), std::move(reconciler));
+  auto controller = Controller::Make(acting_, informers_, std::move(options), std::move(reconciler));
   MutexLock lock(mu_);
   controllers_.push_back(controller);
   return controller;

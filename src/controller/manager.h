@@ -87,7 +87,10 @@ class Manager {
   // leadership was lost.
   Status Run(std::stop_token stop);
 
-  const Client& client() const { return client_; }
+  // Controllers added from now on act through `client`, with an identity of their own; so does client(). The
+  // caches and the election keep the one the manager was made with. Before Start.
+  void ActAs(Client client) { acting_ = std::move(client); }
+  const Client& client() const { return acting_; }
   const Runtime& runtime() const { return client_.runtime(); }
   InformerFactory& informers() { return informers_; }
   const ManagerOptions& options() const { return options_; }
@@ -104,6 +107,7 @@ class Manager {
   void StopRest(std::shared_ptr<Closure> done);
 
   const Client client_;
+  Client acting_;
   const ManagerOptions options_;
   InformerFactory informers_;
   std::unique_ptr<LeaderElector> elector_;

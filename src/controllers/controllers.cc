@@ -39,7 +39,8 @@ namespace {
 
 struct Entry {
   std::string_view name;
-  std::string_view alias;  // its name before v1.28
+  std::string_view alias;    // its name before v1.28
+  std::string_view account;  // the service account it acts as
   Status (*add)(Manager& manager, const ControllersOptions& options);
   bool by_default = true;  // "*" turns it on
 };
@@ -69,56 +70,80 @@ Status AddPodCollector(Manager& manager, const ControllersOptions& options) {
 }
 
 constexpr std::array kControllers = {
-    Entry{"serviceaccount-controller", "serviceaccount", &Alone<&AddServiceAccountController>},
-    Entry{"root-ca-certificate-publisher-controller", "root-ca-cert-publisher", &AddRootCa},
-    Entry{"namespace-controller", "namespace", &WithWorkers<&AddNamespaceController>},
-    Entry{"garbage-collector-controller", "garbagecollector", &WithWorkers<&AddGarbageCollector>},
-    Entry{"replicaset-controller", "replicaset", &WithWorkers<&AddReplicaSetController>},
-    Entry{"replicationcontroller-controller", "replicationcontroller",
+    Entry{"serviceaccount-controller", "serviceaccount", "service-account-controller",
+          &Alone<&AddServiceAccountController>},
+    Entry{"root-ca-certificate-publisher-controller", "root-ca-cert-publisher", "root-ca-cert-publisher",
+          &AddRootCa},
+    Entry{"namespace-controller", "namespace", "namespace-controller", &WithWorkers<&AddNamespaceController>},
+    Entry{"garbage-collector-controller", "garbagecollector", "generic-garbage-collector",
+          &WithWorkers<&AddGarbageCollector>},
+    Entry{"replicaset-controller", "replicaset", "replicaset-controller",
+          &WithWorkers<&AddReplicaSetController>},
+    Entry{"replicationcontroller-controller", "replicationcontroller", "replication-controller",
           &WithWorkers<&AddReplicationControllerController>},
-    Entry{"deployment-controller", "deployment", &WithWorkers<&AddDeploymentController>},
-    Entry{"statefulset-controller", "statefulset", &WithWorkers<&AddStatefulSetController>},
-    Entry{"daemonset-controller", "daemonset", &WithWorkers<&AddDaemonSetController>},
-    Entry{"persistentvolume-binder-controller", "persistentvolume-binder",
+    Entry{"deployment-controller", "deployment", "deployment-controller",
+          &WithWorkers<&AddDeploymentController>},
+    Entry{"statefulset-controller", "statefulset", "statefulset-controller",
+          &WithWorkers<&AddStatefulSetController>},
+    Entry{"daemonset-controller", "daemonset", "daemon-set-controller",
+          &WithWorkers<&AddDaemonSetController>},
+    Entry{"persistentvolume-binder-controller", "persistentvolume-binder", "persistent-volume-binder",
           &Alone<&AddVolumeBinderController>},
-    Entry{"persistentvolumeclaim-protection-controller", "pvc-protection",
+    Entry{"persistentvolumeclaim-protection-controller", "pvc-protection", "pvc-protection-controller",
           &WithWorkers<&AddClaimProtectionController>},
-    Entry{"persistentvolume-protection-controller", "pv-protection",
+    Entry{"persistentvolume-protection-controller", "pv-protection", "pv-protection-controller",
           &WithWorkers<&AddVolumeProtectionController>},
     Entry{"volumeattributesclass-protection-controller", "volumeattributesclass-protection-controller",
+          "volumeattributesclass-protection-controller",
           &WithWorkers<&AddAttributesClassProtectionController>},
     Entry{"clusterrole-aggregation-controller", "clusterrole-aggregation",
-          &WithWorkers<&AddClusterRoleAggregation>},
-    Entry{"validatingadmissionpolicy-status-controller", {}, &WithWorkers<&AddPolicyStatusController>},
-    Entry{"resourcequota-controller", "resourcequota", &WithWorkers<&AddResourceQuotaController>},
-    Entry{"ttl-controller", "ttl", &WithWorkers<&AddNodeTtlController>},
-    Entry{"job-controller", "job", &WithWorkers<&AddJobController>},
-    Entry{"cronjob-controller", "cronjob", &WithWorkers<&AddCronJobController>},
-    Entry{"ttl-after-finished-controller", "ttl-after-finished",
+          "clusterrole-aggregation-controller", &WithWorkers<&AddClusterRoleAggregation>},
+    Entry{"validatingadmissionpolicy-status-controller",
+          {},
+          "validatingadmissionpolicy-status-controller",
+          &WithWorkers<&AddPolicyStatusController>},
+    Entry{"resourcequota-controller", "resourcequota", "resourcequota-controller",
+          &WithWorkers<&AddResourceQuotaController>},
+    Entry{"ttl-controller", "ttl", "ttl-controller", &WithWorkers<&AddNodeTtlController>},
+    Entry{"job-controller", "job", "job-controller", &WithWorkers<&AddJobController>},
+    Entry{"cronjob-controller", "cronjob", "cronjob-controller", &WithWorkers<&AddCronJobController>},
+    Entry{"ttl-after-finished-controller", "ttl-after-finished", "ttl-after-finished-controller",
           &WithWorkers<&AddTtlAfterFinishedController>},
-    Entry{"disruption-controller", "disruption", &WithWorkers<&AddDisruptionController>},
-    Entry{"horizontal-pod-autoscaler-controller", "horizontalpodautoscaling",
+    Entry{"disruption-controller", "disruption", "disruption-controller",
+          &WithWorkers<&AddDisruptionController>},
+    Entry{"horizontal-pod-autoscaler-controller", "horizontalpodautoscaling", "horizontal-pod-autoscaler",
           &WithWorkers<&AddHorizontalPodAutoscaler>},
-    Entry{"node-lifecycle-controller", "nodelifecycle", &AddNodeLifecycle},
-    Entry{"taint-eviction-controller", "taint-eviction", &WithWorkers<&AddTaintEvictionController>},
-    Entry{"pod-garbage-collector-controller", "podgc", &AddPodCollector},
-    Entry{"endpointslice-controller", "endpointslice", &WithWorkers<&AddEndpointSliceController>},
-    Entry{"endpointslice-mirroring-controller", "endpointslicemirroring",
+    Entry{"node-lifecycle-controller", "nodelifecycle", "node-controller", &AddNodeLifecycle},
+    Entry{"taint-eviction-controller", "taint-eviction", "node-controller",
+          &WithWorkers<&AddTaintEvictionController>},
+    Entry{"pod-garbage-collector-controller", "podgc", "pod-garbage-collector", &AddPodCollector},
+    Entry{"endpointslice-controller", "endpointslice", "endpointslice-controller",
+          &WithWorkers<&AddEndpointSliceController>},
+    Entry{"endpointslice-mirroring-controller", "endpointslicemirroring", "endpointslicemirroring-controller",
           &WithWorkers<&AddEndpointSliceMirroringController>},
-    Entry{"certificatesigningrequest-approving-controller", "csrapproving",
+    Entry{"certificatesigningrequest-approving-controller", "csrapproving", "certificate-controller",
           &WithWorkers<&AddCertificateApprover>},
-    Entry{"certificatesigningrequest-signing-controller", "csrsigning", &AddSigner},
-    Entry{"certificatesigningrequest-cleaner-controller", "csrcleaner", &Alone<&AddCertificateCleaner>},
-    Entry{"podcertificaterequest-cleaner-controller", {}, &Alone<&AddPodCertificateCleaner>},
-    Entry{"service-cidr-controller", {}, &WithWorkers<&AddServiceCidrController>},
-    Entry{"storage-version-migrator-controller", {}, &WithWorkers<&AddStorageVersionMigrator>},
+    Entry{"certificatesigningrequest-signing-controller", "csrsigning", "certificate-controller", &AddSigner},
+    Entry{"certificatesigningrequest-cleaner-controller", "csrcleaner", "certificate-controller",
+          &Alone<&AddCertificateCleaner>},
+    Entry{"podcertificaterequest-cleaner-controller",
+          {},
+          "podcertificaterequestcleaner",
+          &Alone<&AddPodCertificateCleaner>},
+    Entry{"service-cidr-controller", {}, "service-cidrs-controller", &WithWorkers<&AddServiceCidrController>},
+    Entry{"storage-version-migrator-controller",
+          {},
+          "storage-version-migrator-controller",
+          &WithWorkers<&AddStorageVersionMigrator>},
     Entry{"kubelet-serving-certificate-approving-controller",
           {},
+          "certificate-controller",
           &WithWorkers<&AddKubeletServingApprover>,
           false},
-    Entry{"bootstrap-signer-controller", "bootstrapsigner", &Alone<&AddBootstrapSigner>, false},
-    Entry{"token-cleaner-controller", "tokencleaner", &Alone<&AddTokenCleaner>, false},
-    Entry{"endpoints-controller", "endpoint", &WithWorkers<&AddEndpointsController>},
+    Entry{"bootstrap-signer-controller", "bootstrapsigner", "bootstrap-signer", &Alone<&AddBootstrapSigner>,
+          false},
+    Entry{"token-cleaner-controller", "tokencleaner", "token-cleaner", &Alone<&AddTokenCleaner>, false},
+    Entry{"endpoints-controller", "endpoint", "endpoint-controller", &WithWorkers<&AddEndpointsController>},
 };
 
 const Entry* FindEntry(std::string_view name) {
@@ -134,6 +159,12 @@ std::vector<std::string_view> ControllerNames() {
   std::vector<std::string_view> names;
   for (const Entry& entry : kControllers) names.push_back(entry.name);
   return names;
+}
+
+std::vector<std::string> ControllerAccounts() {
+  std::set<std::string> accounts;
+  for (const Entry& entry : kControllers) accounts.emplace(entry.account);
+  return {accounts.begin(), accounts.end()};
 }
 
 Result<std::vector<std::string>> ParseControllers(std::string_view text) {
@@ -168,8 +199,11 @@ bool IsEnabled(const std::vector<std::string>& enabled, std::string_view name) {
 }
 
 Status AddControllers(Manager& manager, const ControllersOptions& options) {
-  for (const Entry& entry : kControllers)
-    if (IsEnabled(options.enabled, entry.name)) FLYBALL_TRY(entry.add(manager, options));
+  for (const Entry& entry : kControllers) {
+    if (!IsEnabled(options.enabled, entry.name)) continue;
+    if (options.client_of_account) manager.ActAs(options.client_of_account(std::string(entry.account)));
+    FLYBALL_TRY(entry.add(manager, options));
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 // The built-in controllers, with kube-controller-manager's names.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,7 +26,14 @@ struct ControllersOptions {
   NodeLifecycleOptions node_lifecycle;
   // How many ended pods to keep before the oldest are deleted; 0: all.
   int terminated_pod_threshold = 12500;
+  // The client with which the controllers of a service account of kube-system act ("deployment-controller";
+  // upstream:
+  // --use-service-account-credentials). If empty, all act through the manager's.
+  std::function<Client(const std::string& account)> client_of_account{};
 };
+
+// The service accounts of kube-system that the controllers act as, each once.
+std::vector<std::string> ControllerAccounts();
 
 // The names of all controllers, in the order in which they start.
 std::vector<std::string_view> ControllerNames();

@@ -8,6 +8,7 @@
 #include "api/values/quantity.h"
 #include "base/observe/log.h"
 #include "base/run/notification.h"
+#include "cli/programs/controller_accounts.h"
 #include "cli/programs/node_join.h"
 #include "cli/programs/server_process.h"
 #include "controllers/controllers.h"
@@ -37,23 +38,6 @@ Result<std::vector<std::string>> EnabledControllers(const std::string& text) {
   return enabled;
 }
 
-// For joining; the nodes of this process do so in milliseconds.
-constexpr Duration kTokenLifetime = std::chrono::minutes(30);
-
-// The right to join, as a client that holds a fresh bootstrap token.
-Result<Client> JoiningClient(ServerProcess& server, ClientThreads& threads) {
-  const std::string token = NewBootstrapToken();
-  std::vector<json::Value> objects = NodeJoinRoles();
-  objects.push_back(BootstrapTokenSecret(token, server.executor().clock().Now() + kTokenLifetime));
-  FLYBALL_TRY(server.api().Ensure(objects));
-  std::shared_ptr<net::Transport> transport =
-      server.api().InProcess([] { return std::string(); }, server.pki().client_ca_pem);
-  RestOptions options;
-  options.user_agent = "kubelet";
-  return Client(std::make_shared<RestClient>(std::move(transport), threads.runtime(), std::move(options),
-                                             BearerToken(token)));
-}
-
 // A node of this process: without sockets, but with its own certificate.
 NodeConnection ConnectNode(ServerProcess& server, ClientThreads& threads, const Client& joining) {
   auto certificate = std::make_shared<CurrentCertificate>();
@@ -71,6 +55,21 @@ Client ClientAs(ServerProcess& server, ClientThreads& threads, const std::string
   options.user_agent = agent;
   std::shared_ptr<net::Transport> transport = server.api().InProcess({name, "", groups, {}});
   return Client(std::make_shared<RestClient>(std::move(transport), threads.runtime(), std::move(options)));
+}
+
+// Who may ask for a node's first certificate. There is no token: nobody else can send requests in this
+// process.
+Client JoiningClient(ServerProcess& server, ClientThreads& threads) {
+  return ClientAs(server, threads, "system:bootstrap:flyball", JoiningGroups(), "kubelet");
+}
+
+// The roles and accounts of those who join and act here, in one commit, and none if all are there.
+Status EnsureIdentities(ServerProcess& server) {
+  std::vector<json::Value> objects = NodeJoinRoles();
+  for (json::Value& role : ControllerRoles()) objects.push_back(std::move(role));
+  for (const std::string& name : controllers::ControllerAccounts())
+    objects.push_back(ControllerAccount(name));
+  return server.api().Ensure(objects);
 }
 
 }  // namespace
@@ -230,6 +229,7 @@ void PrepareForLocalCluster(ServerProcessOptions& options) {
 Result<std::unique_ptr<LocalCluster>> LocalCluster::Start(ServerProcess& server,
                                                           LocalClusterOptions options) {
   auto cluster = std::unique_ptr<LocalCluster>(new LocalCluster(server));
+  FLYBALL_TRY(EnsureIdentities(server));
   FLYBALL_TRY(cluster->StartNodes(std::move(options.nodes)));
   FLYBALL_TRY(cluster->StartManagers(options.controllers));
   return cluster;
@@ -243,6 +243,11 @@ Status LocalCluster::StartManagers(const std::string& enabled) {
        {"kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet",
         "kubernetes.io/kubelet-serving", "kubernetes.io/legacy-unknown"})
     options.certificate_signing.authorities[signer] = controllers::FixedAuthority(server_.pki().ca);
+  // Controllers act as the service accounts upstream gives them, each with the rights of its own bootstrap
+  // role.
+  options.client_of_account = [this](const std::string& account) {
+    return ClientAs(server_, threads_, ControllerUser(account), ControllerGroups(), "kube-controller-manager");
+  };
   controllers_.emplace(
       ClientAs(server_, threads_, "system:kube-controller-manager", {}, "kube-controller-manager"),
       ManagerOptions{.name = "kube-controller-manager", .drop_managed_fields = true});
@@ -262,7 +267,7 @@ Status LocalCluster::StartNodes(NodesOptions options) {
   options.client_ca_pem = server_.pki().client_ca_pem;
   options.serving_certificate = options.wait_for_serving = true;
   options.remove_not_ready_taint = false;
-  FLYBALL_ASSIGN(const Client joining, JoiningClient(server_, threads_));
+  const Client joining = JoiningClient(server_, threads_);
   FLYBALL_ASSIGN(nodes_, Nodes::Start(options, threads_.runtime().executor,
                                       [&](const std::string&) -> Result<NodeConnection> {
                                         return ConnectNode(server_, threads_, joining);

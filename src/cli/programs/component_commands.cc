@@ -10,6 +10,7 @@
 
 #include "api/values/duration.h"
 #include "cli/programs/cluster.h"
+#include "cli/programs/controller_accounts.h"
 #include "cli/programs/signals.h"
 #include "client/config.h"
 #include "controller/health_server.h"
@@ -49,6 +50,7 @@ struct ComponentsFlags {
   LogFlags logs;
   std::string bootstrap_kubeconfig;
   bool rotate_server_certificates = false;
+  bool use_accounts = false;
 };
 
 Result<Client> Connect(const ComponentsFlags& flags, const Runtime& runtime, const std::string& agent) {
@@ -143,6 +145,11 @@ Status RunControllers(const ComponentsFlags& flags) {
   FLYBALL_ASSIGN(const ManagerOptions manager_options,
                  ManagerOptionsOf(flags.leader, "kube-controller-manager"));
   FLYBALL_ASSIGN(Client client, Connect(flags, threads.runtime(), "kube-controller-manager"));
+  if (flags.use_accounts) {
+    FLYBALL_ASSIGN(ClientConfig config, LoadConfig({.path = flags.kubeconfig}));
+    config.rest.user_agent = "kube-controller-manager";
+    FLYBALL_ASSIGN(options.client_of_account, AccountClients(client, std::move(config)));
+  }
   Manager manager(std::move(client), manager_options);
   FLYBALL_TRY(controllers::AddControllers(manager, options));
   auto ran = RunManager(manager, "controllers", flags.health_address);
@@ -253,6 +260,8 @@ void AddControllersFlags(CLI::App& command, ComponentsFlags& flags) {
   controllers::NodeLifecycleOptions& nodes = flags.options.node_lifecycle;
   command.add_option("--controllers", flags.controllers, "* is all; name turns one on, -name one off")
       ->capture_default_str();
+  command.add_flag("--use-service-account-credentials", flags.use_accounts,
+                   "Each controller acts as its own service account");
   command.add_option("--root-ca-file", flags.root_ca_file,
                      "Published to every namespace; the kubeconfig's CA if absent");
   command

@@ -2,8 +2,6 @@
 
 #include <string_view>
 
-#include "api/values/time.h"
-#include "net/tls/pki.h"
 #include "server/serving.h"
 
 namespace flyball::cli {
@@ -11,7 +9,6 @@ namespace {
 
 constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
 constexpr std::string_view kJoiningGroup = "system:bootstrappers:flyball:default-node-token";
-constexpr std::size_t kTokenIdSize = 6, kTokenSecretSize = 16;
 
 json::Value ClusterBinding(std::string_view name, std::string_view role, std::string_view kind,
                            std::string_view subject) {
@@ -21,18 +18,6 @@ json::Value ClusterBinding(std::string_view name, std::string_view role, std::st
       {"metadata", json::Object{{"name", name}}},
       {"roleRef", json::Object{{"apiGroup", kRbacGroup}, {"kind", "ClusterRole"}, {"name", role}}},
       {"subjects", json::Array{json::Object{{"apiGroup", kRbacGroup}, {"kind", kind}, {"name", subject}}}}};
-}
-
-std::string RandomText(std::size_t size) {
-  constexpr std::string_view kAlphabet = "0123456789abcdefghijklmnopqrstuvwxyz";
-  // Bytes beyond the last whole multiple would make some characters likelier.
-  constexpr unsigned kFair = 256 / kAlphabet.size() * kAlphabet.size();
-  std::string text;
-  while (text.size() < size)
-    for (const char c : net::RandomBytes(size))
-      if (const auto byte = static_cast<unsigned char>(c); byte < kFair && text.size() < size)
-        text += kAlphabet[byte % kAlphabet.size()];
-  return text;
 }
 
 }  // namespace
@@ -51,24 +36,8 @@ std::vector<json::Value> NodeJoinRoles() {
                          "Group", "system:nodes")};
 }
 
-std::string NewBootstrapToken() {
-  return RandomText(kTokenIdSize) + "." + RandomText(kTokenSecretSize);
-}
-
-json::Value BootstrapTokenSecret(const std::string& token, TimePoint expires) {
-  const std::string id = token.substr(0, kTokenIdSize);
-  const auto data = [](std::string_view text) { return json::Value(net::Base64Encode(text)); };
-  return json::Object{
-      {"apiVersion", "v1"},
-      {"kind", "Secret"},
-      {"type", "bootstrap.kubernetes.io/token"},
-      {"metadata", json::Object{{"name", "bootstrap-token-" + id}, {"namespace", "kube-system"}}},
-      {"data", json::Object{{"token-id", data(id)},
-                            {"token-secret", data(token.substr(kTokenIdSize + 1))},
-                            {"expiration", data(api::FormatTime(expires))},
-                            {"description", data("With which the nodes of this process join.")},
-                            {"usage-bootstrap-authentication", data("true")},
-                            {"auth-extra-groups", data(kJoiningGroup)}}}};
+std::vector<std::string> JoiningGroups() {
+  return {"system:bootstrappers", std::string(kJoiningGroup), "system:authenticated"};
 }
 
 }  // namespace flyball::cli

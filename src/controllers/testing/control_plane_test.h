@@ -42,7 +42,19 @@ class ControlPlane {
     executor.RunFor(1min);
   }
 
-  void StartControllers(ControllersOptions options = {}) { StartControllers(*client, options); }
+  // Each controller with the rights of its own service account, as the program runs them.
+  void StartControllers(ControllersOptions options = {}) {
+    options.client_of_account = [this](const std::string& account) {
+      return Client(std::make_shared<RestClient>(
+          server->InProcess({.name = "system:serviceaccount:kube-system:" + account,
+                             .uid = "",
+                             .groups = {"system:serviceaccounts", "system:serviceaccounts:kube-system",
+                                        "system:authenticated"},
+                             .extra = {}}),
+          runtime));
+    };
+    StartControllers(*client, options);
+  }
   // Uses another transport to the server.
   void StartControllers(const Client& way, ControllersOptions options) {
     // As the program runs them.
