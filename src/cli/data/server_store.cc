@@ -51,7 +51,7 @@ Result<std::unique_ptr<ServerStore>> ServerStore::Open(const std::string& data_d
                                                        const ServerStoreOptions& options, Executor& executor,
                                                        Metrics& metrics) {
   std::unique_ptr<ServerStore> opened(new ServerStore(metrics));
-  FLYBALL_TRY(opened->LoadEncryption(data_dir, options, executor, metrics));
+  FLYBALL_TRY(opened->LoadEncryption(data_dir, options, metrics));
   FLYBALL_TRY(opened->OpenStore(data_dir, options, executor));
   opened->AddMetrics(metrics);
   if (options.snapshots.interval > Duration::zero()) {
@@ -76,7 +76,7 @@ Status ServerStore::OpenStore(const std::string& data_dir, const ServerStoreOpti
 }
 
 Status ServerStore::LoadEncryption(const std::string& data_dir, const ServerStoreOptions& options,
-                                   Executor& executor, Metrics& metrics) {
+                                   Metrics& metrics) {
   std::string path = options.encryption_provider_config;
   if (path.empty()) {
     path = DefaultEncryptionConfig(data_dir);
@@ -93,7 +93,10 @@ Status ServerStore::LoadEncryption(const std::string& data_dir, const ServerStor
   may_use_kms_ = options.encryption_automatic_reload || UsesKms(config);
   if (!options.encryption_automatic_reload) return {};
   FLYBALL_ASSIGN(std::string text, ReadFile(path));
-  reload_ = std::make_unique<server::EncryptionReload>(path, std::move(text), encryption_, executor, metrics);
+  // A thread of its own: a KMS plugin that is slow to answer must not hold up requests.
+  reloading_ = std::make_unique<ThreadPool>("encryption", 1);
+  reload_ =
+      std::make_unique<server::EncryptionReload>(path, std::move(text), encryption_, *reloading_, metrics);
   return {};
 }
 

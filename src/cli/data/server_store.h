@@ -46,13 +46,13 @@ class ServerStore {
 
  private:
   explicit ServerStore(Metrics& metrics) : encryption_(metrics) {}
-  Status LoadEncryption(const std::string& data_dir, const ServerStoreOptions& options, Executor& executor,
-                        Metrics& metrics);
+  Status LoadEncryption(const std::string& data_dir, const ServerStoreOptions& options, Metrics& metrics);
   Status OpenStore(const std::string& data_dir, const ServerStoreOptions& options, Executor& executor);
   void AddMetrics(Metrics& metrics);
 
   server::ValueEncryption encryption_;
   bool may_use_kms_ = false;
+  std::unique_ptr<ThreadPool> reloading_;
   std::unique_ptr<server::EncryptionReload> reload_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<SnapshotSchedule> snapshots_;

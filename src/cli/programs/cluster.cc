@@ -246,7 +246,8 @@ Status LocalCluster::StartManagers(const std::string& enabled) {
   // Controllers act as the service accounts upstream gives them, each with the rights of its own bootstrap
   // role.
   options.client_of_account = [this](const std::string& account) {
-    return ClientAs(server_, threads_, ControllerUser(account), ControllerGroups(), "kube-controller-manager");
+    return ClientAs(server_, threads_, ControllerUser(account), ControllerGroups(),
+                    "kube-controller-manager");
   };
   controllers_.emplace(
       ClientAs(server_, threads_, "system:kube-controller-manager", {}, "kube-controller-manager"),

@@ -42,9 +42,9 @@ class HorizontalSync {
   Status FindScale() {
     const CrossVersionObjectReference& target = hpa_.spec.scale_target_ref;
     FLYBALL_ASSIGN(target_, TargetKind());
-    FLYBALL_ASSIGN(const json::Value scale,
+    FLYBALL_ASSIGN(read_,
                    ctx_.client().Dynamic(target_).Get(hpa_.metadata.namespace_, target.name, {}, "scale"));
-    return FromJson(scale, &scale_);
+    return FromJson(read_, &scale_);
   }
 
   Result<KindRef> TargetKind() {
@@ -75,14 +75,13 @@ class HorizontalSync {
 
   void Rescale(int replicas, const std::string& why) {
     const int before = scale_.spec.replicas;
-    // Only if the target has not changed since it was read.
-    const json::Value wanted =
-        json::Object{{"metadata", json::Object{{"resourceVersion", scale_.metadata.resource_version}}},
-                     {"spec", json::Object{{"replicas", static_cast<std::int64_t>(replicas)}}}};
-    PatchParams params;
+    // Only if the target has not changed since it was read: the object has its version. The controller may
+    // update scales, but not patch them.
+    json::Value wanted = read_;
+    wanted["spec"]["replicas"] = replicas;
+    WriteParams params;
     params.subresource = "scale";
-    const auto written = ctx_.client().Dynamic(target_).Patch(
-        hpa_.metadata.namespace_, hpa_.spec.scale_target_ref.name, PatchType::kMerge, wanted, params);
+    const auto written = ctx_.client().Dynamic(target_).Update(std::move(wanted), params);
     const std::string size = "New size: " + std::to_string(replicas) + "; reason: " + why;
     if (!written) {
       ctx_.recorder().Warning(hpa_, "FailedRescale", size + "; error: " + written.error().message());
@@ -148,6 +147,7 @@ class HorizontalSync {
   ServedKinds& kinds_;
   Context& ctx_;
   KindRef target_;
+  json::Value read_;  // the scale as it was read
   Scale scale_;
 };
 

@@ -64,7 +64,18 @@ Result<Action> FailAndDelete(const Pod& pod, NodeIs node, Context& ctx) {
     failed.status.phase = "Failed";
     if (node == NodeIs::kGone)
       MarkDisrupted(failed, "DeletionByPodGC", "PodGC: node no longer exists", ctx.Now());
-    const auto written = ctx.client().UpdateStatus(failed);
+    // The collector may patch the status of pods, but not update it.
+    const json::Value whole = ToJson(failed), before = ToJson(pod);
+    json::Object status{{"phase", "Failed"}};
+    if (!(whole["status"]["conditions"] == before["status"]["conditions"]))
+      status.Set("conditions", whole["status"]["conditions"]);
+    PatchParams params;
+    params.subresource = "status";
+    const auto written = ctx.client().Patch<Pod>(
+        pod.metadata.namespace_, pod.metadata.name, PatchType::kMerge,
+        json::Object{{"metadata", json::Object{{"resourceVersion", pod.metadata.resource_version}}},
+                     {"status", std::move(status)}},
+        params);
     if (!written && written.error().Is(Reason::kNotFound)) return Done();
     if (!written) return Unexpected(written.error());
   }

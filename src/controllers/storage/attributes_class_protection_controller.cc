@@ -7,6 +7,7 @@
 #include "api/types/core.h"
 #include "api/types/storage.h"
 #include "controller/objects/owner.h"
+#include "controllers/storage/protection.h"
 
 namespace flyball::controllers {
 namespace {
@@ -43,14 +44,14 @@ std::vector<ObjectKey> ClassKeysOf(const T& object) {
 Result<Action> ReconcileAttributesClass(const VolumeAttributesClass& object, Context& ctx) {
   const bool held = HasFinalizer(object.metadata, kClassProtection);
   if (!IsDeleting(object.metadata)) {
-    if (!held) FLYBALL_TRY(EnsureFinalizer(ctx.client(), object, kClassProtection));
+    if (!held) FLYBALL_TRY(SetProtected(ctx.client(), object, kClassProtection, true));
     return Done();
   }
   const std::string& name = object.metadata.name;
   if (!held || !ctx.lister<PersistentVolume>().ByIndex(kAttributesClassIndex, name).empty() ||
       !ctx.lister<PersistentVolumeClaim>().ByIndex(kAttributesClassIndex, name).empty())
     return Done();
-  FLYBALL_TRY(DropFinalizer(ctx.client(), object, kClassProtection));
+  FLYBALL_TRY(SetProtected(ctx.client(), object, kClassProtection, false));
   return Done();
 }
 

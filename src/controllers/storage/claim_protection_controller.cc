@@ -6,6 +6,7 @@
 #include "api/types/core.h"
 #include "controller/objects/owner.h"
 #include "controller/pods/pod_state.h"
+#include "controllers/storage/protection.h"
 
 namespace flyball::controllers {
 namespace {
@@ -39,7 +40,7 @@ Result<Action> ReconcileClaim(const PersistentVolumeClaim& claim, Context& ctx) 
   for (const Pod& pod : live.items)
     for (const ObjectKey& used : ClaimsOf(pod))
       if (used == key && Uses(pod)) return Done();
-  FLYBALL_TRY(DropFinalizer(ctx.client(), claim, kProtection));
+  FLYBALL_TRY(SetProtected(ctx.client(), claim, kProtection, false));
   return Done();
 }
 

@@ -2,6 +2,7 @@
 
 #include "api/types/core.h"
 #include "controller/objects/owner.h"
+#include "controllers/storage/protection.h"
 
 namespace flyball::controllers {
 namespace {
@@ -13,11 +14,11 @@ constexpr char kVolumeProtection[] = "kubernetes.io/pv-protection";
 Result<Action> ReconcileVolume(const PersistentVolume& volume, Context& ctx) {
   const bool held = HasFinalizer(volume.metadata, kVolumeProtection);
   if (!IsDeleting(volume.metadata)) {
-    if (!held) FLYBALL_TRY(EnsureFinalizer(ctx.client(), volume, kVolumeProtection));
+    if (!held) FLYBALL_TRY(SetProtected(ctx.client(), volume, kVolumeProtection, true));
     return Done();
   }
   if (held && volume.status.phase != "Bound")
-    FLYBALL_TRY(DropFinalizer(ctx.client(), volume, kVolumeProtection));
+    FLYBALL_TRY(SetProtected(ctx.client(), volume, kVolumeProtection, false));
   return Done();
 }
 
