@@ -73,7 +73,8 @@ WriteRequest CreateRequest(const KindRef& kind, json::Value object, const WriteP
 }
 
 WriteRequest UpdateRequest(const KindRef& kind, json::Value object, const WriteParams& params) {
-  SetTypeMeta(object, kind);
+  // A subresource may be of another kind than its resource: a Scale says so itself.
+  if (params.subresource.empty() || !object.Find("kind")) SetTypeMeta(object, kind);
   WriteRequest write{std::string(MetaField(object, "namespace")), std::string(MetaField(object, "name"))};
   RestRequest& request = write.request;
   request.verb = "PUT";

@@ -224,6 +224,14 @@ TEST_F(CertificatesTest, ANodeRenewsItsOwnCertificateAndNobodyElses) {
 }
 
 TEST_F(CertificatesTest, AServingCertificateIsApprovedForTheNodesOwnAddressesOnly) {
+  // Not among upstream's roles, whose controllers do not approve these.
+  plane_.Create(R"({apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: approver},
+                    rules: [{apiGroups: [certificates.k8s.io], resources: [signers], verbs: [approve],
+                             resourceNames: [kubernetes.io/kubelet-serving]}]})");
+  plane_.Create(
+      R"({apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: approver},
+                    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: approver},
+                    subjects: [{kind: ServiceAccount, name: certificate-controller, namespace: kube-system}]})");
   Start({"kubelet-serving-certificate-approving-controller"});
   plane_.Create(R"({apiVersion: v1, kind: Node, metadata: {name: n1},
                     status: {addresses: [{type: InternalIP, address: 10.0.0.1}]}})");
