@@ -15,6 +15,7 @@ import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import component_checks  # noqa: E402
 import node_checks  # noqa: E402
 import pod_checks  # noqa: E402
 import role_checks  # noqa: E402
@@ -89,7 +90,7 @@ class Arena:
 
 
 def all_checks():
-    for module in (role_checks, node_checks, token_checks, pod_checks):
+    for module in (role_checks, component_checks, node_checks, token_checks, pod_checks):
         for name, function in inspect.getmembers(module, inspect.isfunction):
             if name.startswith('check_') and function.__module__ == module.__name__:
                 yield name[len('check_'):], function
