@@ -7,10 +7,10 @@ from program import Program
 
 
 class Cluster:
-    """Runs on a fresh folder until close(). `form` is 'up' or 'processes'."""
+    """Runs on a fresh folder until close(). `form` is 'up' or 'processes', `runtime` what the node runs containers with."""
 
-    def __init__(self, binary, form):
-        self.binary, self.form = binary, form
+    def __init__(self, binary, form, runtime='native'):
+        self.binary, self.form, self.runtime = binary, form, runtime
         self.folder = tempfile.mkdtemp(prefix='flyball-test-')
         self.programs = []
         self.start()
@@ -22,12 +22,13 @@ class Cluster:
     def start(self):
         self.programs = []
         if self.form == 'up':
-            return self._run('up', '--data-dir', self.folder, '--port', '0')
+            return self._run('up', '--data-dir', self.folder, '--port', '0', '--runtime', self.runtime)
         self._run('apiserver', '--data-dir', self.folder, '--secure-port', '0')
         connection = ('--kubeconfig', self.kubeconfig)
-        self._run('controllers', *connection, ready='controllers running')
+        self._run('controllers', '--use-service-account-credentials', *connection, ready='controllers running')
         self._run('scheduler', *connection, ready='scheduler running')
-        self._run('node', '--name', 'n1', '--data-dir', os.path.join(self.folder, 'n1'), *connection, ready='node n1 running')
+        self._run('node', '--name', 'n1', '--data-dir', os.path.join(self.folder, 'n1'), '--runtime', self.runtime, *connection,
+                  ready='node n1 running')
 
     def _run(self, part, *arguments, **options):
         folder = os.path.join(self.folder, 'output', part)
@@ -46,8 +47,9 @@ class Cluster:
         for program in self.programs:
             program.process.wait()
 
-    def output(self):
-        return '\n'.join('--- %s\n%s' % (os.path.basename(p.data_dir), p.output()[-4000:]) for p in self.programs)
+    def output(self, whole=False):
+        """What the parts said; the last of it unless the whole is asked for."""
+        return '\n'.join('--- %s\n%s' % (os.path.basename(p.data_dir), p.output()[0 if whole else -4000:]) for p in self.programs)
 
     def close(self):
         self.kill()

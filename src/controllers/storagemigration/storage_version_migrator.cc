@@ -62,23 +62,40 @@ void SetMigrationCondition(StorageVersionMigration& migration, std::string type,
   SetCondition(migration.status.conditions, condition, api::Time::From(ctx.Now()));
 }
 
+// By apply, which is what the migrator's role allows; a conflict if the definition is not as it was read.
+Result<json::Value> ApplyToDefinition(const CustomResourceDefinition& definition, json::Object status,
+                                      Context& ctx) {
+  const ObjectMeta& metadata = definition.metadata;
+  ApplyParams params{.field_manager = kRunnerName, .force = true};
+  params.subresource = "status";
+  return ctx.client()
+      .Dynamic(KindRefOf<CustomResourceDefinition>())
+      .Apply(json::Object{{"apiVersion", "apiextensions.k8s.io/v1"},
+                          {"kind", "CustomResourceDefinition"},
+                          {"metadata", json::Object{{"name", metadata.name},
+                                                    {"resourceVersion", metadata.resource_version}}},
+                          {"status", std::move(status)}},
+             params);
+}
+
 // Says in the custom resource definition, if it is one, that its objects are being rewritten, or that it is
 // over: then they are all stored in the current version, unless the definition has changed meanwhile.
 Status NoteInDefinition(const StorageVersionMigration& migration, bool running, Context& ctx) {
   const std::string name = migration.spec.resource.resource + "." + migration.spec.resource.group;
-  const auto written = RetryOnConflict([&]() -> Result<CustomResourceDefinition> {
-    auto definition = ctx.client().Get<CustomResourceDefinition>("", name);
-    if (!definition) return definition;
+  const auto written = RetryOnConflict([&]() -> Result<json::Value> {
+    FLYBALL_ASSIGN(const auto definition, ctx.client().Get<CustomResourceDefinition>("", name));
+    json::Object status;
     CustomResourceDefinitionCondition note;
     note.type = "StorageMigrating";
     note.status = running ? "True" : "False";
-    note.observed_generation = definition->metadata.generation;
+    note.observed_generation = definition.metadata.generation;
+    note.last_transition_time = api::Time::From(ctx.Now());
     if (running) {
       note.reason = "MigrationRunning";
       note.message = "Migration " + migration.metadata.name + " is running";
     } else {
-      const auto* before = FindCondition(definition->status.conditions, note.type);
-      const bool unchanged = before && before->observed_generation == definition->metadata.generation;
+      const auto* before = FindCondition(definition.status.conditions, note.type);
+      const bool unchanged = before && before->observed_generation == definition.metadata.generation;
       const bool succeeded = IsConditionTrue(migration.status.conditions, "Succeeded");
       note.reason = succeeded ? "MigrationSucceeded" : "MigrationFailed";
       note.message = succeeded ? "The migration has succeeded" : "The migration has failed";
@@ -87,11 +104,11 @@ Status NoteInDefinition(const StorageVersionMigration& migration, bool running, 
                             ? " and the stored versions have been updated"
                             : " but the stored versions have not been updated due to a generation mismatch";
       if (succeeded && unchanged)
-        for (const auto& version : definition->spec.versions)
-          if (version.storage) definition->status.stored_versions = {version.name};
+        for (const auto& version : definition.spec.versions)
+          if (version.storage) status.Set("storedVersions", json::Array{version.name});
     }
-    SetCondition(definition->status.conditions, note, api::Time::From(ctx.Now()));
-    return ctx.client().UpdateStatus(*definition, {.field_manager = kRunnerName});
+    status.Set("conditions", json::Array{ToJson(note)});
+    return ApplyToDefinition(definition, std::move(status), ctx);
   });
   if (!written && !written.error().Is(Reason::kNotFound)) return Unexpected(written.error());
   return {};
