@@ -17,8 +17,6 @@ namespace {
 constexpr char kPolicyStatusManager[] = "validatingadmissionpolicy-status";
 const KindRef kValidatingPolicy{"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy",
                                 "validatingadmissionpolicies", false};
-const KindRef kDefinition{"apiextensions.k8s.io", "v1", "CustomResourceDefinition",
-                          "customresourcedefinitions", false};
 
 // With apiVersion, kind and all of metadata, as expressions may use them.
 json::Value WithObjectMeta(json::Value schema) {
@@ -28,6 +26,17 @@ json::Value WithObjectMeta(json::Value schema) {
   schema["properties"]["kind"] = kText;
   schema["properties"]["metadata"] = kMetadata;
   return schema;
+}
+
+bool IsSchemaOf(const json::Value& schema, const KindRef& ref) {
+  const json::Value& kinds = schema["x-kubernetes-group-version-kind"];
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const json::Value& kind = kinds.as_array()[i];
+    if (kind["group"].string_or("") == ref.group && kind["version"].string_or("") == ref.version &&
+        kind["kind"].string_or("") == ref.kind)
+      return true;
+  }
+  return false;
 }
 
 // The kinds and schemas that a server has. Thread-safe.
@@ -52,15 +61,12 @@ class SchemaReader {
   std::optional<TypedKind> Read(const KindRef& ref) const {
     if (const auto* builtin = api::FindBuiltinKind(ref.group, ref.version, ref.kind))
       return TypedKind{ref.group, ref.version, ref.kind, WithObjectMeta(api::ResolvedSchema(*builtin->type))};
-    const auto definition = client_.Dynamic(kDefinition).Get("", ref.plural + "." + ref.group);
-    if (!definition) return std::nullopt;
-    const json::Value& versions = (*definition)["spec"]["versions"];
-    for (std::size_t i = 0; i < versions.size(); ++i) {
-      const json::Value& version = versions.as_array()[i];
-      if (version["name"].string_or("") == ref.version)
-        return TypedKind{ref.group, ref.version, ref.kind,
-                         WithObjectMeta(version["schema"]["openAPIV3Schema"])};
-    }
+    // From the documents that everybody may read: the controller's role has no right to definitions.
+    RestRequest request{.verb = "GET", .path = "/openapi/v3/apis/" + ref.group + "/" + ref.version};
+    const auto document = client_.rest().DoJson(std::move(request));
+    if (!document || !(*document)["components"]["schemas"].is_object()) return std::nullopt;
+    for (const auto& [name, schema] : (*document)["components"]["schemas"].as_object())
+      if (IsSchemaOf(schema, ref)) return TypedKind{ref.group, ref.version, ref.kind, WithObjectMeta(schema)};
     return std::nullopt;
   }
 
