@@ -2,7 +2,7 @@
 //
 //   server_bench [--quick] [--program FILE] [--folder DIR] [--runs N] [--only PART]
 //
-// --only: start, creates (which the next three need), reads, lists, watch or memory.
+// --only: start, webhook, creates (which the next three need), reads, lists, watch or memory.
 // --folder: where the store is put; it must be on the disk that is meant. --runs: each figure is the best of
 // so many runs, because other work on the machine only ever makes them worse. --quick: small numbers, to see
 // that it works.
@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <string>
 
+#include "allowing_webhook.h"
 #include "base/run/thread.h"
 #include "load.h"
 #include "measured_server.h"
@@ -142,6 +143,36 @@ void MeasureOneWriter(const Settings& settings, const MeasuredServer& server, Re
         .QuantileMs(0.5);
   });
   report.Add("create, 1 client, p50", p50, "ms", AtMost(0.5), "2.5 ms");
+}
+
+// What a validating webhook on the same machine adds to a create, beyond the time it takes itself (next to
+// nothing); and what one adds that does not match.
+void MeasureWebhook(const Settings& settings, const MeasuredServer& server, Report& report) {
+  const AllowingWebhook webhook;
+  const auto client = server.NewClient(true);
+  int run = 0;
+  const auto p50 = [&](const std::string& space) {
+    return Least(settings.runs, [&] {
+      const std::string prefix = "hook" + std::to_string(run++);
+      return RunLoad(*client, 1, settings.Scaled(2000),
+                     [&](long i) { return CreateConfigMap(space, NameOf(prefix, i), false); })
+          .QuantileMs(0.5);
+    });
+  };
+  for (const char* space : {"unhooked", "hooked"}) MakeNamespace(*client, space);
+  const double without = p50("unhooked");
+  net::Request configure{.method = "POST",
+                         .target = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"};
+  configure.headers = {{"content-type", "application/json"}};
+  configure.body = webhook.Configuration("bench", "hooked");
+  MustSucceed(Ask(*client, std::move(configure)));
+  report.Add("a webhook that does not match adds to a create, p50", p50("unhooked") - without, "ms", {}, "");
+  report.Add("a matching local webhook adds to a create, p50", p50("hooked") - without, "ms", AtMost(0.3),
+             "");
+  net::Request remove{
+      .method = "DELETE",
+      .target = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/bench"};
+  MustSucceed(Ask(*client, std::move(remove)));
 }
 
 // Leaves the namespace `bench` with 50,000 objects.
@@ -315,7 +346,8 @@ int Main(int argc, char** argv) {
     const MeasuredServer server(settings.program, settings.folder);
     if (settings.Wants("creates")) MeasureDisk(settings, report);
     if (settings.Wants("creates")) MeasureOneWriter(settings, server, report);
-    MeasureManyWriters(settings, server, report);
+    if (settings.Wants("webhook")) MeasureWebhook(settings, server, report);
+    if (settings.only != "webhook") MeasureManyWriters(settings, server, report);
     if (settings.Wants("reads")) MeasureReads(settings, server, report);
     if (settings.Wants("lists")) MeasureLists(settings, server, report);
     if (settings.Wants("watch")) MeasureWatch(settings, server, report);

@@ -38,10 +38,16 @@ constexpr Known kKnown[] = {
      "request"},
 };
 
-Error FromCode(int code, std::string_view body) {
+// Only what is meant for people is shown to them.
+bool IsText(const net::Headers& headers) {
+  const std::string_view type = headers.Get("content-type");
+  return type.empty() || type.starts_with("text/");
+}
+
+Error FromCode(int code, const net::Headers& headers, std::string_view body) {
   for (const Known& known : kKnown)
     if (known.code == code) return Error(known.reason, code, std::string(known.message));
-  const std::string shown(body.substr(0, kMaxBodyInMessage));
+  const std::string shown(IsText(headers) ? body.substr(0, kMaxBodyInMessage) : "unknown");
   if (code >= 500)
     return Error(Reason::kInternalError, code,
                  "an error on the server (\"" + shown + "\") has prevented the request from succeeding");
@@ -62,7 +68,7 @@ int RetryAfter(const net::Headers& headers) {
 Error ErrorFromResponse(int code, const net::Headers& headers, std::string_view body) {
   const auto parsed = json::Parse(body);
   const bool is_status = parsed && parsed->is_object() && (*parsed)["kind"].string_or("") == "Status";
-  Error error = is_status ? api::ErrorFromStatus(*parsed, code) : FromCode(code, body);
+  Error error = is_status ? api::ErrorFromStatus(*parsed, code) : FromCode(code, headers, body);
   if (const int seconds = RetryAfter(headers); seconds > 0 && error.details().retry_after_seconds == 0) {
     ErrorDetails details = error.details();
     details.retry_after_seconds = seconds;

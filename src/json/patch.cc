@@ -234,7 +234,7 @@ class Patcher {
 
   Status ReplaceDocument(const Value& value) {
     if (!value.is_object() && !value.is_array())
-      return Unexpected(DoesNotApply("replace operation value must be object or array"));
+      return Unexpected(DoesNotApply("replace operation value must be object or array: %!w(<nil>)"));
     document_ = value;
     return {};
   }

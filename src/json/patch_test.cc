@@ -113,7 +113,8 @@ TEST(JsonPatchTest, SaysWhatDoesNotApply) {
       {R"([{"path":"/a"}])", "Unexpected kind: unknown"},
       {R"([null])", "Unexpected kind: unknown"},
       {R"([{"op":"add"}])", "add operation failed to decode path: missing value"},
-      {R"([{"op":"replace","path":"","value":1}])", "replace operation value must be object or array"},
+      {R"([{"op":"replace","path":"","value":1}])",
+       "replace operation value must be object or array: %!w(<nil>)"},
   };
   for (const auto& [patch, message] : cases) {
     EXPECT_EQ(Patched(document, patch), message) << patch;

@@ -28,6 +28,7 @@
 #include "server/handlers/request_handler.h"
 #include "server/in_process_transport.h"
 #include "server/registry/server_state.h"
+#include "server/webhook/webhook_caller.h"
 
 namespace flyball::server {
 namespace {
@@ -97,6 +98,7 @@ struct ApiServer::Parts {
   std::unique_ptr<Authorization> authorization;
   RegistryAccess access;
   RemoteCalls admission_calls;
+  std::unique_ptr<WebhookCaller> webhooks;
   std::unique_ptr<AdmissionChain> admission;
   std::unique_ptr<Registry> registry;
   std::unique_ptr<ServerState> state;
@@ -133,19 +135,21 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   FLYBALL_ASSIGN(authorization, Authorization::Make(options.authorization,
                                                     {*catalog, executor, random, metrics, options.files}));
   const Authorizer& authorizer = authorization->authorizer();
+  webhooks = std::make_unique<WebhookCaller>(*catalog, random, admission_calls);
   FLYBALL_ASSIGN(
       auto plugins,
-      AdmissionPlugins(options.admission,
-                       {*catalog, authorizer, access, {executor, random, admission_calls}, metrics}));
+      AdmissionPlugins(
+          options.admission,
+          {*catalog, authorizer, access, {executor, random, admission_calls}, *webhooks, metrics}));
   admission = std::make_unique<AdmissionChain>(std::move(plugins));
   registry = std::make_unique<Registry>(store, *admission, random, options.event_ttl);
   access.registry = registry.get();
   state = std::make_unique<ServerState>(ServerState{store, *cache, *catalog, *registry, *admission,
                                                     authentication->chain(), authorizer, executor, random,
                                                     metrics, options.workers});
-  FLYBALL_ASSIGN(auto services, NewServiceAllocator(options.service_cluster_ip_range,
-                                                    options.service_node_port_range, *catalog, random));
-  registry->AddLifecycle("services", std::move(services));
+  FLYBALL_ASSIGN(auto allocator, NewServiceAllocator(options.service_cluster_ip_range,
+                                                     options.service_node_port_range, *catalog, random));
+  registry->AddLifecycle("services", std::move(allocator));
   nodes = NewNodeTransports(options.node_client_certificate, options.node_client_key, options.node_ca);
   AddApiEndpoints(endpoints, nodes, *tokens, components);
   aggregator =
@@ -167,7 +171,7 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   for (auto& object : BuiltinApiServices(*catalog->snapshot())) objects.push_back(std::move(object));
   FLYBALL_TRY(EnsureObjects(*state, objects));
   FLYBALL_TRY(EnsureObjects(*state, BootstrapPolicy(), Existing::kComplete));
-  custom = std::make_unique<CustomResources>(*state, *cache);
+  custom = std::make_unique<CustomResources>(*state, *cache, *webhooks);
   FLYBALL_TRY(custom->Start());
   api_services = std::make_unique<ApiServices>(*state);
   api_services->Start();

@@ -146,6 +146,8 @@ class Application {
   void ClaimFields();
   Value Prune(Value merged);
   void ExcludeReset();
+  // What changed, in the version that the owner's fields are of.
+  const Comparison& ChangesFor(const ManagedEntry& owner) const;
   Status CheckConflicts();
   Result<Applied> Finish(Value merged);
 
@@ -158,6 +160,7 @@ class Application {
   FieldSet last_;       // what it owned before
   FieldSet all_owned_;  // by anyone, this manager's new fields included; only if something may be pruned
   Comparison changes_;
+  std::vector<VersionedChanges> elsewhere_;
 };
 
 void Application::ReadOwners() {
@@ -209,17 +212,33 @@ Value Application::Prune(Value merged) {
 }
 
 void Application::ExcludeReset() {
+  elsewhere_.assign(writer_.other_versions.begin(), writer_.other_versions.end());
   if (writer_.reset == nullptr) return;
-  for (FieldSet* set : {&changes_.added, &changes_.modified, &changes_.removed}) {
-    *set = set->RecursiveDifference(*writer_.reset);
+  const auto exclude = [this](Comparison& changes) {
+    for (FieldSet* set : {&changes.added, &changes.modified, &changes.removed}) {
+      *set = set->RecursiveDifference(*writer_.reset);
+    }
+  };
+  exclude(changes_);
+  for (auto& there : elsewhere_) exclude(there.changes);
+}
+
+const Comparison& Application::ChangesFor(const ManagedEntry& owner) const {
+  for (const auto& there : elsewhere_) {
+    if (there.api_version == owner.api_version && owner.api_version != writer_.api_version)
+      return there.changes;
   }
+  return changes_;
 }
 
 Status Application::CheckConflicts() {
-  const FieldSet taken = changes_.modified.Union(changes_.added);
+  const auto taken_from = [this](const ManagedEntry& owner) {
+    const Comparison& changes = ChangesFor(owner);
+    return changes.modified.Union(changes.added);
+  };
   std::vector<ManagedEntry*> contested;
   for (ManagedEntry& entry : owners_.entries()) {
-    if (entry.fields.Intersects(taken)) contested.push_back(&entry);
+    if (entry.fields.Intersects(taken_from(entry))) contested.push_back(&entry);
   }
   if (contested.empty()) return {};
   std::sort(contested.begin(), contested.end(),
@@ -228,8 +247,10 @@ Status Application::CheckConflicts() {
       mine_.manager == kKubectl ? LastAppliedFields(type_, *live_, writer_.api_version) : FieldSet();
   std::vector<Conflict> conflicts;
   for (ManagedEntry* entry : contested) {
-    entry->fields.set().Intersection(taken).Difference(allowed).ForEach(
-        [&](std::span<const PathElement> path) {
+    entry->fields.set()
+        .Intersection(taken_from(*entry))
+        .Difference(allowed)
+        .ForEach([&](std::span<const PathElement> path) {
           conflicts.push_back({entry->Describe(), PathText(path)});
         });
   }
@@ -238,8 +259,12 @@ Status Application::CheckConflicts() {
 }
 
 Result<Applied> Application::Finish(Value merged) {
-  const FieldSet lost = changes_.modified.Union(changes_.added).Union(changes_.removed);
-  for (ManagedEntry& entry : owners_.entries()) entry.fields.Remove(lost);
+  const auto lost_in = [](const Comparison& c) { return c.modified.Union(c.added).Union(c.removed); };
+  const FieldSet lost = lost_in(changes_);
+  for (ManagedEntry& entry : owners_.entries()) {
+    const Comparison& changes = ChangesFor(entry);
+    entry.fields.Remove(&changes == &changes_ ? lost : lost_in(changes));
+  }
   owners_.DropEmpty();
   const bool changed = live_ == nullptr || !SameButForManagedFields(*live_, merged);
   mine_.fields.Remove(UnownedFields());

@@ -2,11 +2,13 @@
 // (upstream: apimachinery util/managedfields). Pure functions of objects: no I/O, no clock.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/apply/field_set.h"
+#include "api/apply/object_fields.h"
 #include "api/apply/owned_fields.h"
 #include "api/schema/schema.h"
 #include "base/run/clock.h"
@@ -61,6 +63,12 @@ class ManagedFields {
   std::vector<ManagedEntry> entries_;
 };
 
+// What a write changes, as it looks in another version of the kind, where fields have other names.
+struct VersionedChanges {
+  std::string api_version;
+  Comparison changes;
+};
+
 // Who writes, through which door, and when.
 struct FieldWriter {
   std::string_view manager;      // empty: "unknown"
@@ -69,6 +77,9 @@ struct FieldWriter {
   TimePoint now;
   // What this endpoint may not change (upstream: ResetFields): never owned through it. Null: nothing.
   const FieldSet* reset = nullptr;
+  // Owners of fields in these versions lose what changes there. For those of versions that are not among
+  // them, fields are called as in this one.
+  std::span<const VersionedChanges> other_versions = {};
 };
 
 // Brings object's metadata.managedFields up to date for a create, update or patch that has made `object` out

@@ -54,6 +54,16 @@ Comparison WithoutReset(Comparison changes, const FieldSet* reset) {
           changes.removed.RecursiveDifference(*reset)};
 }
 
+// What the owner loses: all that changed, in the version it knows.
+FieldSet LostBy(const ManagedEntry& owner, const FieldWriter& writer, const FieldSet& lost_here) {
+  for (const auto& [version, changes] : writer.other_versions) {
+    if (version != owner.api_version || version == writer.api_version) continue;
+    const Comparison there = WithoutReset(changes, writer.reset);
+    return there.modified.Union(there.added).Union(there.removed);
+  }
+  return lost_here;
+}
+
 // Gives the changed fields to the writer, takes them from everyone else, and takes what is gone from all.
 void TakeChanges(const Comparison& changes, const FieldWriter& writer, ManagedFields& owners) {
   const FieldSet taken = changes.modified.Union(changes.added);
@@ -66,7 +76,7 @@ void TakeChanges(const Comparison& changes, const FieldWriter& writer, ManagedFi
   if (!taken.empty() && owners.Find(me) == nullptr) owners.entries().push_back(me);
   const ManagedEntry* mine = taken.empty() ? nullptr : owners.Find(me);
   for (ManagedEntry& entry : owners.entries()) {
-    entry.fields.Remove(&entry == mine ? changes.removed : lost);
+    entry.fields.Remove(&entry == mine ? changes.removed : LostBy(entry, writer, lost));
     if (&entry != mine) continue;
     entry.fields.Add(taken);
     entry.time = me.time;

@@ -25,6 +25,7 @@
 #include "server/admission/policy/validating_policies.h"
 #include "server/admission/rbac_escalation.h"
 #include "server/admission/resource_quota.h"
+#include "server/admission/webhooks/webhook_plugins.h"
 
 namespace flyball::server {
 namespace {
@@ -36,6 +37,11 @@ struct Making {
   const AdmissionParts& parts;
   const AdmissionOptions& options;
   std::optional<std::string> configuration;  // its own
+
+  WebhookNeeds ForWebhooks() const {
+    return {parts.catalog,         parts.authorizer, parts.webhook_caller,
+            parts.webhooks.random, parts.metrics,    parts.webhooks.executor.clock()};
+  }
 };
 
 using Make = Result<PluginPtr> (*)(const Making& making);
@@ -136,12 +142,14 @@ const PluginRow kPlugins[] = {
      [](const Making& m) -> Result<PluginPtr> {
        return NewMutatingPolicies(m.parts.catalog, m.parts.authorizer, m.parts.metrics);
      }},
-    {"MutatingAdmissionWebhook", Default::kOn, nullptr},
+    {"MutatingAdmissionWebhook", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewMutatingAdmissionWebhook(m.ForWebhooks()); }},
     {"ValidatingAdmissionPolicy", Default::kOn,
      [](const Making& m) -> Result<PluginPtr> {
        return NewValidatingPolicies(m.parts.catalog, m.parts.authorizer, m.parts.metrics);
      }},
-    {"ValidatingAdmissionWebhook", Default::kOn, nullptr},
+    {"ValidatingAdmissionWebhook", Default::kOn,
+     [](const Making& m) -> Result<PluginPtr> { return NewValidatingAdmissionWebhook(m.ForWebhooks()); }},
     {"ResourceQuota", Default::kOn,
      [](const Making& m) -> Result<PluginPtr> {
        return NewResourceQuotaAdmission(m.parts.catalog, m.parts.access, m.configuration);

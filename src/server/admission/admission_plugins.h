@@ -13,6 +13,7 @@
 #include "server/auth/authorization.h"
 #include "server/auth/remote/webhook_client.h"
 #include "server/registry/admission.h"
+#include "server/webhook/webhook_caller.h"
 
 namespace flyball::server {
 
@@ -22,6 +23,7 @@ struct AdmissionParts {
   const Authorizer& authorizer;
   const RegistryAccess& access;
   WebhookContext webhooks;
+  WebhookCaller& webhook_caller;
   Metrics& metrics;
 };
 

@@ -137,7 +137,9 @@ json::Value MakeAuditEvent(const RequestScope& scope, const net::Request& reques
   event.Set("stageTimestamp", api::FormatMicroTime(time));
   if (!scope.audit_annotations.empty()) {
     json::Object annotations;
-    for (const auto& [key, value] : scope.audit_annotations) annotations.Set(key, value);
+    for (const auto& [key, value] : scope.audit_annotations)
+      if (decision.level >= AuditLevel::kRequest || !key.starts_with(kPatchAnnotationPrefix))
+        annotations.Set(key, value);
     event.Set("annotations", std::move(annotations));
   }
   return event;

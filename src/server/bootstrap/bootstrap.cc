@@ -94,17 +94,17 @@ Result<std::optional<store::Operation>> EnsureOperation(ServerState& state, Requ
   if (!status.is_null()) object["status"] = std::move(status);
   const std::string key = resource->Key(scope.info.namespace_name, object["metadata"]["name"].string_or(""));
   FLYBALL_ASSIGN(const auto existing, state.store.Get(key));
-  if (!existing) return store::Operation{key, EncodeStored(*resource, object), store::Precondition::Absent()};
+  if (!existing) return store::Operation{key, EncodeObject(*resource, object), store::Precondition::Absent()};
   if (mode == Existing::kKeep) return std::nullopt;
   FLYBALL_ASSIGN(json::Value current, json::Parse(*existing->value));
   if (mode == Existing::kComplete) {
     if (!Complete(current, object)) return std::nullopt;
-    return store::Operation{key, EncodeStored(*resource, current),
+    return store::Operation{key, EncodeObject(*resource, current),
                             store::Precondition::ModRevision(existing->mod_revision)};
   }
   if (SameContent(current, object)) return std::nullopt;
   object["metadata"] = current["metadata"];
-  return store::Operation{key, EncodeStored(*resource, object),
+  return store::Operation{key, EncodeObject(*resource, object),
                           store::Precondition::ModRevision(existing->mod_revision)};
 }
 

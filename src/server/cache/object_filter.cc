@@ -61,6 +61,11 @@ bool ObjectFilter::Accepts(const StoredObject& object) const {
   return (labels.empty() || MatchesLabels(labels, object)) && MatchesFields(fields, object);
 }
 
+bool ObjectFilter::SelectsByContent() const {
+  return !labels.empty() || std::any_of(fields.terms().begin(), fields.terms().end(),
+                                        [](const auto& term) { return !term.equals || term.index > 1; });
+}
+
 std::vector<SelectorTerm> ObjectFilter::Terms() const {
   std::vector<SelectorTerm> terms;
   for (const auto& term : fields.terms())

@@ -33,6 +33,10 @@ struct ObjectFilter {
   bool Accepts(const StoredObject& object) const;
   // Whether it selects by anything but the namespace.
   bool selective() const { return !name.empty() || !labels.empty() || !fields.empty(); }
+  // Whether it selects by labels, or by fields other than name and namespace.
+  bool SelectsByContent() const;
+  // Of it, what does not depend on an object's content.
+  ObjectFilter ByName() const { return {.namespace_name = namespace_name, .name = name}; }
   // Every equality it demands, fields other than name and namespace first: for indexes.
   std::vector<SelectorTerm> Terms() const;
 };

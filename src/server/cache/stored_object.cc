@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "api/select/selector.h"
 #include "json/json.h"
@@ -66,6 +67,36 @@ std::shared_ptr<StoredObject> StoredObject::FromValue(const json::Value& value, 
   object->Extract(value, kind);
   object->Locate(value["metadata"]["uid"].string_or(""));
   return object;
+}
+
+struct StoredObject::ConvertedForm {
+  std::string api_version;
+  ObjectPtr object;
+  ConvertedForm* next;
+};
+
+StoredObject::~StoredObject() {
+  for (ConvertedForm* form = forms_.load(); form != nullptr;) delete std::exchange(form, form->next);
+}
+
+bool StoredObject::IsOf(std::string_view api_version) const {
+  constexpr std::string_view kStart = "{\"apiVersion\":\"";
+  const std::string_view text = *bytes_;
+  return text.starts_with(kStart) && text.substr(kStart.size()).starts_with(api_version) &&
+         text.substr(kStart.size() + api_version.size()).starts_with('"');
+}
+
+ObjectPtr StoredObject::FormOf(std::string_view api_version) const {
+  for (const auto* form = forms_.load(std::memory_order_acquire); form != nullptr; form = form->next)
+    if (form->api_version == api_version) return form->object;
+  return nullptr;
+}
+
+void StoredObject::KeepForm(std::string_view api_version, ObjectPtr object) const {
+  if (FormOf(api_version)) return;
+  auto* form = new ConvertedForm{std::string(api_version), std::move(object), forms_.load()};
+  while (!forms_.compare_exchange_weak(form->next, form, std::memory_order_release)) {
+  }
 }
 
 // Collects references to texts.

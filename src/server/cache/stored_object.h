@@ -6,6 +6,7 @@
 // Immutable once shared: thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,6 +30,12 @@ class StoredObject {
   // Brings what was stored to the form it has today (custom kinds: by their present schema). True if that
   // changed it.
   using ReadForm = std::function<bool(json::Value&)>;
+
+  StoredObject() = default;
+  ~StoredObject();
+  StoredObject(const StoredObject&) = delete;
+  StoredObject& operator=(const StoredObject&) = delete;
+
   // From the stored bytes of an object. InternalError if the bytes are no JSON object with metadata.
   static Result<std::shared_ptr<const StoredObject>> Build(Bytes bytes, store::Revision revision,
                                                            const api::KindInfo& kind,
@@ -45,6 +52,13 @@ class StoredObject {
   // Before the object is shared.
   void set_revision(store::Revision revision) { revision_ = revision; }
   const Bytes& bytes() const { return bytes_; }
+  // Whether its bytes begin with this apiVersion, as those this server writes do.
+  bool IsOf(std::string_view api_version) const;
+
+  // The same object as another version of its kind, once somebody has converted it; null before. What is kept
+  // lives as long as this object.
+  std::shared_ptr<const StoredObject> FormOf(std::string_view api_version) const;
+  void KeepForm(std::string_view api_version, std::shared_ptr<const StoredObject> form) const;
   // A copy; what filters uses the two below.
   LabelList labels() const;
   std::size_t label_count() const { return label_count_; }
@@ -102,6 +116,8 @@ class StoredObject {
   std::uint32_t label_count_ = 0, field_count_ = 0;  // fields besides name and namespace
   std::unique_ptr<TextRef[]> texts_;                 // the fields, then keys and values of the labels
   std::string name_, namespace_;
+  struct ConvertedForm;
+  mutable std::atomic<ConvertedForm*> forms_{nullptr};  // a list that only grows
 };
 
 using ObjectPtr = std::shared_ptr<const StoredObject>;

@@ -50,6 +50,14 @@ std::string ServedResource::Key(std::string_view namespace_name, std::string_vie
   return prefix + CacheKey(kind->namespaced ? namespace_name : std::string_view{}, name);
 }
 
+bool ServedResource::IsStorageVersion() const {
+  return !conversion && (!cache || cache->kind().version == kind->version);
+}
+
+const api::KindInfo& ServedResource::working_kind() const {
+  return custom || !cache ? *kind : cache->kind();
+}
+
 ResourcePtr Catalog::Snapshot::Find(std::string_view group, std::string_view version,
                                     std::string_view plural) const {
   const auto it = resources.find(KeyLess::View(group, version, plural));
@@ -60,7 +68,7 @@ ResourcePtr Catalog::Snapshot::FindGroupResource(std::string_view group, std::st
   ResourcePtr found;
   for (const auto& resource : ordered) {
     if (resource->kind->group != group || resource->kind->plural != plural) continue;
-    if (!found || !resource->conversion) found = resource;
+    if (!found || resource->IsStorageVersion()) found = resource;
   }
   return found;
 }

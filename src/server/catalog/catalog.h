@@ -13,7 +13,9 @@
 
 #include "api/rules/kind_hooks.h"
 #include "api/schema/schema.h"
+#include "base/run/executor.h"
 #include "base/run/mutex.h"
+#include "base/run/task.h"
 #include "base/values/result.h"
 #include "server/cache/watch_cache.h"
 #include "server/catalog/runtime_config.h"
@@ -24,10 +26,26 @@ class CustomKind;
 
 namespace flyball::server {
 
-// Turns a stored object into a version it is not stored as, and back (upstream: conversion). Null members:
-// identity.
+// Turns a stored object of a built-in kind into a version it is not stored as, and back (upstream:
+// conversion).
 struct VersionConversion {
   std::function<json::Value(json::Value object)> from_stored, to_stored;
+};
+
+// Turns objects of a custom kind into another of its versions (upstream: the conversion strategies). They are
+// stored as they were written: in the version that was the storage version then. Thread-safe.
+class VersionConverter {
+ public:
+  virtual ~VersionConverter() = default;
+  // The objects in the same order, each as one of `api_version`. Those that are so already stay as they are.
+  // If one cannot be converted none is. Resumes on `resume`.
+  virtual Task<Result<std::vector<json::Value>>> Convert(std::vector<json::Value> objects,
+                                                         std::string_view api_version,
+                                                         Executor& resume) const = 0;
+  // The kind in one of its versions, served or not; null if it has no such version.
+  virtual const api::KindInfo* KindOf(std::string_view api_version) const = 0;
+  // Whether it asks another server: what comes back is then worth keeping, and may differ in labels.
+  virtual bool IsRemote() const = 0;
 };
 
 // One resource in one version.
@@ -36,9 +54,14 @@ struct ServedResource {
   const api::KindHooks* hooks = nullptr;
   std::string prefix;                    // "/registry/pods/"; empty: nothing is stored (reviews, bindings)
   std::shared_ptr<ResourceCache> cache;  // null: nothing is stored
-  std::shared_ptr<const api::CustomKind> custom;        // null: built-in
-  std::shared_ptr<const VersionConversion> conversion;  // null: stored in this version
-  bool preferred = true;                                // the version discovery prefers for this group
+  std::shared_ptr<const api::CustomKind> custom;  // null: built-in
+  // Built-in kinds are worked with in the version they are stored in, custom ones in the version that is
+  // asked for.
+  std::shared_ptr<const VersionConversion> conversion;  // built-in; null: stored in this version
+  std::shared_ptr<const VersionConverter> converter;    // custom; null: there is one version only
+  // Custom: lists and watches select among converted objects, because labels or selectable fields may differ.
+  bool selects_converted = false;
+  bool preferred = true;     // the version discovery prefers for this group
   bool disabled = false;     // kept for the server itself, but not served (RuntimeConfig)
   bool listed = true;        // in discovery; custom kinds are served a moment before their status says so
   bool terminating = false;  // custom: its definition is being deleted, nothing is created any more
@@ -47,6 +70,10 @@ struct ServedResource {
   std::string Key(std::string_view namespace_name, std::string_view name) const;
   // "ns/name" or "name": the cache's key.
   static std::string CacheKey(std::string_view namespace_name, std::string_view name);
+  // Whether its objects are stored as this very version.
+  bool IsStorageVersion() const;
+  // The kind that the write path has objects as: the stored one of a built-in resource, else its own.
+  const api::KindInfo& working_kind() const;
 };
 using ResourcePtr = std::shared_ptr<const ServedResource>;
 

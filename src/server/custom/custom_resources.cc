@@ -8,6 +8,7 @@
 #include "api/values/time.h"
 #include "base/observe/log.h"
 #include "base/run/notification.h"
+#include "server/custom/version_converter.h"
 #include "server/registry/object_codec.h"
 
 namespace flyball::server {
@@ -21,33 +22,28 @@ std::string Text(const json::Value& value) {
 
 using KindPtr = std::shared_ptr<const api::CustomKind>;
 
-// Versions differ in their apiVersion (conversion strategy None), and in the fields they know.
-std::shared_ptr<const VersionConversion> Renaming(KindPtr served, std::string stored) {
-  auto conversion = std::make_shared<VersionConversion>();
-  conversion->from_stored = [served](json::Value object) {
-    object["apiVersion"] = served->info().ApiVersion();
-    api::PruneCustomObject(served->schema(), object);
-    return object;
-  };
-  conversion->to_stored = [stored](json::Value object) {
-    object["apiVersion"] = stored;
-    return object;
-  };
-  return conversion;
+// Whether objects can be selected by the same fields in every version that is served and as they are stored.
+bool SelectAlike(const std::vector<KindPtr>& kinds, const api::CustomKind& stored) {
+  const auto& fields = stored.info().selectable_fields;
+  return std::all_of(kinds.begin(), kinds.end(), [&](const KindPtr& kind) {
+    return std::ranges::equal(kind->info().selectable_fields, fields);
+  });
 }
 
 // Objects may have been stored under earlier schemas, or in another version: each is pruned and defaulted by
 // the schema of its version, then it becomes one of the storage version and keeps what that one knows
-// (upstream: schemaCoercingDecoder, schemaCoercingConverter).
-StoredObject::ReadForm FormOf(std::vector<KindPtr> kinds, KindPtr stored) {
-  return [kinds = std::move(kinds), stored = std::move(stored)](json::Value& object) {
+// (upstream: schemaCoercingDecoder, schemaCoercingConverter). Where a webhook converts, it stays one of its
+// own version until somebody asks for another.
+StoredObject::ReadForm FormOf(std::vector<KindPtr> kinds, KindPtr stored, bool by_webhook) {
+  return [kinds = std::move(kinds), stored = std::move(stored), by_webhook](json::Value& object) {
     const auto version = object["apiVersion"].string_or("");
     const auto it = std::find_if(kinds.begin(), kinds.end(),
                                  [&](const KindPtr& kind) { return kind->info().ApiVersion() == version; });
+    if (by_webhook && it == kinds.end()) return false;
     const api::CustomKind& own = it == kinds.end() ? *stored : **it;
     bool changed = api::PruneCustomObject(own.schema(), object);
     changed |= api::DefaultCustomObject(own.schema(), object);
-    if (version == stored->info().ApiVersion()) return changed;
+    if (by_webhook || version == stored->info().ApiVersion()) return changed;
     object["apiVersion"] = stored->info().ApiVersion();
     api::PruneCustomObject(stored->schema(), object);
     return true;
@@ -70,10 +66,11 @@ std::string PrefixOf(const json::Value& definition) {
 // A definition is: waiting (names not decided) → established (served) → terminating (objects deleted, then
 // the finalizer).
 struct CustomResources::Follower : std::enable_shared_from_this<Follower> {
-  Follower(ServerState& s, WatchCache& c) : state(s), cache(c) {}
+  Follower(ServerState& s, WatchCache& c, WebhookCaller& w) : state(s), cache(c), webhooks(w) {}
 
   ServerState& state;
   WatchCache& cache;
+  WebhookCaller& webhooks;
   // How a definition is served.
   struct Served {
     std::string generation{};              // of its spec
@@ -168,10 +165,15 @@ Status CustomResources::Follower::Build(const json::Value& definition, const Byt
   if (!stored)
     return Unexpected(
         InternalError("definition " + Text(definition["metadata"]["name"]) + " has no storage version"));
+  const auto converter =
+      NewVersionConverter(definition, kinds, {webhooks, state.random, state.metrics, state.clock()});
+  const bool by_webhook = converter && converter->IsRemote();
+  const bool selects_converted = by_webhook || (converter && !SelectAlike(wanted, *stored));
   const std::string prefix = PrefixOf(definition);
   // Another schema may select by other fields and show others: the cache is made anew and its watches end.
   cache.RemoveResource(prefix);
-  FLYBALL_ASSIGN(const auto objects, cache.AddResource(prefix, InfoOf(stored), FormOf(kinds, stored)));
+  FLYBALL_ASSIGN(const auto objects,
+                 cache.AddResource(prefix, InfoOf(stored), FormOf(kinds, stored, by_webhook)));
   into.kinds = std::move(kinds);
   into.resources.clear();
   for (const auto& kind : wanted) {
@@ -181,7 +183,8 @@ Status CustomResources::Follower::Build(const json::Value& definition, const Byt
     resource->prefix = prefix;
     resource->cache = objects;
     resource->custom = kind;
-    if (kind != stored) resource->conversion = Renaming(kind, stored->info().ApiVersion());
+    resource->converter = converter;
+    resource->selects_converted = selects_converted;
     into.resources.push_back(std::move(resource));
   }
   return {};
@@ -289,8 +292,8 @@ void CustomResources::Follower::EndCreation(const ServedResource& resource, cons
   state.catalog.SetCustom(group, plural, std::move(ending));
 }
 
-CustomResources::CustomResources(ServerState& state, WatchCache& cache)
-    : follower_(std::make_shared<Follower>(state, cache)) {}
+CustomResources::CustomResources(ServerState& state, WatchCache& cache, WebhookCaller& webhooks)
+    : follower_(std::make_shared<Follower>(state, cache, webhooks)) {}
 
 CustomResources::~CustomResources() = default;
 

@@ -10,6 +10,7 @@
 #include "base/run/executor.h"
 #include "base/values/result.h"
 #include "server/registry/server_state.h"
+#include "server/webhook/webhook_caller.h"
 
 namespace flyball::server {
 
@@ -17,7 +18,8 @@ namespace flyball::server {
 // the owner.
 class CustomResources {
  public:
-  CustomResources(ServerState& state, WatchCache& cache);
+  // All outlive it.
+  CustomResources(ServerState& state, WatchCache& cache, WebhookCaller& webhooks);
   ~CustomResources();
 
   // Serves every definition there is, then follows changes. Blocks until the first part is done.

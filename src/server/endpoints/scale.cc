@@ -8,6 +8,7 @@
 #include "api/tables/table.h"
 #include "json/json.h"
 #include "server/catalog/scale_paths.h"
+#include "server/catalog/served_forms.h"
 #include "server/registry/object_codec.h"
 #include "server/registry/patch.h"
 #include "server/registry/write_options.h"
@@ -109,10 +110,10 @@ Status CheckScale(const json::Value& scale, std::string_view name) {
 }
 
 // A custom object need not say how many it wants; then there is no scale to show.
-Status CheckReplicasField(const ServedResource& resource, const StoredObject& object) {
+Status CheckReplicasField(const ServedResource& resource, const json::Value& object) {
   if (!resource.custom) return {};
   const std::string path = ScalePathsOf(resource).spec_replicas;
-  if (At(object.ToValue(), path) != nullptr) return {};
+  if (At(object, path) != nullptr) return {};
   return Unexpected(Error(Reason::kInternalError, "Internal error occurred: the spec replicas field \"" +
                                                       path + "\" does not exist"));
 }
@@ -127,8 +128,9 @@ class ScaleEndpoint final : public Endpoint {
       const auto object =
           resource.cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
       if (!object) co_return Unexpected(NotFound(*resource.kind, scope.info.name));
-      FLYBALL_CO_TRY(CheckReplicasField(resource, *object));
-      co_return Present(scope, request, *object);
+      FLYBALL_CO_ASSIGN(const json::Value value, co_await WorkingValue(resource, *object, scope.executor));
+      FLYBALL_CO_TRY(CheckReplicasField(resource, value));
+      co_return Present(scope, request, value);
     }
     FLYBALL_CO_ASSIGN(const Change change, ReadChange(scope, request));
     UpdateOptions options;
@@ -147,7 +149,9 @@ class ScaleEndpoint final : public Endpoint {
         const UpdateOutcome outcome,
         co_await state.registry.Update(scope, resource, scope.info.namespace_name, scope.info.name,
                                        std::move(transform), std::move(options)));
-    co_return Present(scope, request, *outcome.object);
+    FLYBALL_CO_ASSIGN(const json::Value value,
+                      co_await WorkingValue(resource, *outcome.object, scope.executor));
+    co_return Present(scope, request, value);
   }
 
  private:
@@ -159,9 +163,9 @@ class ScaleEndpoint final : public Endpoint {
   };
 
   static Result<std::optional<Answer>> Present(const RequestScope& scope, const net::Request& request,
-                                               const StoredObject& object) {
+                                               const json::Value& object) {
     FLYBALL_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
-    const json::Value scale = ScaleOf(*scope.resource, object.ToValue());
+    const json::Value scale = ScaleOf(*scope.resource, object);
     if (format.form == AnswerForm::kTable) {
       const api::TableFormat table(kScaleKind);
       return Answer{200, "application/json", table.SingleTable(scale, {.now = scope.now})};

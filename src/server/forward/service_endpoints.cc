@@ -124,7 +124,7 @@ Result<ServiceAddress> ResolveService(const Catalog& catalog, Random& random,
                                       std::int64_t port) {
   const auto services = catalog.Find("", "v1", "services");
   const auto object = services->cache->Get(ServedResource::CacheKey(namespace_name, name));
-  if (!object) return Unexpected(NotFound(*services->kind, name));
+  if (!object) return Unexpected(Error(Reason::kNotFound, "service \"" + name + "\" not found"));
   const json::Value service = object->ToValue();
   if (service["spec"]["type"].string_or("") == "ExternalName")
     return ServiceAddress{std::string(service["spec"]["externalName"].string_or("")), port};

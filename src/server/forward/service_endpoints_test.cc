@@ -61,7 +61,7 @@ TEST_F(ServiceEndpointsTest, TheServicesFirstFamilyIsPreferred) {
 }
 
 TEST_F(ServiceEndpointsTest, AnExternalNameIsReachedAtThePortThatIsAskedFor) {
-  EXPECT_EQ(Resolve(443).error().message(), "services \"s\" not found");
+  EXPECT_EQ(Resolve(443).error().message(), "service \"s\" not found");
   MakeService(R"({"type":"ExternalName","externalName":"api.example.com"})");
   EXPECT_EQ(Resolve(7443)->Url(), "https://api.example.com:7443");
 }

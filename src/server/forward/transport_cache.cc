@@ -7,7 +7,8 @@ Result<std::shared_ptr<net::Transport>> TransportCache::To(const std::string& ur
 }
 
 Result<std::shared_ptr<net::Transport>> TransportCache::To(const std::string& url, const ServerTrust& trust) {
-  const std::string key = url + "\n" + trust.server_name + "\n" + (trust.insecure ? "-" : "+") + trust.ca_pem;
+  const std::string key = url + "\n" + trust.server_name + "\n" + (trust.insecure ? "-" : "+") +
+                          (trust.http2 ? "2" : "1") + trust.ca_pem;
   return Find(key, url, &trust);
 }
 
@@ -23,6 +24,7 @@ Result<std::shared_ptr<net::Transport>> TransportCache::Find(const std::string& 
     options.tls.ca_pem = trust->ca_pem;
     options.tls.server_name = trust->server_name;
     options.tls.insecure_skip_verify = trust->insecure;
+    options.http2 = trust->http2;
   }
   FLYBALL_ASSIGN(auto made, net::NewHttpClient(options));
   if (order_.size() >= kMost) {

@@ -12,11 +12,12 @@
 
 namespace flyball::server {
 
-// How one server is verified.
+// How one server is verified and spoken to.
 struct ServerTrust {
   std::string ca_pem{};       // empty: the system's roots
   std::string server_name{};  // the name its certificate must have
   bool insecure = false;      // it is not verified
+  bool http2 = true;          // if it speaks it too
 };
 
 // Thread-safe. Keeps the last kMost; what is dropped lives until its requests have ended.

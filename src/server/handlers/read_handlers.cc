@@ -5,6 +5,7 @@
 #include "api/values/go_text.h"
 #include "api/wire/status.h"
 #include "json/json.h"
+#include "server/catalog/served_forms.h"
 #include "server/request/api_errors.h"
 #include "server/request/list_options.h"
 #include "server/request/presentation.h"
@@ -75,6 +76,25 @@ Result<ListSnapshot> ListPageOf(ServerState& state, const ServedResource& resour
   return ListFromStore(state, resource, filter, page);
 }
 
+// The same where objects are selected in the version that is asked for. What other servers convert may take
+// long: the request waits, and nobody else.
+Task<Result<ListSnapshot>> ListServed(ServerState& state, RequestScope& scope, const ObjectFilter& filter,
+                                      ListPage page) {
+  const auto& resource = *scope.resource;
+  if (!resource.selects_converted) co_return ListPageOf(state, resource, filter, page);
+  const std::size_t limit = page.limit;
+  const bool selects = filter.SelectsByContent();
+  if (selects) page.limit = 0;
+  FLYBALL_CO_ASSIGN(ListSnapshot snapshot, ListPageOf(state, resource, filter.ByName(), page));
+  FLYBALL_CO_ASSIGN(snapshot.objects,
+                    co_await ServedForms(resource, std::move(snapshot.objects), scope.executor));
+  if (!selects) co_return snapshot;
+  std::erase_if(snapshot.objects, [&](const ObjectPtr& object) { return !filter.Accepts(*object); });
+  snapshot.more = limit > 0 && snapshot.objects.size() > limit;
+  if (snapshot.more) snapshot.objects.resize(limit);
+  co_return snapshot;
+}
+
 constexpr std::string_view kTooOldToContinue =
     "The provided continue parameter is too old to display a consistent list result. You can start a new "
     "list without "
@@ -137,7 +157,8 @@ Task<Result<RequestedList>> ListRequested(ServerState& state, RequestScope& scop
   FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *resource.kind, false));
   const ObjectFilter filter = FilterOf(scope.info, options);
   FLYBALL_CO_ASSIGN(const ListPage page, co_await PageOf(state, scope, options));
-  auto snapshot = ListPageOf(state, resource, filter, page);
+  auto listing = ListServed(state, scope, filter, page);
+  auto snapshot = co_await std::move(listing);
   RequestedList list;
   if (!snapshot && snapshot.error().Is(Reason::kExpired) && !page.start.empty()) {
     list.expired_token = EncodeContinue({-1, page.start}, scope.info.namespace_name);
@@ -156,9 +177,10 @@ Task<Result<Answer>> HandleGet(ServerState& state, RequestScope& scope, const ne
   FLYBALL_CO_ASSIGN(const store::Revision version, ParseGetVersion(scope.info));
   FLYBALL_CO_TRY(co_await WaitForVersion(state, scope, version));
   const auto& info = scope.info;
-  const auto object = scope.resource->cache->Get(
+  const auto stored = scope.resource->cache->Get(
       ServedResource::CacheKey(scope.resource->kind->namespaced ? info.namespace_name : "", info.name));
-  if (!object) co_return Unexpected(NotFound(*scope.resource->kind, info.name));
+  if (!stored) co_return Unexpected(NotFound(*scope.resource->kind, info.name));
+  FLYBALL_CO_ASSIGN(const ObjectPtr object, co_await ServedForm(*scope.resource, stored, scope.executor));
   if (WorkSize{1, object->bytes()->size()}.IsLarge()) co_await state.ContinueOnWorker(scope);
   co_return Answer{200, std::string(presenter.content_type()), presenter.Object(*object)};
 }

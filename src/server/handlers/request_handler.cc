@@ -160,6 +160,7 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
   RequestScope scope(std::move(*info), {}, stream->executor(), state_.clock().Now());
   scope.user_agent = request->headers.Get("user-agent");
   scope.audit_id = AuditId(*request, state_.random);
+  scope.audited = audit_.enabled();
   AuditTrail trail(audit_, scope, *request, state_.clock());
   std::optional<Answer> answer;
   std::optional<Error> error;
@@ -189,7 +190,7 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
     log::Error("a request handler failed", {{"path", scope.info.path}, {"error", panic}});
     error = Panicked(panic);
   }
-  if (error) answer = ErrorAnswer(*error);
+  if (error) answer = ErrorAnswer(*error, scope.unlisted_reason);
   int code = scope.relayed_status.value_or(200);
   if (answer) trail.NoteResponse(*answer);
   if (answer) code = co_await SendFinal(scope, *request, *stream, *answer);

@@ -9,6 +9,7 @@
 #include "base/values/ascii.h"
 #include "json/json.h"
 #include "server/auth/bearer_token.h"
+#include "server/catalog/served_forms.h"
 #include "server/handlers/read_handlers.h"
 #include "server/request/answer.h"
 #include "server/request/api_errors.h"
@@ -46,9 +47,10 @@ class TimedClose {
   const TimerId timer_;
 };
 
-Result<Subscription> Subscribe(const ServedResource& resource, const RequestInfo& info,
+Result<Subscription> Subscribe(const ServedResource& resource, ObjectFilter filter,
                                const ListOptions& options) {
-  ObjectFilter filter = FilterOf(info, options);
+  // What another version of an object looks like is not known to the cache.
+  if (resource.selects_converted) filter = filter.ByName();
   const auto version = options.resource_version.value_or(0);
   if (options.send_initial_events.value_or(version == 0))
     return resource.cache->SubscribeNow(std::move(filter));
@@ -154,27 +156,100 @@ Task<void> KeepUp(EventSink& sink, Executor& executor) {
   co_await drained;
 }
 
-Task<void> SendInitial(EventSink& sink, Presenter& presenter, const Subscription& subscription,
-                       const ListOptions& options, Executor& executor) {
-  for (const auto& object : subscription.initial) {
-    if (!sink.Write(presenter.Initial(*object))) co_return;
-    co_await KeepUp(sink, executor);
+// One watch that has begun.
+struct Watching {
+  EventSink& sink;
+  const ServedResource& resource;
+  const ObjectFilter filter;
+  Presenter& presenter;
+  Subscriber& subscriber;
+  const bool bookmarks;
+};
+
+Task<Status> SendInitial(Watching& watch, Subscription& subscription, bool initial_events,
+                         Executor& executor) {
+  FLYBALL_CO_ASSIGN(const auto objects,
+                    co_await ServedForms(watch.resource, std::move(subscription.initial), executor));
+  for (const auto& object : objects) {
+    if (watch.resource.selects_converted && !watch.filter.Accepts(*object)) continue;
+    if (!watch.sink.Write(watch.presenter.Initial(*object))) co_return Status();
+    co_await KeepUp(watch.sink, executor);
   }
-  if (options.send_initial_events.value_or(false) && options.allow_bookmarks)
-    sink.Write(presenter.Bookmark(subscription.revision, true));
+  if (initial_events && watch.bookmarks)
+    watch.sink.Write(watch.presenter.Bookmark(subscription.revision, true));
+  co_return Status();
 }
 
-Task<void> SendChanges(EventSink& sink, Presenter& presenter, Subscriber& subscriber, bool bookmarks,
-                       Executor& executor) {
-  std::vector<Subscriber::Item> items;
-  while (co_await TakeItems(executor, subscriber, items)) {
-    for (const auto& item : items) {
-      if (!item.change && !bookmarks) continue;
-      if (!sink.Write(item.change ? presenter.Event(item) : presenter.Bookmark(item.revision, false)))
-        co_return;
-      co_await KeepUp(sink, executor);
-    }
+// What a change is to a watch, in the version that is watched.
+struct ServedChange {
+  ObjectPtr object, previous;  // null: absent, or not selected
+};
+
+// Changes as their objects look in this version; bookmarks have neither object.
+Task<Result<std::vector<ServedChange>>> ServedChanges(Watching& watch,
+                                                      const std::vector<Subscriber::Item>& items,
+                                                      Executor& executor) {
+  std::vector<ObjectPtr> objects;
+  for (const auto& item : items)
+    for (const auto* object :
+         {item.change ? &item.change->object : nullptr, item.change ? &item.change->previous : nullptr})
+      if (object != nullptr && *object) objects.push_back(*object);
+  auto converting = ServedForms(watch.resource, std::move(objects), executor);
+  FLYBALL_CO_ASSIGN(const std::vector<ObjectPtr> forms, co_await std::move(converting));
+  std::vector<ServedChange> changes;
+  std::size_t next = 0;
+  const auto take = [&](const ObjectPtr& original) {
+    if (!original) return ObjectPtr();
+    const ObjectPtr& form = forms[next++];
+    return watch.filter.Accepts(*form) ? form : ObjectPtr();
+  };
+  for (const auto& item : items) {
+    ServedChange change;
+    if (item.change) change.object = take(item.change->object);
+    if (item.change) change.previous = take(item.change->previous);
+    changes.push_back(std::move(change));
   }
+  co_return changes;
+}
+
+// The line of a change that was selected after conversion; null if it does not concern the watch.
+Bytes ServedEvent(Presenter& presenter, const Subscriber::Item& item, const ServedChange& change) {
+  const auto revision = item.change->revision;
+  if (change.object)
+    return presenter.Event(change.previous ? ChangeType::kModified : ChangeType::kAdded, *change.object,
+                           revision);
+  if (change.previous) return presenter.Event(ChangeType::kDeleted, *change.previous, revision);
+  return nullptr;
+}
+
+// False once the client is gone.
+Task<Result<bool>> SendItems(Watching& watch, const std::vector<Subscriber::Item>& items,
+                             Executor& executor) {
+  std::vector<ServedChange> changes;
+  const bool converted = watch.resource.selects_converted;
+  if (converted) {
+    FLYBALL_CO_ASSIGN(changes, co_await ServedChanges(watch, items, executor));
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto& item = items[i];
+    if (!item.change && !watch.bookmarks) continue;
+    Bytes line = !item.change ? watch.presenter.Bookmark(item.revision, false)
+                 : converted  ? ServedEvent(watch.presenter, item, changes[i])
+                              : watch.presenter.Event(item);
+    if (line && !watch.sink.Write(std::move(line))) co_return false;
+    co_await KeepUp(watch.sink, executor);
+  }
+  co_return true;
+}
+
+// An error if what there was to send could not be converted.
+Task<Status> SendChanges(Watching& watch, Executor& executor) {
+  std::vector<Subscriber::Item> items;
+  while (co_await TakeItems(executor, watch.subscriber, items)) {
+    FLYBALL_CO_ASSIGN(const bool there, co_await SendItems(watch, items, executor));
+    if (!there) co_return Status();
+  }
+  co_return Status();
 }
 
 }  // namespace
@@ -196,7 +271,8 @@ Task<Status> HandleWatch(ServerState& state, RequestScope& scope, const net::Req
   // What there is at the start may be much: finding and encoding it is a worker's business.
   const bool large = EstimateWork(scope.info, request, scope.resource.get()).IsLarge();
   if (large) co_await state.ContinueOnWorker(scope);
-  auto subscription = Subscribe(*scope.resource, scope.info, options);
+  ObjectFilter filter = FilterOf(scope.info, options);
+  auto subscription = Subscribe(*scope.resource, filter, options);
   if (!subscription) {
     FLYBALL_CO_ASSIGN(const auto refusal,
                       BeginEvents(stream, request, std::move(headers), format.protobuf, nullptr));
@@ -208,13 +284,16 @@ Task<Status> HandleWatch(ServerState& state, RequestScope& scope, const net::Req
   const TimedClose timed_close(stream->executor(), WatchTime(options, state.random), subscriber);
   FLYBALL_CO_ASSIGN(const auto sink, BeginEvents(stream, request, std::move(headers), format.protobuf,
                                                  [subscriber] { subscriber->Close(); }));
-  co_await SendInitial(*sink, presenter, *subscription, options, scope.executor);
+  Watching watch{*sink, *scope.resource, std::move(filter), presenter, *subscriber, options.allow_bookmarks};
+  Status sent =
+      co_await SendInitial(watch, *subscription, options.send_initial_events.value_or(false), scope.executor);
   subscription->initial.clear();
   if (large) {
     scope.executor = stream->executor();
     co_await ResumeOn(scope.executor);
   }
-  co_await SendChanges(*sink, presenter, *subscriber, options.allow_bookmarks, stream->executor());
+  if (sent) sent = co_await SendChanges(watch, stream->executor());
+  if (!sent) sink->Write(presenter.Framed(ErrorEvent(sent.error())));
   sink->End();
   co_return Status();
 }

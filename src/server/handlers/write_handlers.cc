@@ -4,6 +4,7 @@
 #include "base/run/concurrently.h"
 #include "json/json.h"
 #include "server/auth/request_authorization.h"
+#include "server/catalog/served_forms.h"
 #include "server/handlers/read_handlers.h"
 #include "server/registry/object_codec.h"
 #include "server/registry/patch.h"
@@ -67,7 +68,8 @@ Task<Result<Answer>> HandleCreate(ServerState& state, RequestScope& scope, const
                     DecodeObject(scope, *scope.resource, request.headers.Get("content-type"), request.body));
   FLYBALL_CO_ASSIGN(const ObjectPtr created,
                     co_await state.registry.Create(scope, *scope.resource, std::move(object)));
-  co_return ObjectAnswer(scope, request, *created, 201);
+  FLYBALL_CO_ASSIGN(const ObjectPtr shown, co_await ServedForm(*scope.resource, created, scope.executor));
+  co_return ObjectAnswer(scope, request, *shown, 201);
 }
 
 Task<Result<Answer>> HandleUpdate(ServerState& state, RequestScope& scope, const net::Request& request) {
@@ -86,7 +88,9 @@ Task<Result<Answer>> HandleUpdate(ServerState& state, RequestScope& scope, const
       const UpdateOutcome outcome,
       co_await state.registry.Update(scope, *scope.resource, scope.info.namespace_name, scope.info.name,
                                      std::move(transform), std::move(options)));
-  co_return ObjectAnswer(scope, request, *outcome.object, outcome.created ? 201 : 200);
+  FLYBALL_CO_ASSIGN(const ObjectPtr shown,
+                    co_await ServedForm(*scope.resource, outcome.object, scope.executor));
+  co_return ObjectAnswer(scope, request, *shown, outcome.created ? 201 : 200);
 }
 
 Task<Result<Answer>> HandlePatch(ServerState& state, RequestScope& scope, const net::Request& request) {
@@ -101,8 +105,13 @@ Task<Result<Answer>> HandlePatch(ServerState& state, RequestScope& scope, const 
   options.authorize_create = [&] { return AuthorizeVerb(state.authorizer, scope, "create"); };
   options.conflict_retries = !patch.names_version;
   options.track_fields = type != PatchType::kApply;
+  ChangesElsewhere elsewhere;
+  if (type == PatchType::kApply)
+    options.prepare = [&](const json::Value& current) {
+      return PrepareApply(scope, patch, current, elsewhere);
+    };
   Registry::Transform transform = [&](const json::Value& current) -> Result<json::Value> {
-    FLYBALL_ASSIGN(json::Value object, ApplyPatch(scope, patch, current));
+    FLYBALL_ASSIGN(json::Value object, ApplyPatch(scope, patch, current, elsewhere));
     FLYBALL_TRY(CheckName(scope, object));
     return object;
   };
@@ -110,7 +119,9 @@ Task<Result<Answer>> HandlePatch(ServerState& state, RequestScope& scope, const 
       const UpdateOutcome outcome,
       co_await state.registry.Update(scope, *scope.resource, scope.info.namespace_name, scope.info.name,
                                      std::move(transform), std::move(options)));
-  co_return ObjectAnswer(scope, request, *outcome.object, outcome.created ? 201 : 200);
+  FLYBALL_CO_ASSIGN(const ObjectPtr shown,
+                    co_await ServedForm(*scope.resource, outcome.object, scope.executor));
+  co_return ObjectAnswer(scope, request, *shown, outcome.created ? 201 : 200);
 }
 
 Task<Result<Answer>> HandleDelete(ServerState& state, RequestScope& scope, const net::Request& request) {
@@ -126,7 +137,9 @@ Task<Result<Answer>> HandleDelete(ServerState& state, RequestScope& scope, const
                                                    scope.info.name, std::move(options)));
   if (outcome.removed && !scope.resource->hooks->return_deleted_object)
     co_return DeletedStatus(scope, *outcome.object);
-  co_return ObjectAnswer(scope, request, *outcome.object, 200);
+  FLYBALL_CO_ASSIGN(const ObjectPtr shown,
+                    co_await ServedForm(*scope.resource, outcome.object, scope.executor));
+  co_return ObjectAnswer(scope, request, *shown, 200);
 }
 
 Task<Result<Answer>> HandleDeleteCollection(ServerState& state, RequestScope& scope,

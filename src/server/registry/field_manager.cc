@@ -1,5 +1,8 @@
 #include "server/registry/field_manager.h"
 
+#include <set>
+#include <string>
+
 #include "api/apply/apply.h"
 #include "api/apply/field_set.h"
 #include "api/apply/managed_fields.h"
@@ -32,22 +35,43 @@ const api::FieldSet* ResetFields(const ServedResource& resource, std::string_vie
 
 api::FieldWriter WriterOf(const RequestScope& scope, const ServedResource& resource,
                           std::string_view subresource, const std::string& manager,
-                          const std::string& version) {
-  return {manager, subresource, version, scope.now, ResetFields(resource, subresource)};
+                          const std::string& version, const ChangesElsewhere& elsewhere) {
+  return {manager, subresource, version, scope.now, ResetFields(resource, subresource), elsewhere};
 }
 
-const api::TypeInfo& StoredType(const ServedResource& resource) {
-  return resource.cache->kind().Type();
+// The versions, other than that of the object, in which somebody owns fields of it.
+std::set<std::string> OwnersVersions(const json::Value& object) {
+  std::set<std::string> versions;
+  if (const auto& owners = object["metadata"]["managedFields"]; owners.is_array())
+    for (const auto& owner : owners.as_array()) versions.emplace(owner["apiVersion"].string_or(""));
+  versions.erase(std::string(object["apiVersion"].string_or("")));
+  return versions;
 }
 
 }  // namespace
 
+Task<Result<ChangesElsewhere>> FindChangesElsewhere(RequestScope& scope, const ServedResource& resource,
+                                                    const json::Value& old, const json::Value& object) {
+  ChangesElsewhere out;
+  if (!resource.converter || !resource.converter->IsRemote()) co_return out;
+  for (const std::string& version : OwnersVersions(old)) {
+    const api::KindInfo* kind = resource.converter->KindOf(version);
+    if (kind == nullptr) continue;
+    std::vector<json::Value> both{old, object};
+    auto converting = resource.converter->Convert(std::move(both), version, scope.executor);
+    FLYBALL_CO_ASSIGN(const std::vector<json::Value> there, co_await std::move(converting));
+    out.push_back({version, api::CompareObjects(kind->Type(), there[0], there[1])});
+  }
+  co_return out;
+}
+
 void TrackFields(const RequestScope& scope, const ServedResource& resource, const json::Value* old,
-                 json::Value& object, std::string_view subresource) {
+                 json::Value& object, std::string_view subresource, const ChangesElsewhere& elsewhere) {
   const std::string manager = scope.Manager();
   const std::string version = resource.kind->ApiVersion();
-  const auto writer = WriterOf(scope, resource, subresource, manager, version);
-  if (!resource.conversion) return api::UpdateManagedFields(StoredType(resource), old, object, writer);
+  const auto writer = WriterOf(scope, resource, subresource, manager, version, elsewhere);
+  if (!resource.conversion)
+    return api::UpdateManagedFields(resource.working_kind().Type(), old, object, writer);
   // Fields are owned in the version they were written in.
   const json::Value old_served = old ? resource.conversion->from_stored(*old) : json::Value();
   json::Value served = resource.conversion->from_stored(object);
@@ -61,7 +85,7 @@ void TrackFields(const RequestScope& scope, const ServedResource& resource, cons
 
 Result<json::Value> ApplyConfiguration(RequestScope& scope, const ServedResource& resource,
                                        const json::Value* live, const json::Value& config,
-                                       std::string_view subresource) {
+                                       std::string_view subresource, const ChangesElsewhere& elsewhere) {
   const std::string manager = scope.Manager();
   const std::string version = resource.kind->ApiVersion();
   json::Value served;
@@ -69,9 +93,10 @@ Result<json::Value> ApplyConfiguration(RequestScope& scope, const ServedResource
     served = resource.conversion->from_stored(*live);
     live = &served;
   }
-  FLYBALL_ASSIGN(api::Applied applied,
-                 api::Apply(resource.kind->Type(), resource.kind->kind, live, config,
-                            WriterOf(scope, resource, subresource, manager, version), scope.force));
+  FLYBALL_ASSIGN(
+      api::Applied applied,
+      api::Apply(resource.kind->Type(), resource.kind->kind, live, config,
+                 WriterOf(scope, resource, subresource, manager, version, elsewhere), scope.force));
   // Decoding sets defaults; the managed fields are not its business.
   json::Value managed;
   if (auto* fields = applied.object["metadata"].Find("managedFields")) managed = *fields;

@@ -10,6 +10,7 @@
 #include "json/json.h"
 #include "json/yaml/yaml.h"
 #include "net/tls/pki.h"
+#include "server/catalog/served_forms.h"
 #include "server/registry/certificate_requests.h"
 
 namespace flyball::server {
@@ -194,10 +195,6 @@ Result<json::Value> Finish(RequestScope& scope, const ServedResource& resource, 
   return object;
 }
 
-const api::KindInfo& StoredKindOf(const ServedResource& resource) {
-  return resource.cache->kind();
-}
-
 }  // namespace
 
 Result<MediaType> BodyMediaType(std::string_view content_type) {
@@ -253,53 +250,63 @@ Result<json::Value> DecodePatched(const ServedResource& resource, json::Value va
   return value;
 }
 
+namespace {
+
+// An object is decoded as what it says it is before it turns out to be of the wrong kind.
+Status CheckAsItself(const Expected& expected, json::Value value) {
+  const std::string version(std::as_const(value)["apiVersion"].string_or(""));
+  const std::string kind(std::as_const(value)["kind"].string_or(""));
+  if (kind == expected.kind) return {};
+  const auto slash = version.find('/');
+  const auto* type = api::FindKindType(slash == std::string::npos ? "" : version.substr(0, slash),
+                                       version.substr(slash + 1), kind);
+  api::DecodeContext context;
+  return type ? api::Decode(*type, value, context) : Status();
+}
+
+}  // namespace
+
+Result<json::Value> DecodeAdmitted(RequestScope& scope, const ServedResource& resource, json::Value value) {
+  const Expected expected = ExpectedOf(resource);
+  FLYBALL_TRY(CheckAsItself(expected, value));
+  FLYBALL_TRY(CheckType(expected, value, {}));
+  api::DecodeContext context;
+  if (auto decoded = api::Decode(expected.type, value, context); !decoded)
+    return Unexpected(api::CannotBeHandled(expected.kind, resource.kind->version, expected.kind,
+                                           decoded.error().message()));
+  if (resource.custom) api::PruneCustomObject(resource.custom->schema(), value);
+  scope.disabled_fields |= context.disabled_fields;
+  SetDefaults(resource, value);
+  return value;
+}
+
 Result<json::Value> DecodePatchedBody(const api::TypeInfo& type, json::Value value) {
   FLYBALL_TRY(DecodeStrictly(type, value, false));
   api::ApplyDefaults(type, value);
   return value;
 }
 
-namespace {
-
-// Custom objects come in whatever order the client wrote: what StoredObject relies on goes first.
-void OrderMembers(json::Value& object) {
-  json::Object ordered;
-  for (const std::string_view key : {"apiVersion", "kind", "metadata"})
-    if (auto* value = object.Find(key)) ordered.Set(key, std::move(*value));
-  for (auto& [key, value] : object.as_object())
-    if (!ordered.contains(key)) ordered.Append(key, std::move(value));
-  object = std::move(ordered);
-}
-
-}  // namespace
-
 void CanonicalizeObject(const ServedResource& resource, json::Value& object) {
-  api::Canonicalize(StoredKindOf(resource).Type(), object);
+  api::Canonicalize(resource.working_kind().Type(), object);
 }
 
 namespace {
 
-// Upstream's definitions, APIServices and custom objects are; all others are protobuf.
+// Upstream's definitions and APIServices are; all other built-in kinds are protobuf.
 bool IsStoredAsJson(const ServedResource& resource) {
-  return resource.custom || resource.kind->group == "apiextensions.k8s.io" ||
-         resource.kind->group == "apiregistration.k8s.io";
+  return resource.kind->group == "apiextensions.k8s.io" || resource.kind->group == "apiregistration.k8s.io";
 }
 
 }  // namespace
 
-Bytes EncodeStored(const ServedResource& resource, json::Value& object) {
-  auto& metadata = object["metadata"].as_object();
-  json::Value version;
-  if (auto* found = metadata.Find("resourceVersion")) version = std::move(*found);
-  metadata.Erase("resourceVersion");
+Bytes EncodeObject(const ServedResource& resource, json::Value& object) {
+  if (resource.custom) return EncodeStoredCustom(*resource.kind, object);
+  object["metadata"].as_object().Erase("resourceVersion");
+  const auto& type = resource.working_kind().Type();
   if (IsStoredAsJson(resource))
-    api::Canonicalize(StoredKindOf(resource).Type(), object);
+    api::Canonicalize(type, object);
   else
-    api::CanonicalizeStored(StoredKindOf(resource).Type(), object);
-  if (resource.custom && resource.conversion) api::PruneCustomObject(StoredKindOf(resource).Type(), object);
-  // A part that was taken away (the status of a new object) has defaults again when it is read.
-  if (resource.custom) api::DefaultCustomObject(StoredKindOf(resource).Type(), object);
-  if (resource.custom) OrderMembers(object);
+    api::CanonicalizeStored(type, object);
   return MakeBytes(json::Write(object));
 }
 
@@ -349,7 +356,7 @@ api::FieldErrors WithoutOldAddresses(api::FieldErrors errors, const json::Value&
 }  // namespace
 
 Status ValidateNew(const ServedResource& resource, const json::Value& object) {
-  const auto& kind = StoredKindOf(resource);
+  const auto& kind = resource.working_kind();
   api::FieldErrors errors;
   api::ValidateObjectMetaForCreate(kind, *resource.hooks, object["metadata"], errors);
   if (resource.custom) {
@@ -364,7 +371,7 @@ Status ValidateNew(const ServedResource& resource, const json::Value& object) {
 
 Status ValidateChange(const ServedResource& resource, const json::Value& object, const json::Value& old,
                       std::string_view subresource, std::vector<std::string>& warnings) {
-  const auto& kind = StoredKindOf(resource);
+  const auto& kind = resource.working_kind();
   const auto& hooks = *resource.hooks;
   api::FieldErrors errors;
   api::ValidateObjectMetaForUpdate(kind, hooks, object["metadata"], old["metadata"], errors);

@@ -33,13 +33,17 @@ Result<json::Value> DecodeValue(RequestScope& scope, const ServedResource& resou
 // The same for an object that admission has patched, in the resource's own version: decoded strictly and
 // defaulted, not converted. InternalError (500) if it is no such object any more, as upstream.
 Result<json::Value> DecodePatched(const ServedResource& resource, json::Value value);
+// The same for an object that a webhook has patched: fields its type does not have are dropped in silence.
+// BadRequest if it does not fit its type.
+Result<json::Value> DecodeAdmitted(RequestScope& scope, const ServedResource& resource, json::Value value);
 // The same for a body of another type.
 Result<json::Value> DecodePatchedBody(const api::TypeInfo& type, json::Value value);
 
 // The form Go would write it in: what hooks and admission added in passing (nulls, empty maps) goes.
 void CanonicalizeObject(const ServedResource& resource, json::Value& object);
-// The canonical bytes to store: fields in order, no resourceVersion. `object` is left canonical too.
-Bytes EncodeStored(const ServedResource& resource, json::Value& object);
+// The canonical bytes of an object in the version it is worked with: fields in order, no resourceVersion.
+// `object` is left canonical too.
+Bytes EncodeObject(const ServedResource& resource, json::Value& object);
 
 // All that is wrong with a new object; with an update of `old`. Invalid (422) with a cause each.
 Status ValidateNew(const ServedResource& resource, const json::Value& object);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "api/merge/strategic_merge.h"
 #include "api/rules/field_error.h"
@@ -248,11 +249,27 @@ Result<json::Value> MergePatch(const api::TypeInfo& type, const Patch& patch, js
   return Unexpected(InternalError("not a merge"));
 }
 
-Result<json::Value> ApplyPatch(RequestScope& scope, const Patch& patch, const json::Value& current) {
+Task<Status> PrepareApply(RequestScope& scope, const Patch& patch, const json::Value& current,
+                          ChangesElsewhere& elsewhere) {
+  elsewhere.clear();
+  if (current.is_null() || !scope.resource->converter || !scope.resource->converter->IsRemote())
+    co_return Status();
+  // As if there were no conflicts: whether there are depends on what comes out here.
+  const bool force = std::exchange(scope.force, true);
+  const auto merged = ApplyPatch(scope, patch, current);
+  scope.force = force;
+  if (!merged) co_return Unexpected(merged.error());
+  auto finding = FindChangesElsewhere(scope, *scope.resource, current, *merged);
+  FLYBALL_CO_ASSIGN(elsewhere, co_await std::move(finding));
+  co_return Status();
+}
+
+Result<json::Value> ApplyPatch(RequestScope& scope, const Patch& patch, const json::Value& current,
+                               const ChangesElsewhere& elsewhere) {
   const auto& resource = *scope.resource;
   if (patch.type == PatchType::kApply)
     return ApplyConfiguration(scope, resource, current.is_null() ? nullptr : &current, patch.value,
-                              scope.info.subresource);
+                              scope.info.subresource, elsewhere);
   json::Value served = resource.conversion ? resource.conversion->from_stored(current) : current;
   FLYBALL_ASSIGN(json::Value merged, MergePatch(resource.kind->Type(), patch, std::move(served)));
   auto decoded = DecodeValue(scope, resource, merged, patch.strict_errors);

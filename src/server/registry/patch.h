@@ -8,6 +8,7 @@
 #include "api/schema/schema.h"
 #include "base/values/result.h"
 #include "json/value.h"
+#include "server/registry/field_manager.h"
 #include "server/request/request_scope.h"
 
 namespace flyball::server {
@@ -34,6 +35,11 @@ Result<json::Value> MergePatch(const api::TypeInfo& type, const Patch& patch, js
 
 // The object after the patch, decoded and defaulted, in the stored version. `current` is in the stored
 // version; null when an apply creates. Managed fields are set for kApply only.
-Result<json::Value> ApplyPatch(RequestScope& scope, const Patch& patch, const json::Value& current);
+// `elsewhere`, of an apply: what it changes in other versions.
+Result<json::Value> ApplyPatch(RequestScope& scope, const Patch& patch, const json::Value& current,
+                               const ChangesElsewhere& elsewhere = {});
+// Finds that out, before the apply is made.
+Task<Status> PrepareApply(RequestScope& scope, const Patch& patch, const json::Value& current,
+                          ChangesElsewhere& elsewhere);
 
 }  // namespace flyball::server

@@ -7,6 +7,7 @@
 #include "api/rules/format.h"
 #include "api/schema/disabled_fields.h"
 #include "api/values/go_text.h"
+#include "server/catalog/served_forms.h"
 #include "server/registry/field_manager.h"
 #include "server/registry/object_codec.h"
 #include "server/registry/object_rules.h"
@@ -68,9 +69,10 @@ void AddWarnings(RequestScope& scope, std::vector<std::string> warnings) {
       scope.warnings.push_back(std::move(warning));
 }
 
-void AddOwnerWarning(RequestScope& scope, const std::string& repeated_uids) {
+void AddOwnerWarning(RequestScope& scope, const std::string& repeated_uids, const std::string& when = "") {
   if (repeated_uids.empty()) return;
-  AddWarnings(scope, {".metadata.ownerReferences contains duplicate entries; API server dedups owner "
+  AddWarnings(scope, {".metadata.ownerReferences contains duplicate entries" + when +
+                      "; API server dedups owner "
                       "references in 1.20+, and may reject such requests as early as 1.24; please fix your "
                       "requests; duplicate UID(s) observed: " +
                       repeated_uids});
@@ -139,19 +141,33 @@ Task<Result<store::CommitOutcome>> Registry::CommitExpected(RequestScope& scope,
   co_return co_await Commit(scope, std::move(put));
 }
 
-Task<Result<Registry::Committed>> Registry::CommitObject(RequestScope& scope, const ServedResource& resource,
-                                                         const json::Value& object, Bytes bytes,
-                                                         store::Precondition precondition) {
-  Committed committed{StoredObject::FromValue(object, bytes, 0, resource.cache->kind())};
-  store::Operation put{resource.Key(committed.object->namespace_name(), committed.object->name()),
-                       std::move(bytes), precondition, IsEvent(resource) ? event_ttl_ : Duration{}};
-  auto outcome = co_await CommitExpected(scope, resource, committed.object, std::move(put));
+Task<Result<std::shared_ptr<StoredObject>>> Registry::Encode(RequestScope& scope,
+                                                             const ServedResource& resource,
+                                                             json::Value& object, store::Revision revision) {
+  const auto& kind = resource.cache->kind();
+  if (!resource.converter || resource.IsStorageVersion()) {
+    Bytes bytes = EncodeObject(resource, object);
+    co_return StoredObject::FromValue(object, std::move(bytes), revision, kind);
+  }
+  std::vector<json::Value> one{object};
+  const std::string api_version = kind.ApiVersion();
+  auto converting = resource.converter->Convert(std::move(one), api_version, scope.executor);
+  FLYBALL_CO_ASSIGN(std::vector<json::Value> stored, co_await std::move(converting));
+  Bytes bytes = EncodeStoredCustom(kind, stored.front());
+  co_return StoredObject::FromValue(stored.front(), std::move(bytes), revision, kind);
+}
+
+Task<Result<bool>> Registry::CommitObject(RequestScope& scope, const ServedResource& resource,
+                                          std::shared_ptr<StoredObject> object,
+                                          store::Precondition precondition) {
+  store::Operation put{resource.Key(object->namespace_name(), object->name()), object->bytes(), precondition,
+                       IsEvent(resource) ? event_ttl_ : Duration{}};
+  object->set_revision(0);
+  auto outcome = co_await CommitExpected(scope, resource, object, std::move(put));
   if (!outcome) co_return Unexpected(outcome.error());
-  committed.happened = outcome->committed;
   // Otherwise the cache has done it, and shares the object now.
-  if (committed.happened && committed.object->revision() == 0)
-    committed.object->set_revision(outcome->revision);
-  co_return committed;
+  if (outcome->committed && object->revision() == 0) object->set_revision(outcome->revision);
+  co_return outcome->committed;
 }
 
 Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResource& resource,
@@ -166,6 +182,8 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
   const std::string name = NameOf(object);
   request.name = name;
   FLYBALL_CO_TRY(co_await admission_.Admit(request));
+  AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]), " after mutating admission happens");
+  FLYBALL_CO_TRY(PrepareForCreate(scope, resource, object));  // admission may not move it elsewhere
   FillSystemFields(scope, resource, random_, object);
 
   // A name that is taken is replaced by another one. Other fields may hold it by then (the labels of a Job),
@@ -187,7 +205,7 @@ Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Val
   const ServedResource& resource = request.resource;
   const std::string name = NameOf(object);
   request.name = name;
-  if (scope.disabled_fields) api::DropDisabledFields(resource.cache->kind().Type(), object, nullptr);
+  if (scope.disabled_fields) api::DropDisabledFields(resource.working_kind().Type(), object, nullptr);
   PrepareKindForCreate(scope, resource, object);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateNew(resource, object));
@@ -199,13 +217,17 @@ Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Val
   const bool has_version = !object["metadata"]["resourceVersion"].string_or("").empty();
   const store::Revision given_version = WantedRevision(object).value_or(0);
 
-  const Bytes bytes = EncodeStored(resource, object);
+  auto encoding = Encode(scope, resource, object, given_version);  // which a dry run shows again
+  const auto stored = co_await std::move(encoding);
+  if (!stored) {
+    if (lifecycle) lifecycle->Undo(object, nullptr);
+    co_return Unexpected(stored.error());
+  }
   if (scope.dry_run) {
     if (lifecycle) lifecycle->Undo(object, nullptr);
     if (resource.cache->Get(ServedResource::CacheKey(NamespaceOf(object), NameOf(object))))
       co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
-    // A version that was given is shown again.
-    co_return ObjectPtr(StoredObject::FromValue(object, bytes, given_version, resource.cache->kind()));
+    co_return ObjectPtr(*stored);
   }
   // Upstream's storage refuses it: only of valid objects, and not in a dry run.
   if (has_version) {
@@ -213,10 +235,10 @@ Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Val
     co_return Unexpected(
         Error(Reason::kUnknown, 500, "resourceVersion should not be set on objects to be created"));
   }
-  auto outcome = co_await CommitObject(scope, resource, object, bytes, store::Precondition::Absent());
-  if (outcome && outcome->happened) co_return ObjectPtr(std::move(outcome->object));
+  const auto committed = co_await CommitObject(scope, resource, *stored, store::Precondition::Absent());
+  if (committed && *committed) co_return ObjectPtr(*stored);
   if (lifecycle) lifecycle->Undo(object, nullptr);
-  if (!outcome) co_return Unexpected(outcome.error());
+  if (!committed) co_return Unexpected(committed.error());
   co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
 }
 
@@ -255,7 +277,8 @@ Task<Result<UpdateOutcome>> Registry::Update(RequestScope& scope, const ServedRe
 Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const ServedResource& resource,
                                                 const ObjectPtr& current, const Transform& transform,
                                                 const UpdateOptions& options, bool& retry) {
-  const json::Value old = current->ToValue();
+  FLYBALL_CO_ASSIGN(const json::Value old, co_await WorkingValue(resource, *current, scope.executor));
+  if (options.prepare) FLYBALL_CO_TRY(co_await options.prepare(old));
   FLYBALL_CO_ASSIGN(json::Value object, transform(old));
 
   if (auto& metadata = object["metadata"];
@@ -278,7 +301,11 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
 
   AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]));
   FillInTimes(resource, options.subresource, scope.now, object, &old);
-  if (options.track_fields) TrackFields(scope, resource, &old, object, options.subresource);
+  if (options.track_fields) {
+    auto finding = FindChangesElsewhere(scope, resource, old, object);
+    FLYBALL_CO_ASSIGN(const ChangesElsewhere elsewhere, co_await std::move(finding));
+    TrackFields(scope, resource, &old, object, options.subresource, elsewhere);
+  }
   AdmissionRequest request{AdmissionRequest::Operation::kUpdate,
                            scope,
                            resource,
@@ -296,7 +323,7 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
   }
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
   if (options.body) options.body->to_object(body, object);
-  if (scope.disabled_fields) api::DropDisabledFields(resource.cache->kind().Type(), object, &old);
+  if (scope.disabled_fields) api::DropDisabledFields(resource.working_kind().Type(), object, &old);
   PrepareForUpdate(scope, resource, options.subresource, old, object);
   CanonicalizeObject(resource, object);
   FLYBALL_CO_TRY(ValidateChange(resource, object, old, options.subresource, scope.warnings));
@@ -315,33 +342,39 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
 
   auto* lifecycle = options.subresource.empty() ? LifecycleOf(resource) : nullptr;
   if (lifecycle) FLYBALL_CO_TRY(lifecycle->BeforeUpdate(object, old));
-  const Bytes bytes = EncodeStored(resource, object);
+  auto encoding = Encode(scope, resource, object, current->revision());
+  const auto stored = co_await std::move(encoding);
+  if (!stored) {
+    if (lifecycle) lifecycle->Undo(object, &old);
+    co_return Unexpected(stored.error());
+  }
   // A write that changes nothing is not one, unless it brings the stored form up to date (a rotated key).
-  if (*bytes == *current->bytes() &&
+  if (*(*stored)->bytes() == *current->bytes() &&
       !store_.IsStale(resource.Key(current->namespace_name(), current->name())))
     co_return UpdateOutcome{current};
   if (scope.dry_run) {
     if (lifecycle) lifecycle->Undo(object, &old);
-    co_return UpdateOutcome{
-        StoredObject::FromValue(object, bytes, current->revision(), resource.cache->kind())};
+    co_return UpdateOutcome{*stored};
   }
-  auto outcome = co_await CommitObject(scope, resource, object, bytes,
-                                       store::Precondition::ModRevision(current->revision()));
-  if (outcome && outcome->happened) {
+  const auto committed =
+      co_await CommitObject(scope, resource, *stored, store::Precondition::ModRevision(current->revision()));
+  if (committed && *committed) {
     if (lifecycle) lifecycle->AfterUpdate(object, old);
-    co_return UpdateOutcome{std::move(outcome->object)};
+    co_return UpdateOutcome{*stored};
   }
   if (lifecycle) lifecycle->Undo(object, &old);
-  if (!outcome) co_return Unexpected(outcome.error());
+  if (!committed) co_return Unexpected(committed.error());
   retry = !insists;
   co_return Unexpected(Modified(*resource.kind, current->name()));
 }
 
 Task<Result<ObjectPtr>> Registry::Remove(RequestScope& scope, const ServedResource& resource,
                                          const ObjectPtr& current, json::Value object, bool& conflict) {
-  const Bytes bytes = EncodeStored(resource, object);
-  const ObjectPtr shown = StoredObject::FromValue(object, bytes, current->revision(), resource.cache->kind());
-  if (scope.dry_run) co_return shown;
+  const Bytes bytes = EncodeObject(resource, object);
+  const auto shown_at = [&](store::Revision revision) {
+    return ObjectPtr(StoredObject::FromValue(object, bytes, revision, resource.working_kind()));
+  };
+  if (scope.dry_run) co_return shown_at(current->revision());
   store::Operation removal{resource.Key(current->namespace_name(), current->name()), nullptr,
                            store::Precondition::ModRevision(current->revision())};
   auto outcome = co_await Commit(scope, std::move(removal));
@@ -351,7 +384,7 @@ Task<Result<ObjectPtr>> Registry::Remove(RequestScope& scope, const ServedResour
     co_return Unexpected(Modified(*resource.kind, current->name()));
   }
   if (auto* lifecycle = LifecycleOf(resource)) lifecycle->AfterDelete(object);
-  co_return ObjectPtr(StoredObject::FromValue(object, bytes, outcome->revision, resource.cache->kind()));
+  co_return shown_at(outcome->revision);
 }
 
 Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedResource& resource,
@@ -371,7 +404,7 @@ Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedRe
               ", ResourceVersion: 0, AdditionalErrorMsg: unsafe deletion is not allowed because the object "
               "is "
               "decodable from storage"));
-    const json::Value old = current->ToValue();
+    FLYBALL_CO_ASSIGN(const json::Value old, co_await WorkingValue(resource, *current, scope.executor));
     AdmissionRequest request{AdmissionRequest::Operation::kDelete,
                              scope,
                              resource,
@@ -394,14 +427,13 @@ Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedRe
       if (!conflict || attempt == kMaxUnconditionalTries) co_return Unexpected(removed.error());
       continue;
     }
-    const Bytes bytes = EncodeStored(resource, plan.object);
-    if (scope.dry_run)
-      co_return DeleteOutcome{
-          StoredObject::FromValue(plan.object, bytes, current->revision(), resource.cache->kind()), false};
-    auto outcome = co_await CommitObject(scope, resource, plan.object, bytes,
-                                         store::Precondition::ModRevision(current->revision()));
-    if (!outcome) co_return Unexpected(outcome.error());
-    if (outcome->happened) co_return DeleteOutcome{std::move(outcome->object), false};
+    auto encoding = Encode(scope, resource, plan.object, current->revision());
+    FLYBALL_CO_ASSIGN(const auto stored, co_await std::move(encoding));
+    if (scope.dry_run) co_return DeleteOutcome{stored, false};
+    FLYBALL_CO_ASSIGN(const bool committed,
+                      co_await CommitObject(scope, resource, stored,
+                                            store::Precondition::ModRevision(current->revision())));
+    if (committed) co_return DeleteOutcome{stored, false};
     if (attempt == kMaxUnconditionalTries) co_return Unexpected(Modified(*resource.kind, object_name));
   }
 }

@@ -3,7 +3,7 @@
 // committed to the store.
 //
 // Flow of a write: decoded object → managed fields → admission (change) → metadata and kind rules →
-// validation → admission (check) → commit with a precondition → the cache has it → answer.
+// validation → admission (check) → storage version → commit with a precondition → the cache has it → answer.
 #pragma once
 
 #include <functional>
@@ -73,6 +73,8 @@ struct UpdateOptions {
   bool uid_precondition = false;  // PUT: a uid in the body must be the object's, else Conflict
   bool track_fields = true;       // false: the transform has set managedFields itself (apply)
   bool skip_admission = false;    // the server's own bookkeeping
+  // Called before the transform, with the same object: for what the transform needs and has to be waited for.
+  std::function<Task<Status>(const json::Value& current)> prepare{};
 };
 
 struct UpdateOutcome {
@@ -93,12 +95,13 @@ class Registry {
   // `plural.group` of built-in resources. Before serving.
   void AddLifecycle(std::string group_resource, std::unique_ptr<ObjectLifecycle> lifecycle);
 
-  // `object` is decoded, defaulted and in the stored version.
+  // `object` is decoded and defaulted, in the version the resource is worked with (working_kind).
   Task<Result<ObjectPtr>> Create(RequestScope& scope, const ServedResource& resource, json::Value object,
                                  CreateOptions options = {});
 
   // Makes the next object from the current one (null if there is none and create_if_absent). Called again
-  // with the newest object when a retry is allowed. It gets and gives the stored version.
+  // with the newest object when a retry is allowed. It gets and gives the version the resource is worked
+  // with.
   using Transform = std::function<Result<json::Value>(const json::Value& current)>;
   Task<Result<UpdateOutcome>> Update(RequestScope& scope, const ServedResource& resource,
                                      std::string_view namespace_name, std::string_view name,
@@ -121,13 +124,12 @@ class Registry {
   Task<Result<store::CommitOutcome>> CommitExpected(RequestScope& scope, const ServedResource& resource,
                                                     std::shared_ptr<StoredObject> object,
                                                     store::Operation put);
-  struct Committed {
-    std::shared_ptr<StoredObject> object;  // the very one the cache has, if it happened
-    bool happened = false;                 // false: the precondition does not hold
-  };
-  Task<Result<Committed>> CommitObject(RequestScope& scope, const ServedResource& resource,
-                                       const json::Value& object, Bytes bytes,
-                                       store::Precondition precondition);
+  // The object as it is to be stored: in the storage version.
+  Task<Result<std::shared_ptr<StoredObject>>> Encode(RequestScope& scope, const ServedResource& resource,
+                                                     json::Value& object, store::Revision revision);
+  // False if the precondition does not hold; else the object has its revision, and the cache has it.
+  Task<Result<bool>> CommitObject(RequestScope& scope, const ServedResource& resource,
+                                  std::shared_ptr<StoredObject> object, store::Precondition precondition);
   ObjectLifecycle* LifecycleOf(const ServedResource& resource) const;
   Task<Result<ObjectPtr>> Remove(RequestScope& scope, const ServedResource& resource,
                                  const ObjectPtr& current, json::Value object, bool& conflict);

@@ -68,8 +68,10 @@ void FinishHeaders(Answer& answer, const std::vector<std::string>& warnings) {
 
 }  // namespace
 
-Answer ErrorAnswer(const Error& error) {
-  Answer answer{error.code(), "application/json", json::Write(api::StatusFromError(error))};
+Answer ErrorAnswer(const Error& error, const std::string& unlisted_reason) {
+  json::Value status = api::StatusFromError(error);
+  if (!unlisted_reason.empty() && error.Is(Reason::kUnknown)) status["reason"] = unlisted_reason;
+  Answer answer{error.code(), "application/json", json::Write(status)};
   if (const int seconds = error.details().retry_after_seconds; seconds > 0)
     answer.headers.Set("retry-after", std::to_string(seconds));
   return answer;

@@ -30,8 +30,9 @@ struct Answer {
   std::shared_ptr<BodySource> source = nullptr;  // if set, instead of `body`
 };
 
-// A Status body; adds Retry-After where the error says so.
-Answer ErrorAnswer(const Error& error);
+// A Status body; adds Retry-After where the error says so. `unlisted_reason` is its reason if the error has
+// none: webhooks refuse requests for reasons of their own.
+Answer ErrorAnswer(const Error& error, const std::string& unlisted_reason = {});
 Answer TextAnswer(int code, std::string text);
 // What every answer says of its request: its audit id, and where flow control put it.
 void AddScopeHeaders(const RequestScope& scope, net::Headers& headers);

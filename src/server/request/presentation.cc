@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/custom/custom_object.h"
 #include "api/wire/protobuf.h"
 #include "json/json.h"
 #include "json/yaml/yaml.h"
@@ -45,7 +46,13 @@ Presenter::Presenter(ResourcePtr resource, AnswerFormat format, TimePoint now,
 json::Value Presenter::Served(const StoredObject& object, store::Revision revision) const {
   json::Value value = object.ToValue(revision);
   if (!resource_->hooks->field_annotation.empty() && metadata_only()) HideFieldAnnotation(value);
-  return resource_->conversion ? resource_->conversion->from_stored(std::move(value)) : value;
+  if (resource_->conversion) return resource_->conversion->from_stored(std::move(value));
+  if (resource_->converter && !object.IsOf(resource_->kind->ApiVersion())) {
+    // Strategy None; what a webhook converts comes here converted.
+    value["apiVersion"] = resource_->kind->ApiVersion();
+    api::PruneCustomObject(resource_->kind->Type(), value);
+  }
+  return value;
 }
 
 void Presenter::HideFieldAnnotation(json::Value& value) const {
@@ -65,7 +72,7 @@ void Presenter::AppendMetadataOnly(const StoredObject& object, store::Revision r
 
 std::string Presenter::Text(const StoredObject& object, store::Revision revision, bool columns) const {
   std::string out;
-  if (plain()) {
+  if (plain(object)) {
     out.reserve(object.bytes()->size() + 64);
     object.AppendJson(out, StoredObject::Form::kWhole, revision);
     return out;
@@ -135,7 +142,7 @@ void Presenter::AnswerList(std::vector<ObjectPtr> objects, const ListMeta& meta,
     answer.source = std::make_shared<ListText>(std::move(text));
     return;
   }
-  if (plain()) answer.body.reserve(total);
+  if (format_.form == AnswerForm::kObject) answer.body.reserve(total);
   text.Next(std::string::npos / 2, answer.body);
   answer.body = InWantedLanguage(std::move(answer.body));
 }
@@ -153,7 +160,7 @@ void Presenter::AppendListStart(const ListMeta& meta, std::string& out) const {
 
 void Presenter::AppendListItem(const StoredObject& object, std::string& out) const {
   // Items of built-in lists say neither apiVersion nor kind; those of custom ones do.
-  if (plain())
+  if (plain(object))
     return object.AppendJson(out,
                              resource_->custom ? StoredObject::Form::kWhole : StoredObject::Form::kListItem);
   if (plain_metadata()) return AppendMetadataOnly(object, object.revision(), out);
@@ -162,8 +169,10 @@ void Presenter::AppendListItem(const StoredObject& object, std::string& out) con
     return api::TableFormat(*resource_->kind).AppendRow(value, table_options_, out);
   if (format_.form == AnswerForm::kPartialMetadata)
     return api::AppendPartialObjectMetadata(value, format_.version, out);
-  value.as_object().Erase("apiVersion");
-  value.as_object().Erase("kind");
+  if (!resource_->custom) {
+    value.as_object().Erase("apiVersion");
+    value.as_object().Erase("kind");
+  }
   json::WriteTo(value, out);
 }
 
@@ -190,8 +199,8 @@ Bytes Presenter::Framed(Bytes line) const {
 }
 
 Bytes Presenter::Event(const Subscriber::Item& item) {
-  if (plain()) return Framed(item.change->Encoded(item.type));
   const auto& shown = item.type == ChangeType::kDeleted ? item.change->previous : item.change->object;
+  if (plain(*shown)) return Framed(item.change->Encoded(item.type));
   return Line(ChangeTypeName(item.type), *shown, item.change->revision);
 }
 

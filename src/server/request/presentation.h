@@ -23,7 +23,7 @@ struct ListMeta {
   std::int64_t remaining = 0;  // 0: not said
 };
 
-// One request's way of showing objects. Confined to it.
+// One request's way of showing objects. Confined to it. Objects of custom kinds come as ServedForms has them.
 class Presenter {
  public:
   // `include_object` is the Table option: "" and "Metadata", "Object" or "None".
@@ -34,6 +34,10 @@ class Presenter {
   void AnswerList(std::vector<ObjectPtr> objects, const ListMeta& meta, Answer& answer) const;
   // Lines of a watch. The first event of a table watch carries the column definitions.
   Bytes Event(const Subscriber::Item& item);
+  // The same for an object that is not the change's own, but a converted one.
+  Bytes Event(ChangeType type, const StoredObject& object, store::Revision revision) {
+    return Line(ChangeTypeName(type), object, revision);
+  }
   Bytes Initial(const StoredObject& object);
   Bytes Bookmark(store::Revision revision, bool initial_events_end);
 
@@ -44,7 +48,10 @@ class Presenter {
 
  private:
   // Stored bytes can be sent as they are.
-  bool plain() const { return format_.form == AnswerForm::kObject && !resource_->conversion; }
+  bool plain(const StoredObject& object) const {
+    return format_.form == AnswerForm::kObject && !resource_->conversion &&
+           (!resource_->converter || object.IsOf(resource_->kind->ApiVersion()));
+  }
   // The metadata can be copied from the stored bytes as it is.
   bool plain_metadata() const {
     return format_.form == AnswerForm::kPartialMetadata && !resource_->conversion &&

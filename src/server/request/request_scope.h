@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,10 @@
 namespace flyball::server {
 
 enum class FieldValidation : std::uint8_t { kIgnore, kWarn, kStrict };
+
+// Audit annotations of this kind hold parts of objects: they are for events that do so too (upstream:
+// AddAnnotationWithLevel).
+inline constexpr std::string_view kPatchAnnotationPrefix = "patch.webhook.admission.k8s.io/";
 
 // Lives as long as the request's coroutine. Confined to it.
 struct RequestScope {
@@ -42,10 +47,12 @@ struct RequestScope {
   bool disabled_fields = false;  // the body has fields whose feature gates are off
 
   std::string flow_schema_uid, priority_level_uid;       // where flow control put it
+  bool audited = false;                                  // somebody reads the next one
   std::map<std::string, std::string> audit_annotations;  // what admission notes in the audit log
   std::vector<std::string> warnings;                     // become Warning headers, duplicates once
 
   std::optional<int> relayed_status;  // of an answer that another server gave
+  std::string unlisted_reason;        // of the error that ends the request, if it is none of Reason's
 
   // Of the request's deadline and client; null: nobody waits, as for the server's own writes.
   std::shared_ptr<RequestLife> life;

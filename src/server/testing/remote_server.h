@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,13 +51,19 @@ class RemoteServer {
   // The answer to a request; a status of 0 is none, ever.
   using Answer = std::function<net::Response(const net::Request&)>;
 
-  explicit RemoteServer(Answer answer) : state_(std::make_shared<State>()) {
+  // `names` are DNS names its certificate is for, besides 127.0.0.1.
+  explicit RemoteServer(Answer answer, std::vector<std::string> names = {})
+      : state_(std::make_shared<State>()) {
     state_->answer = std::move(answer);
     const TimePoint now = RealClock().Now();
     constexpr Duration kDay = std::chrono::hours(24);
     const auto authority = *net::MakeCertificateAuthority("remote-ca", now, kDay);
-    const auto pair = *net::IssueCertificate(
-        authority, {.common_name = "remote", .ip_addresses = {"127.0.0.1"}, .server = true}, now, kDay);
+    const auto pair = *net::IssueCertificate(authority,
+                                             {.common_name = "remote",
+                                              .dns_names = std::move(names),
+                                              .ip_addresses = {"127.0.0.1"},
+                                              .server = true},
+                                             now, kDay);
     ca_pem_ = authority.certificate_pem;
     const net::ServerTls tls{pair.certificate_pem, pair.private_key_pem, ""};
     net::ServerOptions options;
@@ -69,7 +76,12 @@ class RemoteServer {
   }
 
   std::string url() const { return "https://127.0.0.1:" + std::to_string(port_); }
+  int port() const { return port_; }
   const std::string& ca_pem() const { return ca_pem_; }
+  // How a webhook's clientConfig names it.
+  std::string ClientConfig(const std::string& path) const {
+    return R"({"url":")" + url() + path + R"(","caBundle":")" + net::Base64Encode(ca_pem_) + "\"}";
+  }
   void SetAnswer(Answer answer) {
     MutexLock lock(state_->mu);
     state_->answer = std::move(answer);
@@ -80,6 +92,13 @@ class RemoteServer {
     int count = 0;
     for (const auto& request : state_->seen) count += request.target.starts_with(path) ? 1 : 0;
     return count;
+  }
+  // The number of connections those came on.
+  std::size_t connections() const {
+    MutexLock lock(state_->mu);
+    std::set<std::string> peers;
+    for (const auto& request : state_->seen) peers.insert(request.peer.address);
+    return peers.size();
   }
   net::Request last() const {
     MutexLock lock(state_->mu);
@@ -129,7 +148,9 @@ class RemoteServer {
     }
     const net::Response response = answer(*request);
     if (response.status != 0) {
-      stream->Send(response.status, {{"content-type", "application/json"}}, response.body);
+      net::Headers headers = response.headers;
+      if (!headers.Has("content-type")) headers.Set("content-type", "application/json");
+      stream->Send(response.status, std::move(headers), response.body);
     } else {
       MutexLock lock(state->mu);
       state->held.push_back(stream);

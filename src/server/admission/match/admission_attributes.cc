@@ -139,9 +139,38 @@ const std::vector<ResourcePtr>& AdmissionAttributes::Equivalents() {
   return found;
 }
 
+// Objects of custom kinds are in the version of the request, those of others as they are stored.
+Task<Status> AdmissionAttributes::Convert(const ServedResource& version) {
+  const bool own = version.kind->version == resource().kind->version;
+  if (own || HasOwnBody() || !version.converter || converted_.contains(&version)) co_return Status();
+  std::vector<json::Value> objects;
+  if (request_.object != nullptr) objects.push_back(*request_.object);
+  if (request_.old_object != nullptr) objects.push_back(*request_.old_object);
+  const std::string api_version = version.kind->ApiVersion();
+  auto converting = version.converter->Convert(std::move(objects), api_version, request_.scope.executor);
+  FLYBALL_CO_ASSIGN(std::vector<json::Value> there, co_await std::move(converting));
+  Converted& converted = converted_[&version];
+  if (request_.object != nullptr) converted.object = std::move(there.front());
+  if (request_.old_object != nullptr) converted.old_object = std::move(there.back());
+  co_return Status();
+}
+
+Task<Result<json::Value>> AdmissionAttributes::BackToRequest(const ServedResource& version,
+                                                             json::Value object) const {
+  if (HasOwnBody()) co_return object;
+  if (version.conversion) co_return version.conversion->to_stored(std::move(object));
+  if (!resource().converter || version.kind->version == resource().kind->version) co_return object;
+  std::vector<json::Value> one;
+  one.push_back(std::move(object));
+  const std::string api_version = resource().kind->ApiVersion();
+  auto converting = resource().converter->Convert(std::move(one), api_version, request_.scope.executor);
+  FLYBALL_CO_ASSIGN(std::vector<json::Value> there, co_await std::move(converting));
+  co_return std::move(there.front());
+}
+
 AdmissionAttributes::Objects AdmissionAttributes::In(const ServedResource& version) {
   const Objects stored{request_.object, request_.old_object};
-  if (HasOwnBody() || !version.conversion || !version.conversion->from_stored) return stored;
+  if (HasOwnBody() || !(version.conversion || converted_.contains(&version))) return stored;
   auto [entry, is_new] = converted_.try_emplace(&version);
   Converted& converted = entry->second;
   if (is_new) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/run/task.h"
 #include "base/values/result.h"
 #include "cel/values/authorizer.h"
 #include "json/value.h"
@@ -56,9 +57,14 @@ class AdmissionAttributes {
     const json::Value* object = nullptr;      // null for deletes
     const json::Value* old_object = nullptr;  // null for creates
   };
+  // Gets the objects of a custom kind in this version; to be awaited before In is asked for it. Nothing to do
+  // for others. An Error is the converter's.
+  Task<Status> Convert(const ServedResource& version);
   // As they look in a version of the resource. Valid until ObjectChanged.
   Objects In(const ServedResource& version);
   void ObjectChanged() { converted_.clear(); }
+  // An object as In has it, changed, as the request has its own. An Error is the converter's.
+  Task<Result<json::Value>> BackToRequest(const ServedResource& version, json::Value object) const;
 
   // Of the request's namespace, from the object itself if it is a Namespace being written. NotFound if there
   // is no such namespace. Requires a namespace.

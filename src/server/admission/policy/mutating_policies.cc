@@ -89,7 +89,8 @@ class MutatingPolicies final : public AdmissionPlugin {
   Task<Status> Admit(AdmissionRequest& request) override {
     const auto hooks = source_.Hooks();
     AdmissionAttributes attributes(request, catalog_);
-    const PolicyInvocations found = FindInvocations(*hooks, attributes, catalog_);
+    auto finding = FindInvocations(*hooks, attributes, catalog_);
+    const PolicyInvocations found = co_await std::move(finding);
     PolicyErrors errors;
     for (const auto& wrong : found.misconfigured) errors.Add(wrong);
     if (!found.invocations.empty()) {
@@ -123,6 +124,7 @@ class MutatingPolicies final : public AdmissionPlugin {
                       const PolicyInvocation& invocation, RequestAuthorizer& authorizer,
                       PolicyErrors& errors) const {
     auto& again = request.reinvocation.StateOf<PolicyReinvocation>(name());
+    FLYBALL_CO_TRY(co_await attributes.Convert(*invocation.matched));
     FLYBALL_CO_ASSIGN(auto inputs, PolicyRequestInputs::Make(attributes, *invocation.matched,
                                                              invocation.param, authorizer));
     const MatchVerdict match = co_await MatchesConditions(attributes, invocation, inputs, authorizer);
@@ -181,8 +183,8 @@ class MutatingPolicies final : public AdmissionPlugin {
       }
     }
     if (object == before) co_return false;
-    const bool converts = !attributes.HasOwnBody() && version.conversion && version.conversion->to_stored;
-    *request.object = converts ? version.conversion->to_stored(std::move(object)) : std::move(object);
+    auto returning = attributes.BackToRequest(version, std::move(object));
+    FLYBALL_CO_ASSIGN(*request.object, co_await std::move(returning));
     attributes.ObjectChanged();
     co_return true;
   }

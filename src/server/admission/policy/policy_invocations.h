@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/run/executor.h"
+#include "base/run/task.h"
 #include "base/values/result.h"
 #include "json/value.h"
 #include "server/admission/match/admission_attributes.h"
@@ -19,8 +21,9 @@ namespace flyball::server {
 // The params that a binding of a policy means, as objects of the paramKind: one null if there are none to be
 // had, none at all if they are missing and that is allowed. Errors have upstream's messages; their codes mean
 // nothing.
-Result<std::vector<json::Value>> CollectParams(const Catalog& catalog, const CompiledPolicy& policy,
-                                               const json::Value& param_ref, std::string_view namespace_name);
+Task<Result<std::vector<json::Value>>> CollectParams(const Catalog& catalog, const CompiledPolicy& policy,
+                                                     const json::Value& param_ref,
+                                                     std::string_view namespace_name, Executor& executor);
 
 struct PolicyInvocation {
   const CompiledPolicy* policy;
@@ -42,8 +45,8 @@ struct PolicyInvocations {
 };
 
 // `hooks` and `attributes` must outlive the result.
-PolicyInvocations FindInvocations(const PolicyHooks& hooks, AdmissionAttributes& attributes,
-                                  const Catalog& catalog);
+Task<PolicyInvocations> FindInvocations(const PolicyHooks& hooks, AdmissionAttributes& attributes,
+                                        const Catalog& catalog);
 
 // Whether no policy sees requests for the resource.
 inline bool IsExemptFromPolicies(const ServedResource& resource) {

@@ -150,7 +150,8 @@ class ValidatingPolicies final : public AdmissionPlugin {
     AdmissionAttributes attributes(request, catalog_);
     RequestAuthorizer authorizer(authorizer_, request.scope);
     PolicyDecisions decisions(request, metrics_);
-    const PolicyInvocations found = FindInvocations(*hooks, attributes, catalog_);
+    auto finding = FindInvocations(*hooks, attributes, catalog_);
+    const PolicyInvocations found = co_await std::move(finding);
     for (const auto& wrong : found.misconfigured) decisions.Add(wrong);
     for (const auto& invocation : found.invocations) {
       auto verdict = co_await Evaluate(invocation, attributes, authorizer);
@@ -163,6 +164,7 @@ class ValidatingPolicies final : public AdmissionPlugin {
  private:
   Task<Result<PolicyVerdict>> Evaluate(const PolicyInvocation& invocation, AdmissionAttributes& attributes,
                                        RequestAuthorizer& authorizer) const {
+    FLYBALL_CO_TRY(co_await attributes.Convert(*invocation.matched));
     FLYBALL_CO_ASSIGN(const auto inputs, PolicyRequestInputs::Make(attributes, *invocation.matched,
                                                                    invocation.param, authorizer));
     const Clock& clock = attributes.request().scope.executor.get().clock();
