@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "api/schema/schema.h"
 #include "base/values/result.h"
@@ -37,8 +38,27 @@ std::string ProtobufEnvelopeOf(std::string_view api_version, std::string_view ki
 // A whole answer by its own apiVersion and kind: an object, a list, a Status, metadata alone. Nothing if the
 // kind has no message (custom ones, tables).
 std::optional<std::string> EncodeProtobufAnswer(const json::Value& answer);
-// One frame of a watch, from {"type": ..., "object": ...}: the message's length in four bytes, then a
-// WatchEvent.
-std::optional<std::string> EncodeProtobufWatchFrame(const json::Value& event);
+// One frame of a watch: the message's length in four bytes, then a WatchEvent of this type ("ADDED") and
+// object. Nothing if the object's kind has no message.
+std::optional<std::string> EncodeProtobufWatchFrame(std::string_view type, const json::Value& object);
+
+// A list, item by item: all the items' values are never there at the same time. Confined to one thread.
+class ProtobufListWriter {
+ public:
+  // Nothing if the kind of the items has no message.
+  static std::optional<ProtobufListWriter> Make(std::string api_version, std::string_view item_kind,
+                                                const json::Value& metadata);
+  void Add(const json::Value& item);
+  // The whole answer, in its envelope.
+  std::string Finish() &&;
+
+ private:
+  ProtobufListWriter(std::string api_version, std::string item_kind, const TypeInfo& item_type)
+      : api_version_(std::move(api_version)), item_kind_(std::move(item_kind)), item_type_(&item_type) {}
+
+  std::string api_version_, item_kind_;
+  const TypeInfo* item_type_;
+  std::string message_;
+};
 
 }  // namespace flyball::api

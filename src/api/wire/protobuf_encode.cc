@@ -1,7 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "api/schema/zero_value.h"
@@ -16,7 +17,6 @@ namespace flyball::api {
 namespace {
 
 using json::Value;
-using Numbers = std::array<std::uint8_t, 3>;
 
 std::string Encoded(const TypeInfo& type, const Value& value);
 void AppendField(const TypeInfo& type, std::uint32_t number, const Value& value, std::string& out);
@@ -123,33 +123,81 @@ bool IsWritten(const FieldInfo& field, const Value* value) {
          field.type->kind != TypeKind::kBytes && field.type->kind != TypeKind::kAny;
 }
 
-// Every field whose numbers begin with `entered`, by number; embedded messages are made as they are met.
-std::string Fields(const TypeInfo& type, const Value& value, Numbers entered, std::size_t depth) {
-  std::vector<const FieldInfo*> fields;
-  for (const FieldInfo& field : type.fields) {
-    if (field.proto[depth] != 0 &&
-        std::equal(entered.begin(), entered.begin() + static_cast<long>(depth), field.proto.begin())) {
-      fields.push_back(&field);
+using FieldOrder = std::vector<const FieldInfo*>;
+
+// The fields that have numbers, by number, those of embedded messages together.
+FieldOrder OrderOf(const TypeInfo& type) {
+  FieldOrder order;
+  for (const FieldInfo& field : type.fields)
+    if (field.proto[0] != 0) order.push_back(&field);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const FieldInfo* a, const FieldInfo* b) { return a->proto < b->proto; });
+  return order;
+}
+
+// The order of a built-in type, made once for all of them; null for others.
+const FieldOrder* BuiltinOrder(const TypeInfo& type) {
+  static const auto orders = [] {
+    std::unordered_map<const TypeInfo*, FieldOrder> made;
+    for (const TypeInfo* builtin : BuiltinTypes()) made.emplace(builtin, OrderOf(*builtin));
+    return made;
+  }();
+  const auto found = orders.find(&type);
+  return found == orders.end() ? nullptr : &found->second;
+}
+
+// An object's members by the number of their field. Members in the table's order are found at once.
+class Members {
+ public:
+  Members(const TypeInfo& type, const Value& value) : type_(type), members_(type.fields.size(), nullptr) {
+    if (!value.is_object()) return;
+    std::size_t next = 0;
+    for (const auto& [name, member] : value.as_object()) {
+      const bool guessed = next < type.fields.size() && type.fields[next].name == name;
+      const FieldInfo* field = guessed ? &type.fields[next] : type.FindField(name);
+      if (field == nullptr) continue;
+      next = Number(*field) + 1;
+      members_[next - 1] = &member;
     }
   }
-  std::stable_sort(fields.begin(), fields.end(),
-                   [&](const FieldInfo* a, const FieldInfo* b) { return a->proto[depth] < b->proto[depth]; });
+  const Value* Find(const FieldInfo& field) const { return members_[Number(field)]; }
+
+ private:
+  std::size_t Number(const FieldInfo& field) const {
+    return static_cast<std::size_t>(&field - type_.fields.data());
+  }
+
+  const TypeInfo& type_;
+  std::vector<const Value*> members_;
+};
+
+// The fields in [begin, end), which share their first `depth` numbers; embedded messages as they are met.
+std::string Fields(const Members& members, FieldOrder::const_iterator begin, FieldOrder::const_iterator end,
+                   std::size_t depth) {
   std::string out;
-  std::uint32_t embedded = 0;
-  for (const FieldInfo* field : fields) {
-    const std::uint32_t number = field->proto[depth];
-    if (depth + 1 < field->proto.size() && field->proto[depth + 1] != 0) {
-      if (number == embedded) continue;
-      embedded = number;
-      entered[depth] = static_cast<std::uint8_t>(number);
-      WireWriter(out).Bytes(number, Fields(type, value, entered, depth + 1));
+  while (begin != end) {
+    const FieldInfo& field = **begin;
+    const std::uint32_t number = field.proto[depth];
+    if (depth + 1 < field.proto.size() && field.proto[depth + 1] != 0) {
+      const auto rest =
+          std::find_if(begin, end, [&](const FieldInfo* f) { return f->proto[depth] != number; });
+      WireWriter(out).Bytes(number, Fields(members, begin, rest, depth + 1));
+      begin = rest;
       continue;
     }
-    const Value* member = value.Find(field->name);
-    if (!IsWritten(*field, member)) continue;
-    AppendField(*field->type, number, member != nullptr ? *member : ZeroValue(*field->type), out);
+    ++begin;
+    const Value* member = members.Find(field);
+    if (!IsWritten(field, member)) continue;
+    AppendField(*field.type, number, member != nullptr ? *member : ZeroValue(*field.type), out);
   }
   return out;
+}
+
+std::string MessageOf(const TypeInfo& type, const Value& value) {
+  const Members members(type, value);
+  if (const FieldOrder* order = BuiltinOrder(type)) return Fields(members, order->begin(), order->end(), 0);
+  const FieldOrder order = OrderOf(type);
+  return Fields(members, order.begin(), order.end(), 0);
 }
 
 std::string Encoded(const TypeInfo& type, const Value& value) {
@@ -173,7 +221,7 @@ std::string Encoded(const TypeInfo& type, const Value& value) {
     case TypeKind::kAny:
       return AnyMessage(type, value);
     default:
-      return Fields(type, value, {}, 0);
+      return MessageOf(type, value);
   }
 }
 
@@ -222,17 +270,25 @@ const TypeInfo* AnswerType(std::string_view api_version, std::string_view kind) 
   return MetaType(api_version, kind);
 }
 
-std::string ListMessage(const json::Value& list, const TypeInfo& item_type) {
-  std::string out;
-  WireWriter writer(out);
-  static const TypeInfo& metadata_type = *FindType(std::string(kMetaTypes) + "ListMeta");
-  writer.Bytes(1, EncodeProtobufMessage(list["metadata"], metadata_type));
-  if (list["items"].is_array())
-    for (const auto& item : list["items"].as_array()) writer.Bytes(2, EncodeProtobufMessage(item, item_type));
-  return out;
+}  // namespace
+
+std::optional<ProtobufListWriter> ProtobufListWriter::Make(std::string api_version,
+                                                           std::string_view item_kind,
+                                                           const json::Value& metadata) {
+  const TypeInfo* type = AnswerType(api_version, item_kind);
+  if (type == nullptr) return std::nullopt;
+  ProtobufListWriter list(std::move(api_version), std::string(item_kind), *type);
+  WireWriter(list.message_).Bytes(1, EncodeProtobufMessage(metadata, ListMetaType()));
+  return list;
 }
 
-}  // namespace
+void ProtobufListWriter::Add(const json::Value& item) {
+  WireWriter(message_).Bytes(2, EncodeProtobufMessage(item, *item_type_));
+}
+
+std::string ProtobufListWriter::Finish() && {
+  return ProtobufEnvelopeOf(api_version_, item_kind_ + std::string(kListSuffix), message_);
+}
 
 std::optional<std::string> EncodeProtobufAnswer(const json::Value& answer) {
   // Discovery of the core group has no apiVersion: it is of meta's v1.
@@ -240,18 +296,21 @@ std::optional<std::string> EncodeProtobufAnswer(const json::Value& answer) {
   if (const auto* type = AnswerType(api_version, kind))
     return ProtobufEnvelopeOf(api_version, kind, EncodeProtobufMessage(answer, *type));
   if (!kind.ends_with(kListSuffix)) return std::nullopt;
-  const auto* type = AnswerType(api_version, kind.substr(0, kind.size() - kListSuffix.size()));
-  if (!type) return std::nullopt;
-  return ProtobufEnvelopeOf(api_version, kind, ListMessage(answer, *type));
+  auto list = ProtobufListWriter::Make(std::string(api_version),
+                                       kind.substr(0, kind.size() - kListSuffix.size()), answer["metadata"]);
+  if (!list) return std::nullopt;
+  if (answer["items"].is_array())
+    for (const auto& item : answer["items"].as_array()) list->Add(item);
+  return std::move(*list).Finish();
 }
 
-std::optional<std::string> EncodeProtobufWatchFrame(const json::Value& event) {
-  const auto object = EncodeProtobufAnswer(event["object"]);
-  if (!object) return std::nullopt;
+std::optional<std::string> EncodeProtobufWatchFrame(std::string_view type, const json::Value& object) {
+  const auto encoded = EncodeProtobufAnswer(object);
+  if (!encoded) return std::nullopt;
   std::string raw, message;
-  WireWriter(raw).Bytes(1, *object);
+  WireWriter(raw).Bytes(1, *encoded);
   WireWriter writer(message);
-  writer.Bytes(1, event["type"].string_or(""));
+  writer.Bytes(1, type);
   writer.Bytes(2, raw);
   std::string frame;
   for (const int shift : {24, 16, 8, 0}) frame += static_cast<char>((message.size() >> shift) & 0xff);

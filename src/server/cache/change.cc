@@ -1,5 +1,7 @@
 #include "server/cache/change.h"
 
+#include <algorithm>
+
 namespace flyball::server {
 
 std::string_view ChangeTypeName(ChangeType type) {
@@ -14,25 +16,36 @@ std::string_view ChangeTypeName(ChangeType type) {
   return "";
 }
 
-Bytes Change::Encoded(ChangeType type) const {
+namespace {
+
+// But for the time: an older encoding of the same form is replaced.
+bool IsSameForm(const Change::Form& a, const Change::Form& b) {
+  return a.number == b.number && a.api_version == b.api_version;
+}
+
+}  // namespace
+
+Bytes Change::Encoded(const Form& form, const std::function<Bytes()>& make) const {
+  const auto is_same = [&](const Encoding& encoding) { return IsSameForm(encoding.form, form); };
+  {
+    MutexLock lock(mu_);
+    const auto found = std::find_if(encodings_.begin(), encodings_.end(), is_same);
+    if (found != encodings_.end() && found->form.second == form.second) return found->bytes;
+  }
+  Bytes bytes = make();
   MutexLock lock(mu_);
-  auto& slot = encoded_[static_cast<int>(type)];
-  if (slot) return slot;
-  const auto& shown = type == ChangeType::kDeleted ? previous : object;
-  std::string text;
-  text.reserve(shown->bytes()->size() + 96);
-  text += "{\"type\":\"";
-  text += ChangeTypeName(type);
-  text += "\",\"object\":";
-  shown->AppendJson(text, StoredObject::Form::kWhole, revision);
-  text += "}\n";
-  return slot = MakeBytes(std::move(text));
+  const auto found = std::find_if(encodings_.begin(), encodings_.end(), is_same);
+  if (found == encodings_.end())
+    encodings_.push_back({form, bytes});
+  else
+    *found = {form, bytes};
+  return bytes;
 }
 
 void Change::ForgetEncoded() const {
-  Bytes dropped[3];
+  std::vector<Encoding> dropped;
   MutexLock lock(mu_);
-  for (int i = 0; i < 3; ++i) dropped[i].swap(encoded_[i]);
+  dropped.swap(encodings_);
 }
 
 }  // namespace flyball::server

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/run/mutex.h"
 #include "server/cache/stored_object.h"
@@ -23,9 +26,17 @@ class Change {
   const ObjectPtr previous;  // null: created
   const store::Revision revision;
 
-  // `{"type":"ADDED","object":{...}}\n`, encoded once a type and then shared. A deletion carries the last
-  // object with the deletion's version.
-  Bytes Encoded(ChangeType type) const;
+  // Which bytes an event is sent as: equal forms mean equal bytes.
+  struct Form {
+    std::string api_version;   // of the object that is shown
+    std::uint32_t number = 0;  // everything else
+    std::int64_t second = 0;   // when ages are shown: they are counted to here
+  };
+  // The event in one form, made by `make` for the first watcher that wants it and then shared. `make` runs
+  // without a lock, so two watchers may call theirs at the same time.
+  Bytes Encoded(const Form& form, const std::function<Bytes()>& make) const;
+  // The object that an event of this type shows: a deletion shows the last one.
+  const ObjectPtr& Shown(ChangeType type) const { return type == ChangeType::kDeleted ? previous : object; }
   // Lets go of what Encoded keeps; it is made again if anybody still asks.
   void ForgetEncoded() const;
   // The object as it was or is, whichever there is.
@@ -35,7 +46,11 @@ class Change {
 
  private:
   mutable Mutex mu_;
-  mutable Bytes encoded_[3] FLYBALL_GUARDED_BY(mu_);
+  struct Encoding {
+    Form form;
+    Bytes bytes;
+  };
+  mutable std::vector<Encoding> encodings_ FLYBALL_GUARDED_BY(mu_);
 };
 using ChangePtr = std::shared_ptr<const Change>;
 

@@ -138,10 +138,24 @@ TEST_F(WatchCacheTest, AnEncodedChangeIsSharedAndCanBeForgotten) {
   sim_.RunReady();
   std::vector<Subscriber::Item> items;
   ASSERT_TRUE(subscription.subscriber->Take(items, nullptr));
-  const Bytes first = items[0].change->Encoded(ChangeType::kAdded);
-  EXPECT_EQ(items[0].change->Encoded(ChangeType::kAdded), first);
-  items[0].change->ForgetEncoded();
-  EXPECT_EQ(*items[0].change->Encoded(ChangeType::kAdded), *first);
+  const Change& change = *items[0].change;
+  int made = 0;
+  const auto make = [&] { return MakeBytes("event " + std::to_string(++made)); };
+  const Bytes first = change.Encoded({"v1", 1}, make);
+  EXPECT_EQ(change.Encoded({"v1", 1}, make), first);
+  EXPECT_NE(change.Encoded({"v1", 2}, make), first);  // another form
+  EXPECT_NE(change.Encoded({"v2", 1}, make), first);  // another version
+  change.ForgetEncoded();
+  EXPECT_EQ(*change.Encoded({"v1", 1}, make), "event 4");
+}
+
+TEST_F(WatchCacheTest, AnEncodingThatShowsAgesIsMadeAgainInAnotherSecond) {
+  const Change change(nullptr, nullptr, 1);
+  int made = 0;
+  const auto make = [&] { return MakeBytes(std::to_string(++made)); };
+  EXPECT_EQ(*change.Encoded({"v1", 1, 10}, make), "1");
+  EXPECT_EQ(*change.Encoded({"v1", 1, 10}, make), "1");
+  EXPECT_EQ(*change.Encoded({"v1", 1, 11}, make), "2");
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ class ComponentStatusEndpoint final : public Endpoint {
       for (const auto& part : kParts) {
         if (part.name != scope.info.name) continue;
         const auto object = co_await Ask(state, scope, part);
-        co_return Answer{200, std::string(presenter.content_type()), presenter.Object(*object)};
+        co_return presenter.Object(*object);
       }
       co_return Unexpected(Error(Reason::kUnknown, 500, "Component not found: " + scope.info.name));
     }

@@ -182,7 +182,7 @@ Task<Result<Answer>> HandleGet(ServerState& state, RequestScope& scope, const ne
   if (!stored) co_return Unexpected(NotFound(*scope.resource->kind, info.name));
   FLYBALL_CO_ASSIGN(const ObjectPtr object, co_await ServedForm(*scope.resource, stored, scope.executor));
   if (WorkSize{1, object->bytes()->size()}.IsLarge()) co_await state.ContinueOnWorker(scope);
-  co_return Answer{200, std::string(presenter.content_type()), presenter.Object(*object)};
+  co_return presenter.Object(*object);
 }
 
 Task<Result<Answer>> HandleList(ServerState& state, RequestScope& scope, const net::Request& request) {

@@ -59,7 +59,7 @@ bool IsForPeople(const RequestScope& scope) {
 
 // Handlers answer in JSON; what the client prefers is made from it.
 void EncodeAsAsked(const RequestScope& scope, const net::Request& request, Answer& answer) {
-  if (!IsNegotiated(scope, answer)) return;
+  if (answer.encoded || !IsNegotiated(scope, answer)) return;
   const auto format = NegotiateObject(request.headers.Get("accept"), true);
   const bool protobuf = format && format->protobuf;
   if (!protobuf && !IsForPeople(scope)) return;

@@ -5,9 +5,7 @@
 // at the time the client asked for, or a random 30 to 60 minutes. Caveats: a client that reads too slowly is
 // cut off (Subscriber::kMaxQueued) and must list again. A client that asks for a WebSocket gets each event as
 // a message: text, or binary for protobuf.
-#include "api/wire/status.h"
 #include "base/values/ascii.h"
-#include "json/json.h"
 #include "server/auth/bearer_token.h"
 #include "server/catalog/served_forms.h"
 #include "server/handlers/read_handlers.h"
@@ -26,11 +24,6 @@ Duration WatchTime(const ListOptions& options, Random& random) {
   if (options.timeout_seconds && *options.timeout_seconds > 0)
     return std::chrono::seconds(*options.timeout_seconds);
   return std::chrono::seconds(kMinWatchSeconds + static_cast<std::int64_t>(random.Below(kMinWatchSeconds)));
-}
-
-Bytes ErrorEvent(const Error& error) {
-  json::Object event{{"type", "ERROR"}, {"object", api::StatusFromError(error)}};
-  return MakeBytes(json::Write(json::Value(std::move(event))) + "\n");
 }
 
 // Closes the subscriber after a time, unless the watch has ended before, however it ends.
@@ -246,6 +239,7 @@ Task<Result<bool>> SendItems(Watching& watch, const std::vector<Subscriber::Item
 Task<Status> SendChanges(Watching& watch, Executor& executor) {
   std::vector<Subscriber::Item> items;
   while (co_await TakeItems(executor, watch.subscriber, items)) {
+    watch.presenter.set_now(executor.clock().Now());
     FLYBALL_CO_ASSIGN(const bool there, co_await SendItems(watch, items, executor));
     if (!there) co_return Status();
   }
@@ -276,7 +270,7 @@ Task<Status> HandleWatch(ServerState& state, RequestScope& scope, const net::Req
   if (!subscription) {
     FLYBALL_CO_ASSIGN(const auto refusal,
                       BeginEvents(stream, request, std::move(headers), format.protobuf, nullptr));
-    refusal->Write(presenter.Framed(ErrorEvent(subscription.error())));
+    refusal->Write(presenter.ErrorEvent(subscription.error()));
     refusal->End();
     co_return Status();
   }
@@ -293,7 +287,7 @@ Task<Status> HandleWatch(ServerState& state, RequestScope& scope, const net::Req
     co_await ResumeOn(scope.executor);
   }
   if (sent) sent = co_await SendChanges(watch, stream->executor());
-  if (!sent) sink->Write(presenter.Framed(ErrorEvent(sent.error())));
+  if (!sent) sink->Write(presenter.ErrorEvent(sent.error()));
   sink->End();
   co_return Status();
 }

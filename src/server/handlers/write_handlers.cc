@@ -58,7 +58,7 @@ Result<Answer> ObjectAnswer(const RequestScope& scope, const net::Request& reque
                             const StoredObject& object, int code) {
   FLYBALL_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
   const Presenter presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
-  return Answer{code, std::string(presenter.content_type()), presenter.Object(object)};
+  return presenter.Object(object, code);
 }
 
 Task<Result<Answer>> HandleCreate(ServerState& state, RequestScope& scope, const net::Request& request) {

@@ -28,6 +28,7 @@ struct Answer {
   std::string body;
   net::Headers headers = {};
   std::shared_ptr<BodySource> source = nullptr;  // if set, instead of `body`
+  bool encoded = false;                          // the body is in the language the client asked for
 };
 
 // A Status body; adds Retry-After where the error says so. `unlisted_reason` is its reason if the error has

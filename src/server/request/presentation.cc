@@ -4,11 +4,14 @@
 
 #include "api/custom/custom_object.h"
 #include "api/wire/protobuf.h"
+#include "api/wire/status.h"
 #include "json/json.h"
 #include "json/yaml/yaml.h"
 
 namespace flyball::server {
 namespace {
+
+constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
 
 // Lists of custom objects always say `continue` (upstream: unstructured lists are written as they are).
 json::Value MetaValue(const ListMeta& meta, bool unstructured) {
@@ -102,8 +105,20 @@ std::string Presenter::InWantedLanguage(std::string text) const {
   return value ? json::WriteYaml(*value) : text;
 }
 
-std::string Presenter::Object(const StoredObject& object) const {
-  return InWantedLanguage(Text(object, object.revision(), true));
+json::Value Presenter::Shown(const StoredObject& object, store::Revision revision) const {
+  json::Value served = Served(object, revision);
+  if (format_.form != AnswerForm::kPartialMetadata) return served;
+  json::Object shown{{"kind", "PartialObjectMetadata"},
+                     {"apiVersion", "meta.k8s.io/" + std::string(format_.version)}};
+  shown.Append("metadata", std::move(served["metadata"]));
+  return shown;
+}
+
+Answer Presenter::Object(const StoredObject& object, int code) const {
+  if (format_.protobuf && format_.form != AnswerForm::kTable)
+    if (auto message = api::EncodeProtobufAnswer(Shown(object, object.revision())))
+      return {code, std::string(kProtobufType), std::move(*message), {}, nullptr, true};
+  return {code, std::string(content_type()), InWantedLanguage(Text(object, object.revision(), true))};
 }
 
 // The text of a list, made as it is asked for.
@@ -134,7 +149,23 @@ class ListText final : public BodySource {
   bool started_ = false;
 };
 
+bool Presenter::WriteProtobufList(const std::vector<ObjectPtr>& objects, const ListMeta& meta,
+                                  Answer& answer) const {
+  if (format_.form == AnswerForm::kTable) return false;
+  const bool metadata = format_.form == AnswerForm::kPartialMetadata;
+  auto list = api::ProtobufListWriter::Make(
+      metadata ? "meta.k8s.io/" + std::string(format_.version) : resource_->kind->ApiVersion(),
+      metadata ? std::string_view("PartialObjectMetadata") : resource_->kind->kind, MetaValue(meta, false));
+  if (!list) return false;
+  for (const auto& object : objects) list->Add(Shown(*object, object->revision()));
+  answer.body = std::move(*list).Finish();
+  answer.content_type = kProtobufType;
+  answer.encoded = true;
+  return true;
+}
+
 void Presenter::AnswerList(std::vector<ObjectPtr> objects, const ListMeta& meta, Answer& answer) const {
+  if (format_.protobuf && WriteProtobufList(objects, meta, answer)) return;
   answer.content_type = content_type();
   const std::size_t total = TotalBytes(objects);
   ListText text(*this, std::move(objects), meta);
@@ -181,31 +212,56 @@ void Presenter::AppendListEnd(std::string& out) const {
   out += "]}";
 }
 
-Bytes Presenter::Line(std::string_view type, const StoredObject& object, store::Revision revision) {
+Bytes Presenter::MakeEvent(std::string_view type, const StoredObject& object, store::Revision revision,
+                           bool columns) const {
+  if (format_.protobuf)
+    if (auto frame = api::EncodeProtobufWatchFrame(type, Shown(object, revision)))
+      return MakeBytes(std::move(*frame));
   std::string line = "{\"type\":\"";
   line += type;
   line += "\",\"object\":";
-  line += Text(object, revision, !columns_sent_);
+  line += Text(object, revision, columns);
   line += "}\n";
-  columns_sent_ = true;
-  return Framed(MakeBytes(std::move(line)));
+  return MakeBytes(std::move(line));
 }
 
-Bytes Presenter::Framed(Bytes line) const {
-  if (!format_.protobuf) return line;
-  const auto event = json::Parse(*line);
-  auto frame = event ? api::EncodeProtobufWatchFrame(*event) : std::nullopt;
-  return frame ? MakeBytes(std::move(*frame)) : line;
+Change::Form Presenter::FormOf(ChangeType type, bool columns) const {
+  const bool table = format_.form == AnswerForm::kTable;
+  std::uint32_t number = static_cast<std::uint32_t>(type);
+  number = number * 4 + static_cast<std::uint32_t>(format_.form);
+  number = number * 2 + (format_.protobuf ? 1 : 0);
+  number = number * 2 + (format_.version == "v1" ? 1 : 0);
+  number = number * 4 + (table ? static_cast<std::uint32_t>(table_options_.include_object) : 0);
+  number = number * 2 + (columns ? 1 : 0);
+  const auto second = std::chrono::duration_cast<std::chrono::seconds>(table_options_.now.time_since_epoch());
+  return {resource_->kind->ApiVersion(), number, table ? second.count() : 0};
 }
 
 Bytes Presenter::Event(const Subscriber::Item& item) {
-  const auto& shown = item.type == ChangeType::kDeleted ? item.change->previous : item.change->object;
-  if (plain(*shown)) return Framed(item.change->Encoded(item.type));
-  return Line(ChangeTypeName(item.type), *shown, item.change->revision);
+  const Change& change = *item.change;
+  const bool table = format_.form == AnswerForm::kTable;
+  const bool columns = table && TakeColumns();
+  const auto make = [&] {
+    return MakeEvent(ChangeTypeName(item.type), *change.Shown(item.type), change.revision, columns);
+  };
+  // The columns of a custom kind may change with its definition.
+  if (table && resource_->custom) return make();
+  return change.Encoded(FormOf(item.type, columns), make);
 }
 
 Bytes Presenter::Initial(const StoredObject& object) {
-  return Line("ADDED", object, object.revision());
+  return MakeEvent("ADDED", object, object.revision(), TakeColumns());
+}
+
+Bytes Presenter::FramedEvent(std::string_view type, const json::Value& object) const {
+  if (format_.protobuf)
+    if (auto frame = api::EncodeProtobufWatchFrame(type, object)) return MakeBytes(std::move(*frame));
+  json::Object event{{"type", type}, {"object", object}};
+  return MakeBytes(json::Write(json::Value(std::move(event))) + "\n");
+}
+
+Bytes Presenter::ErrorEvent(const Error& error) const {
+  return FramedEvent("ERROR", api::StatusFromError(error));
 }
 
 Bytes Presenter::Bookmark(store::Revision revision, bool initial_events_end) {
@@ -216,16 +272,12 @@ Bytes Presenter::Bookmark(store::Revision revision, bool initial_events_end) {
       {"kind", partial ? std::string_view("PartialObjectMetadata") : resource_->kind->kind},
       {"apiVersion", partial ? "meta.k8s.io/" + std::string(format_.version) : resource_->kind->ApiVersion()},
       {"metadata", std::move(metadata)}};
-  std::string line = "{\"type\":\"BOOKMARK\",\"object\":";
-  if (format_.form == AnswerForm::kTable) {
-    // A row of an object that has nothing but its version.
-    auto options = table_options_;
-    options.with_columns = !std::exchange(columns_sent_, true);
-    line += api::TableFormat(*resource_->kind).SingleTable(object, options);
-  } else {
-    json::WriteTo(object, line);
-  }
-  return Framed(MakeBytes(line + "}\n"));
+  if (format_.form != AnswerForm::kTable) return FramedEvent("BOOKMARK", object);
+  // A row of an object that has nothing but its version.
+  auto options = table_options_;
+  options.with_columns = TakeColumns();
+  const std::string table = api::TableFormat(*resource_->kind).SingleTable(object, options);
+  return MakeBytes("{\"type\":\"BOOKMARK\",\"object\":" + table + "}\n");
 }
 
 }  // namespace flyball::server

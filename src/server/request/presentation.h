@@ -4,12 +4,14 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/tables/table.h"
 #include "base/run/clock.h"
 #include "base/values/bytes.h"
 #include "json/value.h"
+#include "server/cache/change.h"
 #include "server/cache/watch_cache.h"
 #include "server/catalog/catalog.h"
 #include "server/request/answer.h"
@@ -29,22 +31,22 @@ class Presenter {
   // `include_object` is the Table option: "" and "Metadata", "Object" or "None".
   Presenter(ResourcePtr resource, AnswerFormat format, TimePoint now, std::string_view include_object);
 
-  std::string Object(const StoredObject& object) const;
+  Answer Object(const StoredObject& object, int code = 200) const;
   // A list: in one piece, or, if it is large, made while it is sent.
   void AnswerList(std::vector<ObjectPtr> objects, const ListMeta& meta, Answer& answer) const;
-  // Lines of a watch. The first event of a table watch carries the column definitions.
+  // Events of a watch, in the client's framing: a line, or a protobuf frame. The first event of a table watch
+  // carries the column definitions. An event is made once for all the watchers that want it in this form.
   Bytes Event(const Subscriber::Item& item);
   // The same for an object that is not the change's own, but a converted one.
   Bytes Event(ChangeType type, const StoredObject& object, store::Revision revision) {
-    return Line(ChangeTypeName(type), object, revision);
+    return MakeEvent(ChangeTypeName(type), object, revision, TakeColumns());
   }
   Bytes Initial(const StoredObject& object);
   Bytes Bookmark(store::Revision revision, bool initial_events_end);
+  Bytes ErrorEvent(const Error& error) const;
 
-  // A line of a watch in the client's framing: as it is, or as a protobuf frame.
-  Bytes Framed(Bytes line) const;
-
-  std::string_view content_type() const { return format_.yaml ? "application/yaml" : "application/json"; }
+  // Ages in tables are counted to here.
+  void set_now(TimePoint now) { table_options_.now = now; }
 
  private:
   // Stored bytes can be sent as they are.
@@ -67,12 +69,22 @@ class Presenter {
   // The text of one object in this format, as JSON.
   std::string Text(const StoredObject& object, store::Revision revision, bool columns) const;
   void AppendMetadataOnly(const StoredObject& object, store::Revision revision, std::string& out) const;
+  std::string_view content_type() const { return format_.yaml ? "application/yaml" : "application/json"; }
   std::string InWantedLanguage(std::string text) const;
+  // What a protobuf message is made from: the object, or the document with its metadata alone.
+  json::Value Shown(const StoredObject& object, store::Revision revision) const;
+  // False if there is no message for it.
+  bool WriteProtobufList(const std::vector<ObjectPtr>& objects, const ListMeta& meta, Answer& answer) const;
   friend class ListText;
   void AppendListStart(const ListMeta& meta, std::string& out) const;
   void AppendListItem(const StoredObject& object, std::string& out) const;
   void AppendListEnd(std::string& out) const;
-  Bytes Line(std::string_view type, const StoredObject& object, store::Revision revision);
+  Bytes MakeEvent(std::string_view type, const StoredObject& object, store::Revision revision,
+                  bool columns) const;
+  Bytes FramedEvent(std::string_view type, const json::Value& object) const;
+  Change::Form FormOf(ChangeType type, bool columns) const;
+  // True for the first event of a table watch.
+  bool TakeColumns() { return !std::exchange(columns_sent_, true); }
 
   const ResourcePtr resource_;
   const AnswerFormat format_;
