@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,8 +69,9 @@ struct KindHooks {
   enum class WarnOn { kCreate, kSpecChange, kUpdate } warn_on = WarnOn::kSpecChange;
   // Why a name that is no DNS label gets a warning when the object is created; "": it gets none.
   std::string_view name_warning;
-  // Seconds a delete waits by default when DeleteOptions says nothing; -1: not graceful.
-  std::int64_t (*default_grace_seconds)(const json::Value& object) = nullptr;
+  // How many seconds a delete waits, of which the client asks for `asked`. Null: the kind is not deleted
+  // gracefully.
+  std::int64_t (*grace_seconds)(const json::Value& object, std::optional<std::int64_t> asked) = nullptr;
 };
 
 // The hooks of a built-in kind; a default set (schema only) for kinds that have none.

@@ -114,7 +114,7 @@ std::optional<SimEnd> SimEndOf(const ContainerConfig& config) {
   }
   const Understood command = ReadCommand(config);
   if (command.known) return command.end;
-  if (config.runs_to_completion) return SimEnd{kSimRunTime, 0};
+  if (config.runs_to_completion) return SimEnd{kSimWorkTime, 0};
   return std::nullopt;
 }
 

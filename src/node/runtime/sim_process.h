@@ -13,8 +13,11 @@ namespace flyball::node {
 
 // A simulated process that is asked to end takes this long, so that one can see the pod terminate.
 inline constexpr Duration kSimStopTime = std::chrono::seconds(1);
-// What runs to its end and does not say for how long: init containers and the pods of Jobs.
+// How long a command takes that does nothing but end.
 inline constexpr Duration kSimRunTime = std::chrono::seconds(1);
+// What runs to its end and does not say for how long (init containers, the pods of Jobs): long enough for a
+// client that polls every two seconds to see it run.
+inline constexpr Duration kSimWorkTime = std::chrono::seconds(4);
 
 // Images that cannot be pulled: with the tag `non-existent` or `404`, or of a registry whose name begins with
 // `invalid.`.

@@ -50,7 +50,7 @@ TEST(SimProcessTest, AnImageWithoutACommandRunsTheProgramItIsNamedAfter) {
 
 TEST(SimProcessTest, WhatItDoesNotUnderstandRunsUnlessItIsToEnd) {
   EXPECT_EQ(EndOf({"nginx"}), "-");
-  EXPECT_EQ(EndOf({"nginx"}, true), "1s 0");
+  EXPECT_EQ(EndOf({"nginx"}, true), "4s 0");
   EXPECT_EQ(EndOf({"sh", "-c", "exit 3 | cat"}), "-");
   EXPECT_EQ(EndOf({"sleep", "-1"}), "-");
   EXPECT_EQ(EndOf({"sleep"}), "-");

@@ -126,12 +126,8 @@ void MarkDeleting(json::Value& metadata, TimePoint now, std::int64_t grace) {
 // The grace period this DELETE asks for; nullopt if the kind goes without one.
 std::optional<std::int64_t> WantedGrace(const ServedResource& resource, const json::Value& object,
                                         const DeleteOptions& options) {
-  if (!resource.hooks->default_grace_seconds) return std::nullopt;
-  const auto normal = resource.hooks->default_grace_seconds(object);
-  if (normal < 0) return std::nullopt;
-  // Nothing runs (0): there is nothing to wait for, whatever was asked.
-  if (normal == 0 || !options.grace_seconds) return normal;
-  return std::max<std::int64_t>(*options.grace_seconds, 0);
+  if (!resource.hooks->grace_seconds) return std::nullopt;
+  return resource.hooks->grace_seconds(object, options.grace_seconds);
 }
 
 // Grace can only shorten.

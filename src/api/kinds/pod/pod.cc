@@ -106,12 +106,14 @@ void ValidatePod(const Value& pod, FieldErrors& errors) {
   ValidateProfileAnnotations(metadata["annotations"], spec, path, errors);
 }
 
-std::int64_t DefaultGraceSeconds(const Value& pod) {
+std::int64_t GraceSeconds(const Value& pod, std::optional<std::int64_t> asked) {
   const Value& spec = pod["spec"];
   const std::string_view phase = Text(pod["status"], "phase");
   const bool finished = phase == "Succeeded" || phase == "Failed";
   if (Text(spec, "nodeName").empty() || finished) return 0;
-  return Number(spec, "terminationGracePeriodSeconds", kDefaultGraceSeconds);
+  const std::int64_t seconds =
+      asked ? *asked : Number(spec, "terminationGracePeriodSeconds", kDefaultGraceSeconds);
+  return seconds < 0 ? 1 : seconds;
 }
 
 }  // namespace
@@ -133,7 +135,7 @@ const KindHooks kPodHooks = {
     .warnings = WarnOfPod,
     .warn_on = KindHooks::WarnOn::kCreate,
     .name_warning = "this is used in the Pod's hostname, which can result in surprising behavior",
-    .default_grace_seconds = DefaultGraceSeconds,
+    .grace_seconds = GraceSeconds,
 };
 
 }  // namespace flyball::api

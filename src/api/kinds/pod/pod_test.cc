@@ -136,6 +136,17 @@ TEST(PodTest, SchedulingRules) {
           "`tolerationSeconds` is set"}));
 }
 
+TEST(PodTest, ADeleteWaitsAsLongAsTheClientAsksOrThePodSays) {
+  const auto grace = HooksFor("", "Pod").grace_seconds;
+  const auto running = *json::Parse(R"({"spec":{"nodeName":"n","terminationGracePeriodSeconds":0}})");
+  EXPECT_EQ(grace(running, std::nullopt), 0);
+  EXPECT_EQ(grace(running, 60), 60);
+  EXPECT_EQ(grace(running, -5), 1);
+  EXPECT_EQ(grace(*json::Parse(R"({"spec":{"nodeName":"n"}})"), std::nullopt), 30);
+  EXPECT_EQ(grace(*json::Parse(R"({"spec":{}})"), 60), 0);
+  EXPECT_EQ(grace(*json::Parse(R"({"spec":{"nodeName":"n"},"status":{"phase":"Failed"}})"), 60), 0);
+}
+
 TEST(PodTest, Warnings) {
   Lines warnings;
   HooksFor("", "Pod").warnings(
