@@ -6,7 +6,7 @@
 #include <set>
 
 #include "api/custom/custom_kind.h"
-#include "api/wire/protobuf_wire.h"
+#include "base/values/protobuf_wire.h"
 #include "json/json.h"
 
 namespace flyball::api {

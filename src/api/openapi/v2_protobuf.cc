@@ -6,7 +6,7 @@
 #include <span>
 
 #include "api/openapi/openapi.h"
-#include "api/wire/protobuf_wire.h"
+#include "base/values/protobuf_wire.h"
 #include "json/json.h"
 
 namespace flyball::api {

@@ -9,7 +9,7 @@
 #include "api/values/base64.h"
 #include "api/values/duration.h"
 #include "api/values/time.h"
-#include "api/wire/protobuf_wire.h"
+#include "base/values/protobuf_wire.h"
 #include "json/json.h"
 
 namespace flyball::api {

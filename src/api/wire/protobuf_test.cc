@@ -5,7 +5,7 @@
 #include "api/rules/kind_hooks.h"
 #include "api/testing/recordings.h"
 #include "api/values/base64.h"
-#include "api/wire/protobuf_wire.h"
+#include "base/values/protobuf_wire.h"
 #include "json/json.h"
 
 namespace flyball::api {

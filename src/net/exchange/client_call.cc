@@ -3,12 +3,22 @@
 #include <exception>
 
 #include "base/observe/log.h"
-#include "net/exchange/trailer_sink.h"
 
 namespace flyball::net {
+namespace {
+
+std::shared_ptr<Upload> UploadOf(ResponseSink* sink) {
+  auto* const uploading = dynamic_cast<UploadingSink*>(sink);
+  return uploading ? uploading->upload() : nullptr;
+}
+
+}  // namespace
 
 ClientCall::ClientCall(std::shared_ptr<IoLoop> loop, Request request, std::shared_ptr<ResponseSink> sink)
-    : loop_(std::move(loop)), request_(std::move(request)), sink_(std::move(sink)) {}
+    : loop_(std::move(loop)),
+      request_(std::move(request)),
+      sink_(std::move(sink)),
+      upload_(UploadOf(sink_.get())) {}
 
 ClientCall::~ClientCall() = default;
 
@@ -52,6 +62,21 @@ void ClientCall::Resume() {
 void ClientCall::ApplyPause() {
   const bool want = want_pause_;
   if (std::exchange(paused_, want) != want && connection) connection->OnPauseChanged(*this);
+}
+
+void ClientCall::Submitted(ClientConnection& carrier, std::int32_t stream) {
+  connection = &carrier;
+  stream_id = stream;
+  auto* const sink = dynamic_cast<TrailerSink*>(sink_.get());
+  if (sink && !cancelled_) Guard([&] { sink->OnSubmitted(); });
+  if (!upload_) return;
+  upload_->OnGrowth([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->OnLoop(&ClientCall::ApplyGrowth);
+  });
+}
+
+void ClientCall::ApplyGrowth() {
+  if (connection) connection->OnUploadGrown(*this);
 }
 
 void ClientCall::Head(int status, const Headers& headers) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "net/exchange/upload.h"
 #include "net/http/http.h"
 #include "net/io/channel.h"
 #include "net/io/io_loop.h"
@@ -22,6 +23,8 @@ class ClientConnection {
   virtual void Drop(ClientCall& call) = 0;
   // The call was paused or resumed.
   virtual void OnPauseChanged(ClientCall& call) = 0;
+  // There is more of the call's upload.
+  virtual void OnUploadGrown(ClientCall&) {}
   // How many more calls may be submitted now.
   virtual std::size_t capacity() const = 0;
 };
@@ -48,6 +51,8 @@ class ClientCall final : public Call, public Notifiable, public std::enable_shar
   void Pause() override;
   void Resume() override;
 
+  // A connection has taken it.
+  void Submitted(ClientConnection& carrier, std::int32_t stream);
   // What happens to it. Nothing reaches the sink after End or Fail, or, but for the error, after Cancel.
   void Head(int status, const Headers& headers);
   void Data(std::string_view data);
@@ -56,11 +61,13 @@ class ClientCall final : public Call, public Notifiable, public std::enable_shar
   void Fail(const Error& error);
 
   const Request& request() const { return request_; }
+  // Its body, if that is still being written; else null.
+  Upload* upload() const { return upload_.get(); }
   bool ended() const { return sink_ == nullptr; }
   bool head_seen() const { return head_seen_; }
   bool paused() const { return paused_; }
-  // False once it has been tried too often to be sent by itself again.
-  bool TakeRetry() { return retries_++ < kMaxRetries; }
+  // False once it has been tried too often to be sent by itself again. An upload is sent once.
+  bool TakeRetry() { return !upload_ && retries_++ < kMaxRetries; }
 
   // Who carries it, or null; and its id there.
   ClientConnection* connection = nullptr;
@@ -73,10 +80,12 @@ class ClientCall final : public Call, public Notifiable, public std::enable_shar
   void OnLoop(void (ClientCall::*method)());
   void CancelOnLoop();
   void ApplyPause();
+  void ApplyGrowth();
 
   const std::shared_ptr<IoLoop> loop_;
   const Request request_;
   std::shared_ptr<ResponseSink> sink_;  // until it has ended
+  const std::shared_ptr<Upload> upload_;
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> want_pause_{false};
   bool paused_ = false;

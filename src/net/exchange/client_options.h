@@ -17,6 +17,7 @@ struct ClientOptions {
   bool http2 = true;
   Duration connect_timeout = std::chrono::seconds(30);
   Duration ping_interval = std::chrono::seconds(30);  // HTTP/2 health check: a dead peer is noticed
+  Duration ping_timeout = std::chrono::seconds(15);   // by the missing answer
   int io_threads = 1;
 };
 

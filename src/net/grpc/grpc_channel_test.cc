@@ -4,7 +4,8 @@
 
 #include <functional>
 
-#include "net/exchange/trailer_sink.h"
+#include "net/exchange/upload.h"
+#include "net/grpc/grpc_message.h"
 
 namespace flyball::net {
 namespace {
@@ -103,7 +104,7 @@ TEST(GrpcChannelTest, WhatIsNoWholeAnswerIsAnError) {
             "(rpc error: code = Internal desc = the response is not one whole message)");
   EXPECT_EQ(ends_with(std::string_view("\1\0\0\0\1x", 6)),
             "(rpc error: code = Internal desc = the response is compressed)");
-  EXPECT_EQ(ends_with(std::string(GrpcChannel::kMaxMessage + 6, 'x')),
+  EXPECT_EQ(ends_with(std::string_view("\0\0\x40\0\1x", 6)),
             "(rpc error: code = ResourceExhausted desc = received message larger than max)");
 }
 
@@ -137,6 +138,83 @@ TEST(GrpcChannelTest, ASocketThatIsNotThereIsSaidSo) {
             "rpc error: code = Unavailable desc = dial unix /nowhere/plugin.sock: connect: no such file or "
             "directory");
   EXPECT_FALSE(GrpcChannel::Make("unix://relative.sock"));
+}
+
+// Keeps what it is told.
+struct RecordingStream final : GrpcStreamSink {
+  void OnMessage(std::string_view message) override { messages.emplace_back(message); }
+  void OnEnd(const Status& status) override { end = status ? "OK" : status.error().message(); }
+  std::vector<std::string> messages;
+  std::string end;
+};
+
+TEST(GrpcStreamTest, MessagesComeWholeHoweverTheyAreCut) {
+  const auto sink = std::make_shared<RecordingStream>();
+  const GrpcChannel channel(std::make_shared<ScriptedTransport>([](TrailerSink& receiver) {
+    receiver.OnHead(200, kGrpcHead);
+    const std::string bytes = FramedMessage("one") + FramedMessage("") + FramedMessage("three");
+    for (const char c : bytes) receiver.OnData(std::string_view(&c, 1));
+    receiver.OnData(bytes);
+    receiver.OnTrailers({{"grpc-status", "0"}});
+    receiver.OnEnd();
+  }));
+  const auto stream = channel.Open("/p.S/M", sink);
+  EXPECT_EQ(sink->messages, (std::vector<std::string>{"one", "", "three", "one", "", "three"}));
+  EXPECT_EQ(sink->end, "OK");
+}
+
+TEST(GrpcStreamTest, AMessageThatIsTooLongEndsTheStream) {
+  const auto sink = std::make_shared<RecordingStream>();
+  const GrpcChannel channel(std::make_shared<ScriptedTransport>([](TrailerSink& receiver) {
+                              receiver.OnHead(200, kGrpcHead);
+                              receiver.OnData(FramedMessage("four"));
+                              receiver.OnData(FramedMessage("fives"));
+                              receiver.OnData(FramedMessage("four"));
+                            }),
+                            {.max_message = 4});
+  const auto stream = channel.Open("/p.S/M", sink);
+  EXPECT_EQ(sink->messages, std::vector<std::string>{"four"});
+  EXPECT_EQ(sink->end, "rpc error: code = ResourceExhausted desc = received message larger than max");
+}
+
+TEST(GrpcStreamTest, ABrokenConnectionEndsTheStream) {
+  const auto sink = std::make_shared<RecordingStream>();
+  const GrpcChannel channel(std::make_shared<ScriptedTransport>(
+      [](TrailerSink& receiver) { receiver.OnError(Error(Reason::kConnection, "broken")); }));
+  const auto stream = channel.Open("/p.S/M", sink);
+  EXPECT_EQ(sink->end, "rpc error: code = Unavailable desc = broken");
+}
+
+TEST(GrpcChannelTest, SaysWhetherTheServerMayHaveSeenTheCall) {
+  const auto sent = [](ScriptedTransport::Script script) {
+    const GrpcChannel channel(std::make_shared<ScriptedTransport>(std::move(script)));
+    bool answer = false;
+    channel.Start("/p.S/M", "", std::chrono::seconds(5), [&](GrpcAnswer a) { answer = a.sent; });
+    return answer;
+  };
+  EXPECT_FALSE(sent([](TrailerSink& sink) { sink.OnError(Error(Reason::kConnection, "refused")); }));
+  EXPECT_TRUE(sent([](TrailerSink& sink) {
+    sink.OnSubmitted();
+    sink.OnError(Error(Reason::kConnection, "broken"));
+  }));
+}
+
+TEST(UploadTest, TellsOfGrowthAndGivesWhatIsThere) {
+  Upload upload;
+  int grown = 0;
+  upload.Write("ab");
+  upload.OnGrowth([&] { ++grown; });
+  upload.Write("cd");
+  EXPECT_EQ(upload.pending(), 4u);
+  std::string out;
+  upload.Take(3, out);
+  EXPECT_EQ(out, "abc");
+  EXPECT_FALSE(upload.ended());
+  upload.End();
+  upload.Write("too late");
+  EXPECT_TRUE(upload.ended());
+  EXPECT_EQ(upload.pending(), 1u);
+  EXPECT_EQ(grown, 2);
 }
 
 }  // namespace

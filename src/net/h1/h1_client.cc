@@ -45,8 +45,9 @@ H1ClientSession::H1ClientSession(Channel& channel, std::shared_ptr<const ClientC
 H1ClientSession::~H1ClientSession() = default;
 
 void H1ClientSession::Submit(std::shared_ptr<ClientCall> call) {
+  if (call->upload()) return call->Fail(Error(Reason::kConnection, "the server does not speak HTTP/2"));
   call_ = std::move(call);
-  call_->connection = this;
+  call_->Submitted(*this, 0);
   output_ = EncodeH1Request(call_->request(), context_->origin, "");
   output_sent_ = 0;
   any_byte_ = head_delivered_ = false;

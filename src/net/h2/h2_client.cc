@@ -14,7 +14,6 @@ namespace {
 constexpr std::int32_t kClientStreamWindow = 4 << 20;
 constexpr std::int32_t kClientConnectionWindow = 1 << 30;
 constexpr std::uint32_t kMaxHeaderList = 256u << 10;
-constexpr Duration kPingTimeout = std::chrono::seconds(15);
 constexpr Duration kSessionIdleTimeout = std::chrono::seconds(90);
 
 nghttp2_nv ClientField(std::string_view name, std::string_view value) {
@@ -80,10 +79,15 @@ struct H2ClientSession::Callbacks {
                           std::uint32_t* flags, nghttp2_data_source*, void* user) {
     const Stream* stream = Self(user).Find(id);
     if (!stream) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    const std::size_t left = stream->call->request().body.size() - stream->body_sent;
+    const Upload* const upload = stream->call->upload();
+    // The end first: what is pending after it is all there will be.
+    const bool ends = !upload || upload->ended();
+    const std::size_t left =
+        upload ? upload->pending() : stream->call->request().body.size() - stream->body_sent;
     const std::size_t n = std::min(length, left);
+    if (n == 0 && !ends) return NGHTTP2_ERR_DEFERRED;
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
-    if (n == left) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (n == left && ends) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(n);
   }
 };
@@ -142,17 +146,17 @@ void H2ClientSession::Submit(std::shared_ptr<ClientCall> call) {
   fields.push_back(ClientField(":path", path));
   for (const auto& [name, value] : request.headers)
     if (!BelongsToHttp1(name)) fields.push_back(ClientField(name, value));
-  if (!request.body.empty()) fields.push_back(ClientField("content-length", length));
+  const bool has_body = call->upload() || !request.body.empty();
+  if (has_body && !call->upload()) fields.push_back(ClientField("content-length", length));
   nghttp2_data_provider body{};
   body.read_callback = &Callbacks::ReadBody;
   const std::int32_t id = nghttp2_submit_request(h2_, nullptr, fields.data(), fields.size(),
-                                                 request.body.empty() ? nullptr : &body, nullptr);
+                                                 has_body ? &body : nullptr, nullptr);
   if (id < 0) {
     Leave();
     return owner_->Retry(std::move(call), Error(Reason::kConnection, nghttp2_strerror(id)));
   }
-  call->connection = this;
-  call->stream_id = id;
+  call->Submitted(*this, id);
   if (streams_.empty()) last_received_ = Now();  // silence counts from now on
   streams_[id].call = call;
   channel_.Notify(std::move(call));
@@ -167,6 +171,11 @@ void H2ClientSession::OnPauseChanged(ClientCall& call) {
   Stream* stream = Find(call.stream_id);
   if (!stream || call.paused()) return;
   nghttp2_session_consume_stream(h2_, call.stream_id, std::exchange(stream->unconsumed, 0));
+  channel_.Notify(call.shared_from_this());
+}
+
+void H2ClientSession::OnUploadGrown(ClientCall& call) {
+  nghttp2_session_resume_data(h2_, call.stream_id);  // refused if it was not waiting
   channel_.Notify(call.shared_from_this());
 }
 
@@ -195,6 +204,7 @@ void H2ClientSession::OnData(std::int32_t id, std::string_view data) {
 
 void H2ClientSession::AppendData(std::int32_t stream_id, std::size_t size, std::string& out) {
   Stream* stream = Find(stream_id);
+  if (Upload* const upload = stream->call->upload()) return upload->Take(size, out);
   out.append(stream->call->request().body, stream->body_sent, size);
   stream->body_sent += size;
 }
@@ -230,7 +240,7 @@ bool H2ClientSession::Finished() const {
 }
 
 SteadyTime H2ClientSession::Deadline() const {
-  if (ping_sent_ != SteadyTime::max()) return ping_sent_ + kPingTimeout;
+  if (ping_sent_ != SteadyTime::max()) return ping_sent_ + context_->options.ping_timeout;
   if (streams_.empty()) return last_received_ + kSessionIdleTimeout;
   return context_->options.ping_interval > Duration::zero() ? last_received_ + context_->options.ping_interval
                                                             : SteadyTime::max();

@@ -24,6 +24,7 @@ class H2ClientSession final : public H2Session, public ClientConnection {
   void Submit(std::shared_ptr<ClientCall> call) override;
   void Drop(ClientCall& call) override;
   void OnPauseChanged(ClientCall& call) override;
+  void OnUploadGrown(ClientCall& call) override;
   std::size_t capacity() const override;
 
   void OnNotified(Notifiable&) override {}

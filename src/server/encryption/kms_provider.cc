@@ -63,7 +63,7 @@ std::string CacheKey(const KmsEnvelope& envelope) {
   return EncodeEnvelope({.data = {}, .key = envelope.key, .source = envelope.source});
 }
 
-void ReadBytesField(api::WireReader& reader, KmsEnvelope& out) {
+void ReadBytesField(WireReader& reader, KmsEnvelope& out) {
   const std::uint32_t number = reader.number();
   const std::string_view bytes = reader.Bytes();
   if (number == 1) out.data = bytes;
@@ -76,7 +76,7 @@ void ReadBytesField(api::WireReader& reader, KmsEnvelope& out) {
 
 std::string EncodeEnvelope(const KmsEnvelope& envelope) {
   std::string out;
-  api::WireWriter writer(out);
+  WireWriter writer(out);
   if (!envelope.data.empty()) writer.Bytes(1, envelope.data);
   writer.Bytes(2, envelope.key.key_id);
   writer.Bytes(3, envelope.key.ciphertext);
@@ -89,11 +89,11 @@ Result<KmsEnvelope> DecodeEnvelope(std::string_view bytes) {
   KmsEnvelope out;
   out.source = KmsEnvelope::Source::kKey;
   std::uint64_t source = 0;
-  api::WireReader reader(bytes);
+  WireReader reader(bytes);
   while (reader.NextField()) {
-    if (reader.number() == 5 && reader.type() == api::WireType::kVarint)
+    if (reader.number() == 5 && reader.type() == WireType::kVarint)
       source = reader.Varint();
-    else if (reader.type() == api::WireType::kBytes)
+    else if (reader.type() == WireType::kBytes)
       ReadBytesField(reader, out);
     else
       reader.Skip();

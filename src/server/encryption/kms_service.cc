@@ -9,9 +9,9 @@ namespace {
 // Reads a message whose fields of interest are all bytes; `take` gets their number and content.
 template <typename Take>
 Status ReadMessage(std::string_view bytes, Take take) {
-  api::WireReader reader(bytes);
+  WireReader reader(bytes);
   while (reader.NextField()) {
-    if (reader.type() == api::WireType::kBytes)
+    if (reader.type() == WireType::kBytes)
       take(reader.number(), reader.Bytes());
     else
       reader.Skip();
@@ -39,7 +39,7 @@ class GrpcKmsService final : public KmsService {
 
   Result<KmsCiphertext> Encrypt(const std::string& uid, std::string_view plain) override {
     std::string request;
-    api::WireWriter writer(request);
+    WireWriter writer(request);
     writer.Bytes(1, plain);
     writer.Bytes(2, uid);
     FLYBALL_ASSIGN(const std::string answer, Call("Encrypt", request));
@@ -54,7 +54,7 @@ class GrpcKmsService final : public KmsService {
 
   Result<std::string> Decrypt(const std::string& uid, const KmsCiphertext& sealed) override {
     std::string request;
-    api::WireWriter writer(request);
+    WireWriter writer(request);
     writer.Bytes(1, sealed.ciphertext);
     writer.Bytes(2, uid);
     writer.Bytes(3, sealed.key_id);

@@ -5,19 +5,19 @@
 #include <string>
 #include <string_view>
 
-#include "api/wire/protobuf_wire.h"
+#include "base/values/protobuf_wire.h"
 
 namespace flyball::server {
 
 using KmsAnnotations = std::map<std::string, std::string>;
 
 // Appends each as a field of this number: a message of key and value.
-inline void WriteAnnotations(api::WireWriter& writer, std::uint32_t number,
+inline void WriteAnnotations(WireWriter& writer, std::uint32_t number,
                              const KmsAnnotations& annotations) {
   for (const auto& [key, value] : annotations) {
     std::string entry;
-    api::WireWriter(entry).Bytes(1, key);
-    api::WireWriter(entry).Bytes(2, value);
+    WireWriter(entry).Bytes(1, key);
+    WireWriter(entry).Bytes(2, value);
     writer.Bytes(number, entry);
   }
 }
@@ -25,11 +25,11 @@ inline void WriteAnnotations(api::WireWriter& writer, std::uint32_t number,
 // Adds the one in such a field.
 inline void ReadAnnotation(std::string_view field, KmsAnnotations& annotations) {
   std::string key, value;
-  api::WireReader reader(field);
+  WireReader reader(field);
   while (reader.NextField()) {
-    if (reader.type() == api::WireType::kBytes && reader.number() == 1)
+    if (reader.type() == WireType::kBytes && reader.number() == 1)
       key = reader.Bytes();
-    else if (reader.type() == api::WireType::kBytes && reader.number() == 2)
+    else if (reader.type() == WireType::kBytes && reader.number() == 2)
       value = reader.Bytes();
     else
       reader.Skip();

@@ -1,6 +1,6 @@
 // The form of an answer: JSON, protobuf, for people.
 #include "api/wire/protobuf.h"
-#include "api/wire/protobuf_wire.h"
+#include "base/values/protobuf_wire.h"
 #include "server/testing/server_fixture.h"
 
 namespace flyball::server {
@@ -77,7 +77,7 @@ TEST_F(AnswerFormsTest, AListInProtobufHasItsItemsAndVersion) {
   ASSERT_TRUE(envelope);
   EXPECT_EQ(envelope->kind, "ConfigMapList");
   int items = 0;
-  api::WireReader reader(envelope->raw);
+  WireReader reader(envelope->raw);
   while (reader.NextField()) {
     const auto part = reader.Bytes();
     if (reader.number() == 1) {
@@ -129,11 +129,11 @@ TEST_F(AnswerFormsTest, AWatchInProtobufIsFramed) {
   for (int i = 0; i < 4; ++i)
     length = length << 8 | static_cast<unsigned char>(reply->body[static_cast<std::size_t>(i)]);
   ASSERT_EQ(reply->body.size(), length + 4);
-  api::WireReader event(std::string_view(reply->body).substr(4));
+  WireReader event(std::string_view(reply->body).substr(4));
   ASSERT_TRUE(event.NextField());
   EXPECT_EQ(event.Bytes(), "ADDED");
   ASSERT_TRUE(event.NextField());
-  api::WireReader raw(event.Bytes());
+  WireReader raw(event.Bytes());
   ASSERT_TRUE(raw.NextField());
   const auto object = api::DecodeProtobuf(raw.Bytes(), Type("io.k8s.api.core.v1.ConfigMap"));
   ASSERT_TRUE(object);

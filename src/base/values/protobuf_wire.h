@@ -1,12 +1,12 @@
-// The protobuf wire format: tags, varints, lengths. For the objects of the API in protobuf*.cc, and for small
-// messages of other protocols. Confined to one thread.
+// The protobuf wire format: tags, varints, lengths. For the objects of the API (api/wire) and the small
+// messages of gRPC services. Confined to one thread.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace flyball::api {
+namespace flyball {
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
@@ -55,4 +55,4 @@ class WireWriter {
   std::string& out_;
 };
 
-}  // namespace flyball::api
+}  // namespace flyball

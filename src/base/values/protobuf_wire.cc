@@ -1,6 +1,6 @@
-#include "api/wire/protobuf_wire.h"
+#include "base/values/protobuf_wire.h"
 
-namespace flyball::api {
+namespace flyball {
 namespace {
 
 constexpr std::uint64_t kMaxFieldNumber = (1u << 29) - 1;
@@ -108,4 +108,4 @@ void WireWriter::Bytes(std::uint32_t number, std::string_view bytes) {
   out_ += bytes;
 }
 
-}  // namespace flyball::api
+}  // namespace flyball
