@@ -19,8 +19,8 @@ MODULES = {
     'json': 'base',
     'cel': 'base json',
     'api': 'base json cel',
-    'store': 'base crypto',
     'net': 'base',
+    'store': 'base crypto net',
     'client': 'base json cel api net',
     'server': 'base crypto json cel api store net client',
     'informer': 'base json cel api net client',
@@ -90,6 +90,7 @@ ROOMS = {
         'memory': '. log',
         'sqlite': '. log',
         'transform': '.',
+        'etcd': '. log',
     },
     'net': {
         'http': '',

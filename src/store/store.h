@@ -139,6 +139,14 @@ class Store {
   // now on. The sink must outlive the Watch. Errors (Expired) come through the sink.
   virtual std::unique_ptr<Watch> WatchPrefix(std::string prefix, Revision after, WatchSink* sink) = 0;
 
+  // True: other processes write the same keys. What a watch has delivered may then be behind what they have
+  // committed.
+  virtual bool shared() const { return false; }
+  // Calls `done` once every watch has seen all that was committed before this call, by whomever: a cache fed
+  // by a sink is then as fresh as a read of the store. On a thread of the store's choosing, or at once; it
+  // must not block. An error says why that cannot be known.
+  virtual void CatchUp(UniqueFunction<void(Status)> done) { done({}); }
+
   // True: the value of the key is stored in another way than it would be now (encrypted with an older key, or
   // not at all), so that writing the same value again is worth it.
   virtual bool IsStale(std::string_view /*key*/) const { return false; }

@@ -10,8 +10,10 @@
 #include "base/run/random.h"
 #include "base/run/sim_executor.h"
 #include "base/run/thread.h"
+#include "store/etcd/etcd_store.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
+#include "store/testing/etcd_server.h"
 #include "store/testing/reversing_transformer.h"
 #include "store/testing/store_testing.h"
 #include "store/transform/transforming_store.h"
@@ -23,30 +25,50 @@ struct Engine {
   std::string name;
   bool survives_restart;
   std::function<std::unique_ptr<Store>(const TempFolder&, Executor&)> open;
+  bool virtual_time = true;  // times to live follow the executor's clock
+  // What has to run beside the store; null: nothing.
+  std::function<std::shared_ptr<void>(const TempFolder&)> start{};
 };
 
 void PrintTo(const Engine& engine, std::ostream* out) {
   *out << engine.name;
 }
 
+std::unique_ptr<Store> MustOpen(Result<std::unique_ptr<Store>> store) {
+  if (store) return std::move(*store);
+  ADD_FAILURE() << store.error().ToString();
+  return nullptr;
+}
+
 std::vector<Engine> Engines() {
-  return {{"memory", false, [](const TempFolder&, Executor& executor) { return NewMemoryStore(executor); }},
-          {"sqlite", true,
-           [](const TempFolder& folder, Executor& executor) -> std::unique_ptr<Store> {
-             auto store = OpenSqliteStore({.path = folder / "store.db"}, executor);
-             if (store) return std::move(*store);
-             ADD_FAILURE() << store.error().ToString();
-             return nullptr;
-           }},
-          {"transformed", false, [](const TempFolder&, Executor& executor) {
-             static const ReversingTransformer kEverything("");
-             return NewTransformingStore(NewMemoryStore(executor), kEverything);
-           }}};
+  std::vector<Engine> engines = {
+      {"memory", false, [](const TempFolder&, Executor& executor) { return NewMemoryStore(executor); }},
+      {"sqlite", true,
+       [](const TempFolder& folder, Executor& executor) {
+         return MustOpen(OpenSqliteStore({.path = folder / "store.db"}, executor));
+       }},
+      {"transformed", false, [](const TempFolder&, Executor& executor) {
+         static const ReversingTransformer kEverything("");
+         return NewTransformingStore(NewMemoryStore(executor), kEverything);
+       }}};
+  if (EtcdServer::Available())
+    engines.push_back({"etcd", true,
+                       [](const TempFolder& folder, Executor& executor) {
+                         return MustOpen(OpenEtcdStore({.endpoints = {EtcdServer::UrlIn(folder)}}, executor));
+                       },
+                       false,
+                       [](const TempFolder& folder) -> std::shared_ptr<void> {
+                         return std::make_shared<EtcdServer>(folder);
+                       }});
+  return engines;
 }
 
 class StoreContract : public testing::TestWithParam<Engine> {
  protected:
-  StoreContract() { Open(); }
+  StoreContract() {
+    if (GetParam().start) beside_ = GetParam().start(folder_);
+    Open();
+  }
   void Open() {
     store_.reset();
     store_ = GetParam().open(folder_, executor_);
@@ -72,6 +94,7 @@ class StoreContract : public testing::TestWithParam<Engine> {
   }
 
   TempFolder folder_;
+  std::shared_ptr<void> beside_;
   ThreadPool executor_{"test", 1};
   std::unique_ptr<Store> store_;
 };
@@ -487,6 +510,7 @@ TEST_P(StoreContract, AWatchFromTheFutureWaitsForIt) {
 }
 
 TEST_P(StoreContract, TimeToLive) {
+  if (!GetParam().virtual_time) GTEST_SKIP() << "real time is tested with the engine";
   SimExecutor sim(1);
   TempFolder folder;
   auto store = GetParam().open(folder, sim);

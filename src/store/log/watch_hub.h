@@ -13,11 +13,11 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/run/mutex.h"
 #include "store/log/history.h"
+#include "store/log/watcher.h"
 #include "store/store.h"
 
 namespace flyball::store {
@@ -40,8 +40,6 @@ class WatchHub {
   void Progress(Revision revision);
 
  private:
-  class Watcher;
-  class Handle;
   struct Group {
     std::vector<std::shared_ptr<Watcher>> watchers;
     std::vector<Event> events;  // of the delivery being made
