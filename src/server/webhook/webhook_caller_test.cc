@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "json/json.h"
 #include "server/forward/service_endpoints.h"
 #include "server/testing/live_server.h"
 
@@ -82,6 +83,20 @@ TEST_F(WebhookCallerTest, PostsAndKeepsTheConnection) {
   EXPECT_EQ(remote_.last().target, "/hook?timeout=3s");
   EXPECT_EQ(remote_.last().headers.Get("user-agent"), "kube-apiserver-admission");
   EXPECT_EQ(remote_.last().headers.Get("content-type"), "application/json");
+}
+
+TEST(WebhookTargetTest, PathsAreCleaned) {
+  const auto url = [](const char* text) {
+    json::Object config;
+    config.Set("url", std::string(text));
+    return WebhookTarget::FromClientConfig(json::Value(std::move(config))).ShownUrl();
+  };
+  EXPECT_EQ(url("https://h:1//failing"), "https://h:1/failing");
+  EXPECT_EQ(url("https://h:1/a/./b/../c//"), "https://h:1/a/c");
+  EXPECT_EQ(url("https://h:1/../.."), "https://h:1/");
+  EXPECT_EQ(url("https://h:1"), "https://h:1/");
+  const auto service = json::Parse(R"({"service":{"namespace":"n","name":"s","path":"a//b/"}})");
+  EXPECT_EQ(WebhookTarget::FromClientConfig(*service).ShownUrl(), "https://s.n.svc:443/a/b");
 }
 
 TEST_F(WebhookCallerTest, NobodyIsGivenMoreThanHalfAMinute) {
