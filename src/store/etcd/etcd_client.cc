@@ -1,6 +1,7 @@
 #include "store/etcd/etcd_client.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/observe/log.h"
 #include "base/run/notification.h"
@@ -42,7 +43,13 @@ struct EtcdClient::Attempt {
   SteadyTime deadline;
   Done done;
   std::size_t tries = 0;
+  std::optional<Error> refused;  // why it could not be sent, the last time that was so
 };
+
+// That nobody listens says more than that the time is over.
+Error EtcdClient::WhatToTell(const Attempt& attempt, const Error& error) {
+  return error.Is(Reason::kTimeout) && attempt.refused ? *attempt.refused : error;
+}
 
 Result<std::shared_ptr<EtcdClient>> EtcdClient::Make(const EtcdClientOptions& options, Executor& executor) {
   if (options.endpoints.empty()) return Unexpected(BadRequest("no etcd server is given"));
@@ -107,11 +114,15 @@ void EtcdClient::OnAnswer(std::shared_ptr<Attempt> attempt, std::size_t endpoint
   const Error& error = answer.message.error();
   if (!IsEndpointFailure(error)) return attempt->done(std::move(answer.message));
   Leave(endpoint);
+  if (!answer.sent && error.Is(Reason::kConnection)) attempt->refused = error;
   const bool may_repeat = attempt->repeat == Repeat::kAlways || !answer.sent || WasNotExecuted(error);
   const bool round_over = attempt->tries % endpoints_.size() == 0;
+  // Certificates do not become right by waiting.
+  const bool hopeless = round_over && !answer.sent && error.message().find("tls: ") != std::string::npos;
   const SteadyTime next = RealClock().Steady() + (round_over ? kRoundPause : Duration::zero());
-  if (!may_repeat || closed_ || next >= attempt->deadline)
-    return attempt->done(Unexpected(error.Annotate("etcd at " + endpoints_[endpoint].url)));
+  if (!may_repeat || hopeless || closed_ || next >= attempt->deadline)
+    return attempt->done(
+        Unexpected(WhatToTell(*attempt, error).Annotate("etcd at " + endpoints_[endpoint].url)));
   if (!round_over) return Try(std::move(attempt));
   executor_.PostAt(next, [self = shared_from_this(), attempt] { self->Try(attempt); });
 }

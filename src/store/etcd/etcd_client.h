@@ -62,6 +62,7 @@ class EtcdClient : public std::enable_shared_from_this<EtcdClient> {
   struct Attempt;
 
   explicit EtcdClient(Executor& executor) : executor_(executor) {}
+  static Error WhatToTell(const Attempt& attempt, const Error& error);
   void Try(std::shared_ptr<Attempt> attempt);
   void OnAnswer(std::shared_ptr<Attempt> attempt, std::size_t endpoint, net::GrpcAnswer answer);
 

@@ -4,6 +4,7 @@
 
 #include "base/run/executor.h"
 #include "base/run/thread.h"
+#include "net/tls/pki.h"
 #include "store/etcd/etcd_messages.h"
 #include "store/etcd/etcd_version.h"
 #include "store/testing/etcd_server.h"
@@ -171,11 +172,54 @@ TEST_F(EtcdStoreTest, HealthSaysWhetherEtcdAnswers) {
   server_->Signal(SIGCONT);
 }
 
+TEST_F(EtcdStoreTest, ACommitEndsWhenEtcdIsSilent) {
+  auto store = Open();
+  server_->Signal(SIGSTOP);
+  const auto outcome = PutNow(*store, "a", "1");
+  server_->Signal(SIGCONT);
+  ASSERT_FALSE(outcome);
+  EXPECT_TRUE(outcome.error().Is(Reason::kServerTimeout)) << outcome.error().ToString();
+}
+
+TEST(EtcdTlsTest, BothSidesAreChecked) {
+  if (!EtcdServer::Available()) GTEST_SKIP() << "there is no etcd here";
+  const TimePoint now = RealClock().Now();
+  const auto authority = net::MakeCertificateAuthority("etcd-ca", now, 24h);
+  const auto stranger = net::MakeCertificateAuthority("stranger", now, 24h);
+  const auto serving = net::IssueCertificate(
+      *authority, {.common_name = "etcd", .ip_addresses = {"127.0.0.1"}, .server = true, .client = true}, now,
+      24h);
+  const auto client = net::IssueCertificate(*authority, {.common_name = "flyball", .client = true}, now, 24h);
+  TempFolder folder;
+  EtcdServer server(folder, {serving->certificate_pem, serving->private_key_pem, authority->certificate_pem});
+  ThreadPool executor("test", 2);
+  EtcdOptions options{.endpoints = {server.url()}};
+  options.tls = {.ca_pem = authority->certificate_pem,
+                 .certificate_pem = client->certificate_pem,
+                 .private_key_pem = client->private_key_pem};
+  {
+    auto store = OpenEtcdStore(options, executor);
+    ASSERT_TRUE(store) << store.error().ToString();
+    RecordingSink sink;
+    auto watch = (*store)->WatchPrefix("", 0, &sink);
+    ASSERT_TRUE(PutNow(**store, "a", "1"));
+    EXPECT_EQ(sink.events().size(), 1u);
+  }
+  options.tls.ca_pem = stranger->certificate_pem;
+  const auto refused = OpenEtcdStore(options, executor);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("tls: failed to verify certificate"), std::string::npos)
+      << refused.error().message();
+  options.tls = {.ca_pem = authority->certificate_pem};
+  options.open_timeout = 300ms;
+  EXPECT_FALSE(OpenEtcdStore(options, executor));
+}
+
 TEST(EtcdOpenTest, SaysWhatIsWrong) {
   ThreadPool executor("test", 1);
   EXPECT_TRUE(OpenEtcdStore({}, executor).error().Is(Reason::kBadRequest));
   EXPECT_FALSE(OpenEtcdStore({.endpoints = {"banana"}}, executor));
-  const auto nobody = OpenEtcdStore({.endpoints = {"http://127.0.0.1:1"}, .open_timeout = 200ms}, executor);
+  const auto nobody = OpenEtcdStore({.endpoints = {"http://127.0.0.1:1"}, .open_timeout = 3s}, executor);
   ASSERT_FALSE(nobody);
   EXPECT_NE(nobody.error().message().find("127.0.0.1:1"), std::string::npos) << nobody.error().message();
   EXPECT_NE(nobody.error().message().find("connection refused"), std::string::npos);

@@ -71,6 +71,8 @@ std::unique_ptr<Watch> EtcdWatches::Add(std::string prefix, Revision after, bool
     Create(*watching);
   else if (!closed_ && executor_.clock().Steady() >= reopen_at_)
     OpenStream();
+  else if (!closed_)
+    alarm_.Set(reopen_at_);
   return std::make_unique<Handle>(shared_from_this(), std::move(watching));
 }
 

@@ -40,7 +40,16 @@ class EtcdServer {
     return kAvailable;
   }
 
-  explicit EtcdServer(const TempFolder& folder) : folder_(folder), port_(FreePort()), peer_port_(FreePort()) {
+  // Certificates in PEM: `authority`'s clients alone are let in. Empty: plain text.
+  struct Tls {
+    std::string certificate, key, authority;
+  };
+  explicit EtcdServer(const TempFolder& folder) : EtcdServer(folder, Tls()) {}
+  EtcdServer(const TempFolder& folder, const Tls& tls)
+      : folder_(folder), tls_(!tls.certificate.empty()), port_(FreePort()), peer_port_(FreePort()) {
+    std::ofstream(folder / "etcd.crt") << tls.certificate;
+    std::ofstream(folder / "etcd.key") << tls.key;
+    std::ofstream(folder / "etcd-ca.crt") << tls.authority;
     std::ofstream(folder / "etcd.url") << url();
     Start();
   }
@@ -48,7 +57,9 @@ class EtcdServer {
   EtcdServer(const EtcdServer&) = delete;
   EtcdServer& operator=(const EtcdServer&) = delete;
 
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::string url() const {
+    return (tls_ ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(port_);
+  }
   static std::string UrlIn(const TempFolder& folder) {
     std::string url;
     std::ifstream(folder / "etcd.url") >> url;
@@ -67,6 +78,9 @@ class EtcdServer {
                                       "--initial-cluster=default=" + peer,
                                       "--unsafe-no-fsync",
                                       "--log-level=error"};
+    if (tls_)
+      words.insert(words.end(), {"--cert-file=" + folder_ / "etcd.crt", "--key-file=" + folder_ / "etcd.key",
+                                 "--trusted-ca-file=" + folder_ / "etcd-ca.crt", "--client-cert-auth"});
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -116,6 +130,7 @@ class EtcdServer {
   }
 
   const TempFolder& folder_;
+  const bool tls_;
   const int port_, peer_port_;
   pid_t child_ = 0;
 };
