@@ -1,5 +1,5 @@
-// Upload: the body of a request that is still being written while its response is read, as the streams of gRPC
-// need it. HTTP/2 only.
+// Upload: the body of a request that is still being written while its response is read, as the streams of
+// gRPC need it. HTTP/2 only.
 #pragma once
 
 #include <string>

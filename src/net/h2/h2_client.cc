@@ -150,8 +150,8 @@ void H2ClientSession::Submit(std::shared_ptr<ClientCall> call) {
   if (has_body && !call->upload()) fields.push_back(ClientField("content-length", length));
   nghttp2_data_provider body{};
   body.read_callback = &Callbacks::ReadBody;
-  const std::int32_t id = nghttp2_submit_request(h2_, nullptr, fields.data(), fields.size(),
-                                                 has_body ? &body : nullptr, nullptr);
+  const std::int32_t id =
+      nghttp2_submit_request(h2_, nullptr, fields.data(), fields.size(), has_body ? &body : nullptr, nullptr);
   if (id < 0) {
     Leave();
     return owner_->Retry(std::move(call), Error(Reason::kConnection, nghttp2_strerror(id)));

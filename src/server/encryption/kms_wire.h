@@ -12,8 +12,7 @@ namespace flyball::server {
 using KmsAnnotations = std::map<std::string, std::string>;
 
 // Appends each as a field of this number: a message of key and value.
-inline void WriteAnnotations(WireWriter& writer, std::uint32_t number,
-                             const KmsAnnotations& annotations) {
+inline void WriteAnnotations(WireWriter& writer, std::uint32_t number, const KmsAnnotations& annotations) {
   for (const auto& [key, value] : annotations) {
     std::string entry;
     WireWriter(entry).Bytes(1, key);
