@@ -271,12 +271,35 @@ void NodeAgent::Core::WatchPods() {
 }
 
 void NodeAgent::Core::PodChanged(const PodPtr& pod) {
+  const auto& uid = pod->metadata.uid;
+  const bool is_new = !workers_.contains(uid) && !pod->status.start_time;
+  if (!is_new || !WhyNot(*pod)) return Work(pod);
+  // Labels and extended resources may have come since: the Node as it is now decides.
+  const bool asked = !undecided_.empty();
+  undecided_[uid] = pod;
+  if (!asked) RefreshNode();
+}
+
+void NodeAgent::Core::RefreshNode() {
+  client_.Of<Node>().GetAsync("", options_.name, [weak = weak_from_this()](const Result<json::Value>& node) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->OnStrand([node](Core& core) {
+      Node seen;
+      if (node && FromJson(*node, &seen)) core.node_ = std::move(seen);
+      for (const auto& [uid, pod] : std::exchange(core.undecided_, {})) core.Work(pod);
+    });
+  });
+}
+
+void NodeAgent::Core::Work(const PodPtr& pod) {
   auto& worker = workers_[pod->metadata.uid];
   if (!worker) worker = std::make_shared<PodWorker>(context_, pod);
   worker->Update(pod);
 }
 
 void NodeAgent::Core::PodGone(const PodPtr& pod) {
+  undecided_.erase(pod->metadata.uid);
   const auto found = workers_.find(pod->metadata.uid);
   if (found != workers_.end()) found->second->Gone();
 }

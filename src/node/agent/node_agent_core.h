@@ -59,6 +59,10 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   PodWorker* FindWorker(const std::string& pod_namespace, const std::string& pod_name) const;
   json::Value StatusPatch() const;
   Node CurrentNode() const;
+  // Begins or continues the work on a pod that this node takes or has to refuse.
+  void Work(const PodPtr& pod);
+  // Reads the Node again and then decides about the pods that wait for that.
+  void RefreshNode();
   // Why this node does not take the pod.
   std::optional<PodRejection> WhyNot(const Pod& pod) const;
   TimePoint Now() const { return strand_.clock().Now(); }
@@ -72,7 +76,8 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   std::atomic<bool> stopped_ = false, ready_ = false;
   bool running_ = false;
   std::string node_uid_;
-  Node node_;  // as it was registered: labels and what there is to give
+  Node node_;                                // as it was last seen: labels and what there is to give
+  std::map<std::string, PodPtr> undecided_;  // by UID: they do not fit the node as it was last seen
   api::Time ready_since_;
   std::unique_ptr<InformerFactory> informers_;
   std::shared_ptr<HandlerRegistration> pods_;

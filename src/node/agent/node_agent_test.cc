@@ -7,6 +7,7 @@
 
 #include "api/types/coordination.h"
 #include "base/run/sim_executor.h"
+#include "json/json.h"
 #include "node/runtime/sim_runtime.h"
 #include "server/api_server.h"
 #include "store/memory/memory_store.h"
@@ -291,6 +292,29 @@ TEST_F(NodeAgentTest, PodsThatDoNotFitAreRejected) {
   EXPECT_EQ(Get("elsewhere").status.reason, "NodeAffinity");
 }
 
+TEST_F(NodeAgentTest, TheNodeAsItIsNowDecidesWhatFits) {
+  ASSERT_TRUE(client_.Patch<Node>("", "n1", PatchType::kMerge,
+                                  *json::Parse(R"({"metadata":{"labels":{"disk":"ssd"}}})")));
+  ASSERT_TRUE(client_.Patch<Node>("", "n1", PatchType::kMerge,
+                                  *json::Parse(R"({"status":{"capacity":{"example.com/foo":"2"},
+                                                             "allocatable":{"example.com/foo":"2"}}})"),
+                                  {.subresource = "status"}));
+  Pod labelled = MakePod("labelled");
+  labelled.spec.node_selector = {{"disk", "ssd"}};
+  labelled.spec.containers[0].resources.requests["example.com/foo"] = api::Quantity(2);
+  labelled.spec.containers[0].resources.limits["example.com/foo"] = api::Quantity(2);
+  labelled.spec.containers[0].resources.requests["example.com/unknown"] = api::Quantity(2);
+  labelled.spec.containers[0].resources.limits["example.com/unknown"] = api::Quantity(2);
+  Create(labelled);
+  executor_.RunFor(2s);
+  EXPECT_EQ(Get("labelled").status.phase, "Running") << Get("labelled").status.message;
+  Pod second = labelled;
+  second.metadata.name = "second";
+  Create(second);
+  executor_.RunFor(2s);
+  EXPECT_EQ(Get("second").status.reason, "OutOfexample.com/foo");
+}
+
 TEST_F(NodeAgentTest, ResourcesChangeInPlaceOrByARestart) {
   Pod pod = MakePod("p");
   pod.spec.containers[0].resources.requests["cpu"] = api::Quantity(1);
@@ -341,7 +365,7 @@ TEST_F(NodeAgentTest, InitContainersEndAndImagesMayBeMissing) {
   Pod missing = MakePod("m");
   missing.spec.containers[0].image = "foo:non-existent";
   Create(missing);
-  executor_.RunFor(3s);
+  executor_.RunFor(6s);
   EXPECT_EQ(Get("p").status.phase, "Running");
   missing = Get("m");
   EXPECT_EQ(missing.status.phase, "Pending");

@@ -56,6 +56,10 @@ std::int64_t Number(const std::string& resource, const api::Quantity& quantity) 
   return resource == "cpu" ? quantity.MilliValue() : quantity.Value();
 }
 
+bool IsExtended(const std::string& resource) {
+  return resource.find('/') != std::string::npos && resource.find("kubernetes.io/") == std::string::npos;
+}
+
 std::optional<PodRejection> WhyTooLarge(const Pod& pod, const Node& node,
                                         const std::vector<std::shared_ptr<const Pod>>& others) {
   const auto capacity = node.status.allocatable;
@@ -71,6 +75,9 @@ std::optional<PodRejection> WhyTooLarge(const Pod& pod, const Node& node,
   for (const auto& other : others) api::AddAmounts(used, requests(*other));
   for (const auto& [name, amount] : asked) {
     const auto there = capacity.find(name);
+    // Resources that others manage and this node does not know are none of its business (upstream:
+    // removeMissingExtendedResources).
+    if (there == capacity.end() && IsExtended(name)) continue;
     const std::int64_t have = there == capacity.end() ? 0 : Number(name, there->second);
     const std::int64_t taken = Number(name, used[name]), wanted = Number(name, amount);
     if (wanted > 0 && wanted > have - taken) return Insufficient(name, wanted, taken, have);
