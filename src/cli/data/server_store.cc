@@ -102,7 +102,7 @@ Status ServerStore::LoadEncryption(const std::string& data_dir, const ServerStor
 
 server::HealthChecks ServerStore::HealthChecks() const {
   if (!may_use_kms_) return {};
-  return {{"kms-providers", [this] { return encryption_.health(); }}};
+  return {{kKmsCheck, [this] { return KmsHealth(); }}};
 }
 
 void ServerStore::AddMetrics(Metrics& metrics) {

@@ -31,6 +31,9 @@ struct ServerStoreOptions {
 // The encryption configuration a data folder has by itself.
 std::string DefaultEncryptionConfig(const std::string& data_dir);
 
+// The name of the check of KMS plugins, upstream's.
+inline constexpr char kKmsCheck[] = "kms-providers";
+
 // Thread-safe.
 class ServerStore {
  public:
@@ -43,6 +46,8 @@ class ServerStore {
   // What /healthz shows of it: "kms-providers" where there are KMS plugins, or may come to be. They end with
   // this.
   server::HealthChecks HealthChecks() const;
+  // The problem of the first KMS plugin that has one, as it was found last.
+  Status KmsHealth() const { return encryption_.health(); }
 
  private:
   explicit ServerStore(Metrics& metrics) : encryption_(metrics) {}
