@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "api/rules/format.h"
+#include "api/rules/object_meta.h"
 #include "json/json.h"
 
 namespace flyball::api {
@@ -21,38 +22,26 @@ Value KeysOf(const TypeInfo& list, const Value& element) {
   return keys;
 }
 
-// The old element with the same keys; null if there is none. Elements of other lists have no identity.
-const Value* OldElement(const TypeInfo& list, const Value& element, const Value* old) {
-  if (old == nullptr || !old->is_array() || list.list_type != ListType::kMap) return nullptr;
-  const auto keys = KeysOf(list, element);
-  for (const auto& candidate : old->as_array())
-    if (KeysOf(list, candidate) == keys) return &candidate;
-  return nullptr;
-}
-
 // Embedded resources, and sets and maps without duplicates: two walks over the types, as upstream does.
 class TypeWalker {
  public:
   enum class Pass { kEmbedded, kLists };
   TypeWalker(Pass pass, FieldErrors& errors) : pass_(pass), errors_(errors) {}
 
-  void Visit(const TypeInfo& type, const Value& value, const Value* old, const FieldPath& path, bool root) {
-    if (old != nullptr && *old == value) return;
+  void Visit(const TypeInfo& type, const Value& value, const FieldPath& path, bool root) {
     if (pass_ == Pass::kEmbedded && type.embedded_resource && !root) CheckEmbedded(value, path);
     if (type.kind == TypeKind::kList && value.is_array()) {
       if (pass_ == Pass::kLists) CheckDuplicates(type, value.as_array(), path);
       for (std::size_t i = 0; i < value.size(); ++i) {
-        const auto& element = value.as_array()[i];
-        Visit(*type.element, element, OldElement(type, element, old), path.Index(i), false);
+        Visit(*type.element, value.as_array()[i], path.Index(i), false);
       }
     } else if ((type.kind == TypeKind::kObject || type.kind == TypeKind::kMap) && value.is_object()) {
-      VisitMembers(type, value.as_object(), old, path);
+      VisitMembers(type, value.as_object(), path);
     }
   }
 
  private:
-  void VisitMembers(const TypeInfo& type, const json::Object& object, const Value* old,
-                    const FieldPath& path) {
+  void VisitMembers(const TypeInfo& type, const json::Object& object, const FieldPath& path) {
     for (const auto& [name, member] : object) {
       const FieldInfo* field = type.FindField(name);
       const TypeInfo* child = field != nullptr              ? field->type
@@ -60,20 +49,32 @@ class TypeWalker {
                                                             : type.additional;
       if (child == nullptr || child->schema == nullptr) continue;
       const auto here = type.kind == TypeKind::kMap ? path.Key(name) : path.Child(name);
-      Visit(*child, member, old != nullptr ? old->Find(name) : nullptr, here, false);
+      Visit(*child, member, here, false);
     }
   }
 
   void CheckEmbedded(const Value& value, const FieldPath& path) {
     if (!value.is_object()) return;
-    const auto api_version = value["apiVersion"].string_or(""), kind = value["kind"].string_or("");
-    if (api_version.empty()) errors_.Required(path.Child("apiVersion"), "must not be empty");
-    if (kind.empty())
-      errors_.Required(path.Child("kind"), "must not be empty");
-    else
-      CheckKind(kind, path);
-    if (const auto* metadata = value.Find("metadata"); metadata != nullptr && !metadata->is_object())
-      errors_.Invalid(path.Child("metadata"), *metadata, "must be an object");
+    for (const char* member : {"apiVersion", "kind"}) {
+      const Value* given = value.Find(member);
+      if (given == nullptr)
+        errors_.Required(path.Child(member));
+      else if (!given->is_string())
+        errors_.Invalid(path.Child(member), *given, "must be a string");
+      else if (given->as_string().empty())
+        errors_.Invalid(path.Child(member), *given, "must not be empty");
+      else
+        member[0] == 'k' ? CheckKind(given->as_string(), path) : CheckVersion(given->as_string(), path);
+    }
+    const auto metadata = path.Child("metadata");
+    ValidateLabels(value["metadata"]["labels"], metadata.Child("labels"), errors_);
+    ValidateAnnotations(value["metadata"]["annotations"], metadata.Child("annotations"), errors_);
+  }
+
+  void CheckVersion(std::string_view version, const FieldPath& path) {
+    if (std::count(version.begin(), version.end(), '/') > 1)
+      errors_.Invalid(path.Child("apiVersion"), version,
+                      "unexpected GroupVersion string: " + std::string(version));
   }
 
   void CheckKind(std::string_view kind, const FieldPath& path) {
@@ -102,8 +103,14 @@ class TypeWalker {
 
 void ValidateCustomStructure(const CustomSchema& schema, const Value& object, const Value* old,
                              FieldErrors& errors) {
-  for (const auto pass : {TypeWalker::Pass::kEmbedded, TypeWalker::Pass::kLists})
-    TypeWalker(pass, errors).Visit(schema.type(), object, old, FieldPath(), true);
+  const auto walk = [&](TypeWalker::Pass pass, const Value& value, FieldErrors& found) {
+    TypeWalker(pass, found).Visit(schema.type(), value, FieldPath(), true);
+  };
+  walk(TypeWalker::Pass::kEmbedded, object, errors);
+  // Lists that were wrong before may be so again.
+  FieldErrors before;
+  if (old != nullptr) walk(TypeWalker::Pass::kLists, *old, before);
+  if (before.empty()) walk(TypeWalker::Pass::kLists, object, errors);
 }
 
 }  // namespace flyball::api

@@ -8,8 +8,8 @@
 
 namespace flyball::api {
 
-// Appends what is wrong. `old`: the object before the update, whose unchanged parts are not looked at; or
-// null.
+// Appends what is wrong. `old`: the object before the update, or null. Lists of an object that had wrong ones
+// already are not looked at; embedded resources always are.
 void ValidateCustomStructure(const CustomSchema& schema, const json::Value& object, const json::Value* old,
                              FieldErrors& errors);
 

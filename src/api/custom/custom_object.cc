@@ -17,31 +17,41 @@ class Pruner {
 
   bool changed() const { return changed_; }
 
+  // What the value is decides, not what the schema says it should be: nothing is known of the members of an
+  // object where a text belongs.
   void Visit(const TypeInfo& type, Value& value, const DecodePlace* place) {
-    switch (type.kind) {
-      case TypeKind::kObject:
-        if (value.is_object()) VisitObject(type, value.as_object(), place);
-        return;
-      case TypeKind::kMap:
-        if (!value.is_object()) return;
-        for (auto& [key, element] : value.as_object()) {
-          const DecodePlace here{.up = place, .key = key};
-          Visit(*type.element, element, &here);
-        }
-        return;
-      case TypeKind::kList:
-        if (!value.is_array()) return;
-        for (std::size_t i = 0; i < value.as_array().size(); ++i) {
-          const DecodePlace here{.up = place, .index = i, .is_index = true};
-          Visit(*type.element, value.as_array()[i], &here);
-        }
-        return;
-      default:
-        return;
+    if (type.kind == TypeKind::kAny) return;
+    if (value.is_object()) {
+      if (type.kind == TypeKind::kMap) return VisitElements(*type.element, value.as_object(), place);
+      VisitObject(type, value.as_object(), place);
+    } else if (value.is_array()) {
+      const bool known = type.kind == TypeKind::kList;
+      if (!known && type.preserve_unknown) return;
+      VisitList(known ? *type.element : NothingKnown(), value.as_array(), place);
     }
   }
 
  private:
+  static const TypeInfo& NothingKnown() {
+    static const TypeInfo* const type = [] {
+      auto* made = new TypeInfo;
+      made->kind = TypeKind::kObject;
+      return made;
+    }();
+    return *type;
+  }
+  void VisitElements(const TypeInfo& element, json::Object& object, const DecodePlace* place) {
+    for (auto& [key, value] : object) {
+      const DecodePlace here{.up = place, .key = key};
+      Visit(element, value, &here);
+    }
+  }
+  void VisitList(const TypeInfo& element, json::Array& list, const DecodePlace* place) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const DecodePlace here{.up = place, .index = i, .is_index = true};
+      Visit(element, list[i], &here);
+    }
+  }
   void VisitObject(const TypeInfo& type, json::Object& object, const DecodePlace* place) {
     bool any_unknown = false;
     const auto is_unknown = [&](const FieldInfo* field) {

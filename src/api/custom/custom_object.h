@@ -20,6 +20,11 @@ bool PruneCustomObject(const CustomSchema& schema, json::Value& object,
 bool PruneCustomObject(const TypeInfo& type, json::Value& object,
                        std::vector<std::string>* unknown = nullptr);
 
+// Checks what names embedded resources, and decodes their metadata; what that does not know is removed and
+// reported to `unknown`, if given. The problem with the first that cannot be decoded; empty if there is none.
+std::string DecodeEmbeddedResources(const CustomSchema& schema, json::Value& object,
+                                    std::vector<std::string>* unknown);
+
 // Fills in defaults where a field is absent, or null without being nullable; other nulls that are not
 // nullable are removed. True if anything changed.
 bool DefaultCustomObject(const CustomSchema& schema, json::Value& object);

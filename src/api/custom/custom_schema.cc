@@ -187,8 +187,7 @@ Result<std::shared_ptr<const CustomSchema>> CustomSchema::Build(const Value& ope
 const re2::RE2* CustomSchema::Pattern(std::string_view pattern) const {
   MutexLock lock(patterns_mu_);
   auto& compiled = patterns_[std::string(pattern)];
-  if (compiled == nullptr)
-    compiled = std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), QuietOptions());
+  if (compiled == nullptr) compiled = std::make_unique<re2::RE2>(cel::Re2Pattern(pattern), QuietOptions());
   return compiled->ok() ? compiled.get() : nullptr;
 }
 

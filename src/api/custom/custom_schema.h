@@ -1,8 +1,7 @@
 // CustomSchema: the schema of one version of a custom kind, made from the definition's openAPIV3Schema: the
 // same TypeInfo tables the built-in kinds have, plus what only JSON Schema can say.
 //
-// Not evaluated: the string formats isbn, isbn10, isbn13, creditcard, ssn. Formats nobody knows are ignored,
-// as upstream does.
+// Formats nobody knows are ignored, as upstream does.
 //
 // Thread-safe. The tables live as long as the CustomSchema.
 #pragma once

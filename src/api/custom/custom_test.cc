@@ -4,7 +4,7 @@
 #include "api/custom/crd_validation.h"
 #include "api/custom/custom_kind.h"
 #include "api/custom/custom_object.h"
-#include "api/custom/string_format.h"
+#include "api/formats/string_format.h"
 #include "api/rules/format.h"
 #include "api/schema/decode.h"
 #include "api/select/selector.h"
@@ -136,7 +136,8 @@ TEST(CustomObject, Types) {
   EXPECT_EQ(Check(R"({"type":"string"})", "5"),
             "a: Invalid value: \"integer\": a in body must be of type string: \"integer\"");
   EXPECT_EQ(Check(R"({"type":"integer"})", "1.5"),
-            "a: Invalid value: \"number\": a in body must be of type integer: \"number\"");
+            "a: Invalid value: \"number\": a in body must be of type integer: \"number\"\n"
+            "<nil>: Invalid value: \"\": Checked value must be of type integer (default format) in a");
   EXPECT_EQ(Check(R"({"type":"integer"})", "2.0"), "");
   EXPECT_EQ(Check(R"({"type":"number"})", "2"), "");
   EXPECT_EQ(Check(R"({"type":"string"})", "null"),
@@ -222,7 +223,12 @@ TEST(CustomObject, EmbeddedResources) {
   EXPECT_EQ(Check(R"({"type":"object","x-kubernetes-embedded-resource":true,
                       "x-kubernetes-preserve-unknown-fields":true})",
                   R"({"apiVersion":"v1","metadata":{}})"),
-            "a.kind: Required value: must not be empty");
+            "a.kind: Required value");
+  EXPECT_EQ(Check(R"({"type":"object","x-kubernetes-embedded-resource":true,
+                      "x-kubernetes-preserve-unknown-fields":true})",
+                  R"({"apiVersion":"a/b/c","kind":""})"),
+            "a.apiVersion: Invalid value: \"a/b/c\": unexpected GroupVersion string: a/b/c\n"
+            "a.kind: Invalid value: \"\": must not be empty");
 }
 
 TEST(CustomObject, WhatDidNotChangeIsTolerated) {

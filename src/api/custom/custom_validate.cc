@@ -7,7 +7,8 @@
 #include "api/custom/custom_lists.h"
 #include "api/custom/custom_object.h"
 #include "api/custom/rule_problems.h"
-#include "api/custom/string_format.h"
+#include "api/formats/number_rules.h"
+#include "api/formats/string_format.h"
 #include "api/values/go_text.h"
 #include "json/json.h"
 
@@ -43,14 +44,18 @@ std::int64_t CountRunes(std::string_view s) {
   return n;
 }
 
-bool IsWhole(const Value& value) {
-  return value.is_int() || (value.is_double() && std::floor(value.as_double()) == value.as_double());
-}
-
 // 1 and 1.0 are the same number here.
 bool SameValue(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number() && a.kind() != b.kind()) return a.as_double() == b.as_double();
   return a == b;
+}
+
+// Upstream converts the value to the type of the candidate first: a fraction is cut off. Null is never one.
+bool IsCandidate(const Value& candidate, const Value& value) {
+  if (value.is_null()) return false;
+  if (candidate.is_int() && value.is_double())
+    return std::trunc(value.as_double()) == static_cast<double>(candidate.as_int());
+  return SameValue(candidate, value);
 }
 
 std::optional<std::int64_t> Limit(const Value& node, std::string_view keyword) {
@@ -94,19 +99,33 @@ class SchemaValidator {
     name_.resize(length);
   }
 
+  // The format, if values of the type are checked for it.
+  static std::string_view FormatOf(const Value& node) {
+    const bool either = node["x-kubernetes-int-or-string"].bool_or(false);
+    const auto format = node["format"].string_or("");
+    return IsSupportedFormat(either ? "" : node["type"].string_or(""), format) ? format : "";
+  }
+  // Where there is a format, a value of the wrong type is told its own format, and lists are let through.
   void CheckType(const Value& node, const Value& value) {
     const bool either = node["x-kubernetes-int-or-string"].bool_or(false);
     const auto want = either ? std::string_view("integer,string") : node["type"].string_or("");
-    if (want.empty()) return;
+    const auto format = FormatOf(node);
+    if (want.empty() && format.empty()) return;
+    if (value.is_null() && (want.empty() || node["nullable"].bool_or(false))) return;
     const auto got = JsonTypeName(value);
-    if (value.is_null() && node["nullable"].bool_or(false)) return;
-    const bool matches = either              ? value.is_string() || (value.is_number() && IsWhole(value))
-                         : want == "integer" ? value.is_number() && IsWhole(value)
-                         : want == "number"  ? value.is_number()
-                                             : want == got;
+    const bool whole = either || want == "integer", number = whole || want == "number";
+    const bool matches = want == got || (either && value.is_string()) || (number && value.is_int()) ||
+                         (whole && value.is_double() && IsJsonInteger(value.as_double()));
     if (matches) return;
-    std::string detail = InBody("must be of type " + std::string(want) + ": \"" + std::string(got) + '"');
-    errors_->TypeInvalid(Path(), got, detail);
+    if (!format.empty() && !value.is_null()) {
+      const std::string_view own = value.is_int() ? "int64" : value.is_double() ? "float64" : "";
+      if (!value.is_string() && !value.is_array())
+        return errors_->TypeInvalid(Path(), own,
+                                    InBody("must be of type " + std::string(format) + ": " + GoQuote(own)));
+      if (!number) return;
+    }
+    errors_->TypeInvalid(Path(), got,
+                         InBody("must be of type " + std::string(want) + ": \"" + std::string(got) + '"'));
   }
 
   void CheckEnum(const Value& node, const Value& value) {
@@ -114,7 +133,7 @@ class SchemaValidator {
     if (!allowed.is_array() || allowed.empty()) return;
     std::vector<std::string> texts;
     for (const auto& candidate : allowed.as_array()) {
-      if (SameValue(candidate, value)) return;
+      if (IsCandidate(candidate, value)) return;
       texts.push_back(candidate.is_string() ? std::string(candidate.as_string()) : json::Write(candidate));
     }
     errors_->NotSupported(Path(), value, std::move(texts));
@@ -122,40 +141,27 @@ class SchemaValidator {
 
   void CheckString(const Value& node, const Value& value) {
     const auto text = value.as_string();
-    if (const auto max = Limit(node, "maxLength"); max && CountRunes(text) > *max)
-      errors_->TooLong(Path(), static_cast<std::size_t>(*max));
-    if (const auto min = Limit(node, "minLength"); min && CountRunes(text) < *min)
-      Invalid(value, "should be at least " + std::to_string(*min) + " chars long");
-    if (const auto pattern = node["pattern"].string_or(""); !pattern.empty()) {
-      const auto* compiled = schema_.Pattern(pattern);
-      if (compiled != nullptr &&
-          !re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *compiled))
-        Invalid(value, "should match '" + std::string(pattern) + "'");
-    }
-    if (const auto format = node["format"].string_or("");
-        !format.empty() && !MatchesStringFormat(format, text))
+    CheckText(node, value, text);
+    if (const auto format = FormatOf(node); !format.empty() && !MatchesStringFormat(format, text))
       errors_->TypeInvalid(Path(), value,
                            InBody("must be of type " + std::string(format) + ": " + GoQuote(text)));
   }
 
+  // The first problem only.
+  void CheckText(const Value& node, const Value& value, std::string_view text) {
+    if (const auto max = Limit(node, "maxLength"); max && CountRunes(text) > *max)
+      return errors_->TooLong(Path(), static_cast<std::size_t>(*max));
+    if (const auto min = Limit(node, "minLength"); min && CountRunes(text) < *min)
+      return Invalid(value, "should be at least " + std::to_string(*min) + " chars long");
+    const auto pattern = node["pattern"].string_or("");
+    const auto* compiled = pattern.empty() ? nullptr : schema_.Pattern(pattern);
+    if (compiled != nullptr && !re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *compiled))
+      Invalid(value, "should match '" + std::string(pattern) + "'");
+  }
+
   void CheckNumber(const Value& node, const Value& value) {
-    const double number = value.as_double();
-    if (const auto& factor = node["multipleOf"]; factor.is_number() && factor.as_double() > 0) {
-      const double quotient = number / factor.as_double();
-      if (std::floor(quotient) != quotient) Invalid(value, "should be a multiple of " + json::Write(factor));
-    }
-    if (const auto& max = node["maximum"]; max.is_number()) {
-      const bool exclusive = node["exclusiveMaximum"].bool_or(false);
-      if (exclusive ? number >= max.as_double() : number > max.as_double())
-        Invalid(value,
-                (exclusive ? "should be less than " : "should be less than or equal to ") + json::Write(max));
-    }
-    if (const auto& min = node["minimum"]; min.is_number()) {
-      const bool exclusive = node["exclusiveMinimum"].bool_or(false);
-      if (exclusive ? number <= min.as_double() : number < min.as_double())
-        Invalid(value, (exclusive ? "should be greater than " : "should be greater than or equal to ") +
-                           json::Write(min));
-    }
+    for (NumberProblem& problem : NumberProblems(node, value, name_))
+      problem.at_field ? errors_->Invalid(Path(), problem.shown, problem.text) : Nowhere(problem.text);
   }
 
   void CheckArray(const Value& node, const Value& value, const Value* old) {
@@ -253,10 +259,10 @@ class SchemaValidator {
   }
 
   // Upstream reports these without a path of their own.
-  void Composite(const std::string& text) {
-    const FieldPath path = prefix_.text().empty() ? FieldPath("<nil>") : prefix_;
-    errors_->Invalid(path, "", GoQuote(name_) + ' ' + text);
+  void Nowhere(const std::string& text) {
+    errors_->Invalid(prefix_.text().empty() ? FieldPath("<nil>") : prefix_, "", text);
   }
+  void Composite(const std::string& text) { Nowhere(GoQuote(name_) + ' ' + text); }
 
   void CheckBranches(const Value& node, const Value& value, const Value* old) {
     if (node["anyOf"].is_array()) CheckAnyOf(node["anyOf"].as_array(), value, old);

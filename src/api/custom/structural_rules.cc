@@ -7,8 +7,10 @@
 #include "api/custom/custom_object.h"
 #include "api/custom/custom_schema.h"
 #include "api/custom/open_api_schema.h"
+#include "api/custom/rule_problems.h"
 #include "api/custom/schema_node.h"
 #include "api/schema/zero_value.h"
+#include "cel/rules/validator.h"
 
 namespace flyball::api {
 
@@ -191,11 +193,13 @@ class StructuralValidator {
     for (const char* keyword :
          {"type", "title", "description", "x-kubernetes-list-map-keys", "x-kubernetes-validations"})
       refuse(keyword, "must be empty to be structural");
-    for (const char* keyword : {"externalDocs", "x-kubernetes-list-type", "x-kubernetes-map-type"})
+    for (const char* keyword : {"x-kubernetes-list-type", "x-kubernetes-map-type"})
       refuse(keyword, "must be undefined to be structural");
-    for (const char* keyword : {"additionalProperties", "default"})
-      if (!node[keyword].is_null())
-        errors_.Forbidden(path.Child(keyword), "must be undefined to be structural");
+    const Value& additional = node["additionalProperties"];
+    if (additional.is_object() || additional.bool_or(false))
+      errors_.Forbidden(path.Child("additionalProperties"), "must be undefined to be structural");
+    if (!node["default"].is_null())
+      errors_.Forbidden(path.Child("default"), "must be undefined to be structural");
     for (const char* keyword : {"nullable", "x-kubernetes-preserve-unknown-fields",
                                 "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"})
       refuse(keyword, "must be false to be structural");
@@ -226,29 +230,73 @@ bool HasUnknownFields(const Value& node, const Value& value) {
   return false;
 }
 
-// Defaults must be values the schema allows, as they are stored.
+// Defaults must be values the schema and its rules allow, as they are stored.
 class DefaultsValidator {
  public:
   DefaultsValidator(const CustomSchema& schema, FieldErrors& errors) : schema_(schema), errors_(errors) {}
 
   void Visit(const Value& node, const FieldPath& path) {
-    if (const Value& preset = node["default"]; !preset.is_null()) {
-      if (HasUnknownFields(node, preset))
-        errors_.Invalid(path.Child("default"), preset, "must not have unknown fields");
-      ValidateAgainstSchema(schema_, node, preset, path.Child("default"), errors_);
-    }
+    if (budget_ < 0) return;
+    if (const Value& preset = node["default"]; !preset.is_null()) Check(node, preset, path.Child("default"));
     if (node["items"].is_object()) Visit(node["items"], path.Child("items"));
     if (node["properties"].is_object())
       for (const auto& [name, child] : node["properties"].as_object())
         Visit(child, path.Child("properties").Key(name));
-    if (node["additionalProperties"].is_object())
-      Visit(node["additionalProperties"], path.Child("additionalProperties"));
   }
 
  private:
+  void Check(const Value& node, const Value& preset, const FieldPath& path) {
+    if (HasUnknownFields(node, preset)) errors_.Invalid(path, preset, "must not have unknown fields");
+    FieldErrors found;
+    ValidateAgainstSchema(schema_, node, preset, path, found);
+    if (found.empty()) CheckRules(node, preset, path);
+    errors_.Append(std::move(found));
+  }
+  void CheckRules(const Value& node, const Value& preset, const FieldPath& path) {
+    const auto rules = cel::Validator::Build(node, false);
+    if (!rules) return;
+    const auto outcome = rules->ValidateDefault(preset, path.text(), budget_);
+    budget_ = outcome.remaining;
+    AddRuleProblems(outcome.problems, errors_);
+  }
+
   const CustomSchema& schema_;
   FieldErrors& errors_;
+  std::int64_t budget_ = cel::kObjectCostBudget;
 };
+
+// Why no structure can be made of the schema; empty if one can (upstream: NewStructural).
+std::string UnsupportedKeyword(const Value& node) {
+  for (const auto& [keyword, shown] : {std::pair{"id", "id"},
+                                       {"$schema", "schema"},
+                                       {"$ref", "$ref"},
+                                       {"patternProperties", "patternProperties"},
+                                       {"dependencies", "dependencies"},
+                                       {"definitions", "definitions"}})
+    if (!IsZero(node[keyword])) return "OpenAPIV3Schema '" + std::string(shown) + "' is not supported";
+  if (!node["additionalItems"].is_null()) return "OpenAPIV3Schema 'additionalItems' is not supported";
+  if (node["items"].is_array() && !node["items"].empty())
+    return "OpenAPIV3Schema 'items' must be a schema, but is an array";
+  if (const Value& preserve = node["x-kubernetes-preserve-unknown-fields"];
+      preserve.is_bool() && !preserve.as_bool())
+    return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined";
+  return "";
+}
+
+std::string ConversionProblem(const Value& node) {
+  if (!node.is_object()) return "";
+  std::string problem = UnsupportedKeyword(node);
+  const auto look = [&](const Value& below) {
+    if (problem.empty()) problem = ConversionProblem(below);
+  };
+  for (const char* keyword : {"items", "additionalProperties", "not"}) look(node[keyword]);
+  if (node["properties"].is_object())
+    for (const auto& member : node["properties"].as_object()) look(member.second);
+  for (const char* keyword : {"allOf", "anyOf", "oneOf"})
+    if (node[keyword].is_array())
+      for (const Value& branch : node[keyword].as_array()) look(branch);
+  return problem;
+}
 
 FieldErrors StructuralErrors(const Value& schema, const FieldPath& path) {
   FieldErrors found;
@@ -272,10 +320,14 @@ void ValidateStructuralSchema(const Value& schema, const FieldPath& path, FieldE
   if (!built) return errors.Invalid(path, "", built.error().message());
   if (SchemaSays(schema, "nullable"))
     errors.Forbidden(path.Child("nullable"), "nullable cannot be true at the root");
-  FieldErrors structural = StructuralErrors(schema, path);
-  if (structural.empty()) DefaultsValidator(**built, structural).Visit(schema, path);
-  errors.Append(std::move(structural));
+  const std::string unsupported = ConversionProblem(schema);
+  if (unsupported.empty()) {
+    FieldErrors structural = StructuralErrors(schema, path);
+    if (structural.empty()) DefaultsValidator(**built, structural).Visit(schema, path);
+    errors.Append(std::move(structural));
+  }
   ValidateOpenApiSchema(schema, path, errors);
+  if (errors.empty() && !unsupported.empty()) errors.Invalid(path, "", unsupported);
 }
 
 }  // namespace flyball::api

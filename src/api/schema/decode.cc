@@ -124,6 +124,7 @@ class Walker {
   const bool stored_;       // empty lists and maps are lost, as by protobuf
   std::optional<std::string> first_, fatal_;
   int depth_ = 0;
+  int self_decoding_ = 0;  // levels of types that decode themselves
   // For each object being walked, its members by the number of their field; null where absent.
   std::vector<json::Object::Member*> slots_;
 };
@@ -272,9 +273,16 @@ bool Walker::VisitList(const TypeInfo& type, Value& value, const DecodePlace* pl
 bool Walker::VisitAny(const TypeInfo& type, Value& value, const DecodePlace* place) {
   const FieldInfo* schema = type.FindField("schema");
   if (schema == nullptr) return true;
-  if (value.is_object()) return Visit(*schema->type, value, place);
   const FieldInfo* schemas = type.FindField("jSONSchemas");
-  return schemas == nullptr || !value.is_array() || Visit(*schemas->type, value, place);
+  const TypeInfo* inner = value.is_object()                        ? schema->type
+                          : schemas != nullptr && value.is_array() ? schemas->type
+                                                                   : nullptr;
+  if (inner == nullptr) return true;
+  // Such a type decodes itself upstream, where unknown fields go unnoticed.
+  ++self_decoding_;
+  const bool go_on = Visit(*inner, value, place);
+  --self_decoding_;
+  return go_on;
 }
 
 bool Walker::VisitInteger(const TypeInfo& type, const Value& value, const DecodePlace* place) {
@@ -405,7 +413,7 @@ bool Walker::StopWrongType(const Value& value, std::string_view literal, const s
 }
 
 void Walker::Unknown(std::string_view name, const DecodePlace* place) {
-  if (!checking() || context_->strict_errors.size() >= kMaxStrictErrors) return;
+  if (!checking() || self_decoding_ > 0 || context_->strict_errors.size() >= kMaxStrictErrors) return;
   std::string path;
   AppendPath(place, path);
   if (!path.empty()) path += '.';

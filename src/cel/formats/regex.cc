@@ -47,11 +47,31 @@ constexpr std::int64_t kRegexMemory = 8 << 20;
 Regex::Regex(std::unique_ptr<re2::RE2> re) : re_(std::move(re)) {}
 Regex::~Regex() = default;
 
+std::string Re2Pattern(std::string_view pattern) {
+  std::string out;
+  bool in_class = false;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const std::string_view rest = pattern.substr(i);
+    const bool named =
+        !in_class && rest.starts_with("(?<") && !rest.starts_with("(?<=") && !rest.starts_with("(?<!");
+    if (named) {
+      out += "(?P";
+      ++i;
+      continue;
+    }
+    if (pattern[i] == '[') in_class = true;
+    if (pattern[i] == ']') in_class = false;
+    out += pattern[i];
+    if (pattern[i] == '\\' && i + 1 < pattern.size()) out += pattern[++i];
+  }
+  return out;
+}
+
 std::shared_ptr<const Regex> Regex::Compile(std::string_view pattern, std::string* problem) {
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(kRegexMemory);
-  auto re = std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
+  auto re = std::make_unique<re2::RE2>(Re2Pattern(pattern), options);
   if (!re->ok()) {
     *problem = "error parsing regexp: " + std::string(GoRegexProblem(re->error_code())) + ": `" +
                (re->error_code() == re2::RE2::ErrorMissingParen ? std::string(pattern) : re->error_arg()) +

@@ -13,6 +13,9 @@ class RE2;
 
 namespace flyball::cel {
 
+// Go's syntax as RE2 has it: a group may be named in two ways in Go, (?P<name>...) and (?<name>...).
+std::string Re2Pattern(std::string_view pattern);
+
 class Regex {
  public:
   // Null and Go's message ("error parsing regexp: missing closing ]: `[`") if `pattern` is none.

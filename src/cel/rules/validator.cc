@@ -255,7 +255,7 @@ class Validator::Run {
     if (value.is_array()) VisitArray(node, value.as_array(), old, path, current);
     if (value.is_object()) VisitObject(node, value.as_object(), old, path, current, parent);
   }
-  bool out_of_budget() const { return budget_ < 0; }
+  std::int64_t remaining() const { return budget_; }
 
  private:
   void VisitObject(const Node& node, const json::Object& object, const json::Value* old,
@@ -316,11 +316,11 @@ class Validator::Run {
 Validator::Validator() = default;
 Validator::~Validator() = default;
 
-std::unique_ptr<const Validator> Validator::Build(const json::Value& schema) {
+std::unique_ptr<const Validator> Validator::Build(const json::Value& schema, bool is_root) {
   if (!HasRules(schema, 0)) return nullptr;
   std::unique_ptr<Validator> validator(new Validator);
   validator->tree_ = std::make_unique<SchemaTree>(schema);
-  validator->root_ = Builder::Build(schema, validator->tree_->root(), true, 0);
+  validator->root_ = Builder::Build(schema, validator->tree_->root(), is_root, 0);
   if (!validator->root_) return nullptr;
   return validator;
 }
@@ -332,6 +332,21 @@ Validator::Outcome Validator::Validate(const json::Value& object, const json::Va
   Run::Correlation current;
   if (old) current = {&object, old, true};
   run.Visit(*root_, object, old, "", current, {});
+  outcome.remaining = run.remaining();
+  return outcome;
+}
+
+Validator::Outcome Validator::ValidateDefault(const json::Value& value, const std::string& path,
+                                              std::int64_t budget) const {
+  Outcome outcome;
+  std::int64_t remaining = budget;
+  for (const json::Value* old : {&value, static_cast<const json::Value*>(nullptr)}) {
+    Run run(outcome, budget);
+    run.Visit(*root_, value, old, path, {}, {});
+    remaining = std::min(remaining, run.remaining());
+    if (!outcome.problems.empty()) break;
+  }
+  outcome.remaining = remaining;
   return outcome;
 }
 

@@ -20,8 +20,9 @@ inline constexpr std::int64_t kObjectCostBudget = 10'000'000;
 
 class Validator {
  public:
-  // `schema` is the openAPIV3Schema of a resource and must outlive the validator. Null if it has no rules.
-  static std::unique_ptr<const Validator> Build(const json::Value& schema);
+  // `schema` is the openAPIV3Schema of a resource, or a part of one if not `is_root`, and must outlive the
+  // validator. Null if it has no rules.
+  static std::unique_ptr<const Validator> Build(const json::Value& schema, bool is_root = true);
   ~Validator();
   Validator(const Validator&) = delete;
   Validator& operator=(const Validator&) = delete;
@@ -29,15 +30,16 @@ class Validator {
   struct Outcome {
     std::vector<Problem> problems;
     std::vector<Problem> ratcheted;  // broken already before, in a part that did not change: worth a warning
+    std::int64_t remaining = 0;      // of the budget; negative when it was spent
   };
   // `old` is null when the object is created. Stops when the budget is spent.
   Outcome Validate(const json::Value& object, const json::Value* old,
                    std::int64_t budget = kObjectCostBudget) const;
-
-  // For tools that check one part of a resource: the rules of `scope` alone, with `path` for the root.
-  struct Node;
+  // A default, which stands at `path`: it must be right both where it was before and where it is new.
+  Outcome ValidateDefault(const json::Value& value, const std::string& path, std::int64_t budget) const;
 
  private:
+  struct Node;
   class Builder;
   class Run;
   Validator();

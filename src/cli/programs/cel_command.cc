@@ -16,7 +16,7 @@ namespace flyball::cli {
 namespace {
 
 struct CelFlags {
-  std::vector<std::string> args;
+  std::string expression;  // not a list: brackets around an expression are its own
   std::string self, old_self, schema, table;
   bool optional_old_self = false;
 };
@@ -84,7 +84,7 @@ int EvaluateExpression(const CelFlags& flags) {
     std::cerr << "error: " << read.error().message() << "\n";
     return 1;
   }
-  const auto compiled = cel::Compile(flags.args[0], OptionsFor(input, flags.optional_old_self));
+  const auto compiled = cel::Compile(flags.expression, OptionsFor(input, flags.optional_old_self));
   if (!compiled.expression) {
     std::cerr << compiled.error << "\n";
     return 1;
@@ -134,7 +134,7 @@ int CheckTable(const CelFlags& flags) {
 
 int RunCel(const CelFlags& flags) {
   if (!flags.table.empty()) return CheckTable(flags);
-  if (flags.args.size() != 1) {
+  if (flags.expression.empty()) {
     std::cerr << "error: give one expression, or a table with --table\n";
     return 2;
   }
@@ -151,7 +151,7 @@ void AddCelCommand(const Command& root) {
                "flyball cel 'self.spec.size >= oldSelf.spec.size' --self new.yaml --old-self old.yaml "
                "--schema schema.yaml\n"
                "flyball cel --schema schema.json --table cases.json");
-  command.Args("EXPRESSION", &flags->args, "the expression; its variables are self and oldSelf")
+  command.Option("EXPRESSION", &flags->expression, "the expression; its variables are self and oldSelf")
       .Option("--self", &flags->self, "file with the value of self, JSON or YAML (- is the standard input)")
       .Option("--old-self", &flags->old_self, "file with the value of oldSelf")
       .Option("--schema", &flags->schema,

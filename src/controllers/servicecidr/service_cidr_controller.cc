@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "api/types/networking.h"
-#include "cel/formats/net_address.h"
+#include "api/values/ip_address.h"
 #include "controller/objects/owner.h"
 #include "controller/objects/write_status.h"
 
@@ -17,25 +17,21 @@ constexpr char kAllocator[] = "ipallocator.k8s.io";
 // Allocators that have not seen the deletion yet may still take an address (upstream: deletionGracePeriod).
 constexpr Duration kCidrGrace = std::chrono::seconds(10);
 
-using cel::IpAddr;
-using cel::IpPrefix;
-
-std::vector<IpPrefix> PrefixesOf(const ServiceCIDR& cidr) {
-  std::vector<IpPrefix> prefixes;
-  std::string problem;
+std::vector<api::Cidr> NetworksOf(const ServiceCIDR& cidr) {
+  std::vector<api::Cidr> networks;
   for (const std::string& text : cidr.spec.cidrs)
-    if (auto prefix = cel::ParseIpPrefix(text, &problem)) prefixes.push_back(*prefix);
-  return prefixes;
+    if (auto network = api::ParseCidr(text)) networks.push_back(*network);
+  return networks;
 }
 
-bool CoversPrefix(const ServiceCIDR& cidr, const IpPrefix& prefix) {
-  for (const IpPrefix& own : PrefixesOf(cidr))
-    if (own.bits <= prefix.bits && own.Contains(prefix.address)) return true;
+bool CoversNetwork(const ServiceCIDR& cidr, const api::Cidr& network) {
+  for (const api::Cidr& own : NetworksOf(cidr))
+    if (own.prefix <= network.prefix && own.Contains(network.address)) return true;
   return false;
 }
 
-bool CoversAddress(const ServiceCIDR& cidr, const IpAddr& address) {
-  for (const IpPrefix& own : PrefixesOf(cidr))
+bool CoversAddress(const ServiceCIDR& cidr, const api::IpAddress& address) {
+  for (const api::Cidr& own : NetworksOf(cidr))
     if (own.Contains(address)) return true;
   return false;
 }
@@ -44,10 +40,10 @@ using CidrList = std::vector<std::shared_ptr<const ServiceCIDR>>;
 
 // Another ServiceCIDR has each of its networks too.
 bool HasParent(const ServiceCIDR& cidr, const CidrList& all) {
-  for (const IpPrefix& prefix : PrefixesOf(cidr)) {
+  for (const api::Cidr& network : NetworksOf(cidr)) {
     bool found = false;
     for (const auto& other : all)
-      found = found || (other->metadata.name != cidr.metadata.name && CoversPrefix(*other, prefix));
+      found = found || (other->metadata.name != cidr.metadata.name && CoversNetwork(*other, network));
     if (!found) return false;
   }
   return true;
@@ -57,8 +53,7 @@ bool HasParent(const ServiceCIDR& cidr, const CidrList& all) {
 bool WouldOrphan(const ServiceCIDR& cidr, const IPAddress& ip, const CidrList& all) {
   const auto managed = ip.metadata.labels.find(kManagedBy);
   if (managed == ip.metadata.labels.end() || managed->second != kAllocator) return false;
-  std::string problem;
-  const auto address = cel::ParseIpAddr(ip.metadata.name, &problem);
+  const auto address = api::ParseIp(ip.metadata.name);
   if (!address || !CoversAddress(cidr, *address)) return false;
   for (const auto& other : all)
     if (other->metadata.name != cidr.metadata.name && CoversAddress(*other, *address)) return false;

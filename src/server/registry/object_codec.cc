@@ -138,7 +138,13 @@ Result<json::Value> DecodeAs(RequestScope& scope, const Expected& expected, Pars
   parsed.value["kind"] = expected.kind;
   if (auto decoded = api::Decode(expected.type, parsed.value, context); !decoded)
     return Unexpected(api::CannotBeHandled(expected.kind, version, expected.kind, decoded.error().message()));
-  if (custom) api::PruneCustomObject(custom->schema(), parsed.value, &context.strict_errors);
+  if (custom) {
+    api::PruneCustomObject(custom->schema(), parsed.value, &context.strict_errors);
+    const std::string problem =
+        api::DecodeEmbeddedResources(custom->schema(), parsed.value, &context.strict_errors);
+    if (!problem.empty())
+      return Unexpected(api::CannotBeHandled(expected.kind, version, expected.kind, problem));
+  }
   scope.disabled_fields |= context.disabled_fields;
   if (!context.strict_errors.empty()) {
     if (scope.field_validation == FieldValidation::kStrict)

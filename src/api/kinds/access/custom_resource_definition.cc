@@ -1,6 +1,7 @@
 // CustomResourceDefinition: the rules live in custom/.
 #include "api/custom/crd_status.h"
 #include "api/custom/crd_validation.h"
+#include "api/custom/definition_warnings.h"
 #include "api/kinds/shared/hooks.h"
 
 namespace flyball::api {
@@ -31,6 +32,7 @@ const KindHooks kCustomResourceDefinitionHooks = {
     .status_keeps_metadata = true,
     .generation = true,
     .allow_unconditional_update = false,
+    .warnings = WarnOfDefinition,
 };
 
 }  // namespace flyball::api

@@ -60,7 +60,9 @@ Status Prune(Session& session, const ApplyFlags& flags, const std::vector<Manife
 Status RunApply(Session& session, const ApplyFlags& flags) {
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
-  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
+  ReadProblems problems;
+  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files, &problems));
+  problems.Report(session);
   const std::string note = DryRunNote(flags.options.dry_run);
   for (const Manifest& manifest : manifests) {
     auto applied = ApplyManifest(session, flags.options, manifest);

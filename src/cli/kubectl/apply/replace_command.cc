@@ -55,10 +55,12 @@ Status Recreate(Session& session, const Manifest& manifest) {
 
 Status RunReplace(Session& session, const ReplaceFlags& flags) {
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
-  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
+  ReadProblems problems;
+  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files, &problems));
   for (const Manifest& manifest : manifests)
     if (Status s = flags.force ? Recreate(session, manifest) : ReplaceOne(session, manifest); !s)
       session.Report(s.error());
+  problems.Report(session);
   return {};
 }
 

@@ -94,7 +94,8 @@ Status CreateRaw(Session& session, const CreateFlags& flags) {
 Status CreateFromFiles(Session& session, const CreateFlags& flags) {
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.options.print));
-  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
+  ReadProblems problems;
+  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files, &problems));
   for (const Manifest& manifest : manifests) {
     auto made = flags.options.dry_run == "client"
                     ? Result<json::Value>(manifest.object)
@@ -108,6 +109,7 @@ Status CreateFromFiles(Session& session, const CreateFlags& flags) {
     else
       session.out() << NameOf(*made) << " created" << DryRunNote(flags.options.dry_run) << "\n";
   }
+  problems.Report(session);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "cli/command/error_text.h"
+#include "cli/kubectl/session/old_definition.h"
 #include "json/yaml/yaml.h"
 
 namespace flyball::cli {
@@ -74,6 +75,12 @@ Result<Manifest> Resolve(Session& session, json::Value object, const std::string
       return Unexpected(
           LocalError("error parsing " + source + ": error validating data: " + field + " not set"));
   auto kind = session.mapper().ForObject(object);
+  if (!kind && kind.error().Is(Reason::kNotFound) && IsOldDefinition(object)) {
+    session.err() << "Warning: " << source << ": " << manifest.name
+                  << ": apiextensions.k8s.io/v1beta1 is not served; converted to apiextensions.k8s.io/v1\n";
+    object = ConvertOldDefinition(std::move(object));
+    kind = session.mapper().ForObject(object);
+  }
   if (!kind && !kind.error().Is(Reason::kNotFound)) return Unexpected(kind.error());
   if (!kind)
     return Unexpected(LocalError("resource mapping not found for name: \"" + manifest.name +
@@ -98,6 +105,30 @@ bool IsList(const json::Value& document) {
   return document["items"].is_array() && kind.size() >= 4 && kind.substr(kind.size() - 4) == "List";
 }
 
+Result<std::vector<json::Value>> ObjectsIn(const Source& source) {
+  auto documents = json::ParseYamlStream(source.text);
+  if (!documents)
+    return Unexpected(LocalError("error parsing " + source.name + ": " + documents.error().message()));
+  std::vector<json::Value> objects;
+  for (json::Value& document : *documents) {
+    if (IsList(document))
+      for (json::Value& item : document["items"].as_array()) objects.push_back(std::move(item));
+    else
+      objects.push_back(std::move(document));
+  }
+  for (const json::Value& object : objects)
+    if (!object.is_object())
+      return Unexpected(LocalError("error parsing " + source.name + ": not an object"));
+  return objects;
+}
+
+// What the server answers wrongly, or not at all, ends the command all the same.
+Status NoteProblem(const Error& error, ReadProblems* problems) {
+  if (problems == nullptr || error.Is(Reason::kConnection)) return Unexpected(error);
+  problems->Add(error);
+  return {};
+}
+
 }  // namespace
 
 void AddManifestFlags(const Command& command, ManifestFlags* flags) {
@@ -111,28 +142,35 @@ Result<std::string> ReadSource(const std::string& name) {
   return sources[0].text;
 }
 
-Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags) {
+void ReadProblems::Report(Session& session) const {
+  if (texts_.empty()) return;
+  if (texts_.size() == 1) return session.Report(LocalError(texts_[0]));
+  std::string all;
+  for (const std::string& text : texts_) all += (all.empty() ? "[" : ", ") + text;
+  session.err() << all << "]\n";
+  session.Report(PrintedError());
+}
+
+Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags,
+                                            ReadProblems* problems) {
   FLYBALL_ASSIGN(const auto sources, ReadSources(flags));
   std::vector<Manifest> manifests;
   for (const Source& source : sources) {
-    auto documents = json::ParseYamlStream(source.text);
-    if (!documents)
-      return Unexpected(LocalError("error parsing " + source.name + ": " + documents.error().message()));
-    for (json::Value& document : *documents) {
-      std::vector<json::Value> objects;
-      if (IsList(document))
-        objects = document["items"].as_array();
+    auto objects = ObjectsIn(source);
+    if (!objects) {
+      FLYBALL_TRY(NoteProblem(objects.error(), problems));
+      continue;
+    }
+    for (json::Value& object : *objects) {
+      auto manifest = Resolve(session, std::move(object), source.name);
+      if (manifest)
+        manifests.push_back(std::move(*manifest));
       else
-        objects.push_back(std::move(document));
-      for (json::Value& object : objects) {
-        if (!object.is_object())
-          return Unexpected(LocalError("error parsing " + source.name + ": not an object"));
-        FLYBALL_ASSIGN(auto manifest, Resolve(session, std::move(object), source.name));
-        manifests.push_back(std::move(manifest));
-      }
+        FLYBALL_TRY(NoteProblem(manifest.error(), problems));
     }
   }
-  if (manifests.empty()) return Unexpected(LocalError("no objects passed to apply"));
+  const bool any_problem = problems != nullptr && !problems->empty();
+  if (manifests.empty() && !any_problem) return Unexpected(LocalError("no objects passed to apply"));
   return manifests;
 }
 

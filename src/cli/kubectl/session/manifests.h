@@ -31,8 +31,23 @@ struct Manifest {
 // The text of one file; "-" is standard input.
 Result<std::string> ReadSource(const std::string& name);
 
-// Returns all objects, or the first error. BadRequest messages are kubectl's.
-Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags);
+// What could not be read while the rest goes on.
+class ReadProblems {
+ public:
+  void Add(const Error& error) { texts_.push_back(error.message()); }
+  // Says them all, as one; the command then fails. Nothing if there are none.
+  void Report(Session& session) const;
+  bool empty() const { return texts_.empty(); }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+// Returns all objects. With `problems`, files and objects that cannot be read are noted there and left out;
+// without, the first is the error. Messages are kubectl's. A CustomResourceDefinition of v1beta1 is converted
+// with a warning if the server does not serve that version.
+Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags,
+                                            ReadProblems* problems = nullptr);
 
 // Returns the objects that the files describe; without files, those that the arguments name.
 Result<std::vector<ObjectRef>> NamedObjects(Session& session, const ManifestFlags& files,

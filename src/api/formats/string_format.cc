@@ -1,4 +1,4 @@
-#include "api/custom/string_format.h"
+#include "api/formats/string_format.h"
 
 #include <re2/re2.h>
 
@@ -128,6 +128,70 @@ bool IsRgbColor(std::string_view value) {
   return Matches(pattern, value);
 }
 
+// Sum of the digits by their weights; X is ten.
+int WeightedSum(std::string_view digits, int (*weight)(std::size_t)) {
+  int sum = 0;
+  for (std::size_t i = 0; i < digits.size(); ++i)
+    sum += weight(i) * (digits[i] == 'X' ? 10 : digits[i] - '0');
+  return sum;
+}
+
+std::string Without(std::string_view value, bool (*unwanted)(char)) {
+  std::string out;
+  for (const char c : value)
+    if (!unwanted(c)) out += c;
+  return out;
+}
+
+std::string IsbnDigits(std::string_view value) {
+  return Without(value, [](char c) { return c == '-' || c == ' ' || (c >= '\t' && c <= '\r'); });
+}
+
+bool IsIsbn10(std::string_view value) {
+  static const re2::RE2 pattern("[0-9]{9}X|[0-9]{10}");
+  const std::string digits = IsbnDigits(value);
+  return Matches(pattern, digits) &&
+         WeightedSum(digits, [](std::size_t i) { return static_cast<int>(i) + 1; }) % 11 == 0;
+}
+
+bool IsIsbn13(std::string_view value) {
+  static const re2::RE2 pattern("[0-9]{13}");
+  const std::string digits = IsbnDigits(value);
+  return Matches(pattern, digits) &&
+         WeightedSum(digits, [](std::size_t i) { return i % 2 ? 3 : 1; }) % 10 == 0;
+}
+
+bool IsIsbn(std::string_view value) {
+  return IsIsbn10(value) || IsIsbn13(value);
+}
+
+// Every other digit from the right counts twice, the digits of what comes out being added (Luhn).
+bool IsCreditCard(std::string_view value) {
+  static const re2::RE2 pattern(
+      "(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|(222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-"
+      "9]{12}"
+      "|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})["
+      "0-9]{11}"
+      "|6[27][0-9]{14})");
+  const std::string digits = Without(value, [](char c) { return c < '0' || c > '9'; });
+  if (!Matches(pattern, digits)) return false;
+  int sum = 0;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const int digit = (digits[digits.size() - 1 - i] - '0') * (i % 2 ? 2 : 1);
+    sum += digit > 9 ? digit - 9 : digit;
+  }
+  return sum % 10 == 0;
+}
+
+bool IsSsn(std::string_view value) {
+  static const re2::RE2 pattern("[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}");
+  return Matches(pattern, value);
+}
+
+bool IsAnything(std::string_view) {
+  return true;
+}
+
 bool IsObjectId(std::string_view value) {
   static const re2::RE2 pattern("[0-9a-fA-F]{24}");
   return Matches(pattern, value);
@@ -141,10 +205,15 @@ bool IsLongName(std::string_view value) {
   return DnsSubdomainProblems(value).empty();
 }
 
-const std::map<std::string_view, Check>& Checks() {
-  static const auto* const checks = new std::map<std::string_view, Check>{
-      {"date-time", IsDateTime},
+const std::map<std::string, Check, std::less<>>& Checks() {
+  static const auto* const checks = new std::map<std::string, Check, std::less<>>{
       {"datetime", IsDateTime},
+      {"isbn", IsIsbn},
+      {"isbn10", IsIsbn10},
+      {"isbn13", IsIsbn13},
+      {"creditcard", IsCreditCard},
+      {"ssn", IsSsn},
+      {"password", IsAnything},
       {"date", IsDate},
       {"duration", IsDuration},
       {"ipv4", IsIpv4Text},
@@ -162,17 +231,28 @@ const std::map<std::string_view, Check>& Checks() {
       {"hexcolor", IsHexColor},
       {"rgbcolor", IsRgbColor},
       {"bsonobjectid", IsObjectId},
-      {"k8s-short-name", IsShortName},
-      {"k8s-long-name", IsLongName},
+      {"k8sshortname", IsShortName},
+      {"k8slongname", IsLongName},
   };
   return *checks;
+}
+
+// Dashes in the name of a format do not count.
+std::string Normalized(std::string_view format) {
+  return Without(format, [](char c) { return c == '-'; });
 }
 
 }  // namespace
 
 bool MatchesStringFormat(std::string_view format, std::string_view value) {
-  const auto it = Checks().find(format);
+  const auto it = Checks().find(Normalized(format));
   return it == Checks().end() || it->second(value);
+}
+
+bool IsSupportedFormat(std::string_view type, std::string_view format) {
+  if (type == "integer") return format == "int32" || format == "int64";
+  if (type == "number") return format == "float" || format == "double";
+  return (type.empty() || type == "string") && Checks().contains(Normalized(format));
 }
 
 }  // namespace flyball::api
