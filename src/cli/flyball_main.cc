@@ -10,8 +10,8 @@
 #include "cli/images/image_command.h"
 #include "cli/kubectl/verbs.h"
 #include "cli/programs/cel_command.h"
-#include "cli/programs/server_commands.h"
 #include "cli/programs/store_command.h"
+#include "cli/server_commands.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "cli/programs/server_commands.h"
+#include "cli/server_commands.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
