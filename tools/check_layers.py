@@ -106,7 +106,10 @@ ROOMS = {
         'grpc': 'http exchange client',
         'server': 'http tls io websocket exchange h1 h2',
     },
-    'client': {'.': ''},
+    'client': {
+        'discovery': '',
+        '.': '*',
+    },
     'server': {
         'cache': '',
         'catalog': 'cache',
@@ -188,11 +191,12 @@ ROOMS = {
         'agent': 'runtime pod streams',
     },
     'cli': {
-        'command': '',
-        'data': '',
         'foreign_flags': '',
+        'command': 'foreign_flags',
+        'data': '',
         'images': 'command',
-        'programs': 'command data foreign_flags',
+        'clusters': 'command kubectl/session',
+        'programs': 'command data foreign_flags clusters',
         'envtest': 'command data foreign_flags programs',
         'kubectl': 'command',
         'kubectl/session': 'command',

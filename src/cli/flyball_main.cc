@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "base/observe/fatal.h"
+#include "cli/clusters/cluster_commands.h"
 #include "cli/command/command.h"
 #include "cli/envtest/envtest_command.h"
 #include "cli/envtest/etcd_program.h"
@@ -8,11 +9,9 @@
 #include "cli/envtest/testserver_command.h"
 #include "cli/images/image_command.h"
 #include "cli/kubectl/verbs.h"
-#include "cli/programs/apiserver_command.h"
 #include "cli/programs/cel_command.h"
-#include "cli/programs/component_commands.h"
 #include "cli/programs/store_command.h"
-#include "cli/programs/up_command.h"
+#include "cli/server_commands.h"
 
 namespace {
 
@@ -23,12 +22,6 @@ using Adder = void (*)(const Command& root);
 void AddSection(const Command& root, const char* title, std::initializer_list<Adder> adders) {
   for (const Adder add : adders) add(root);
   root.EndSection(title);
-}
-
-void AddServers(const Command& root) {
-  AddUpCommand(root.app(), root.invocation().exit_code);
-  AddApiServerCommand(root.app(), root.invocation().exit_code);
-  AddComponentCommands(root.app(), root.invocation().exit_code);
 }
 
 // kubectl's.
@@ -45,12 +38,14 @@ void DefineVerbs(const Command& root) {
   AddSection(root, "Look after nodes and certificates",
              {&AddDrainCommands, &AddTaintCommand, &AddCertificateCommand});
   AddSection(root, "Ask the server and the program",
-             {&AddAuthCommand, &AddDiscoveryCommands, &AddCelCommand, &AddConfigCommand, &AddVersionCommand});
+             {&AddAuthCommand, &AddDiscoveryCommands, &AddConfigCommand, &AddVersionCommand});
 }
 
 void DefineProgram(const Command& root) {
-  AddSection(root, "Run a cluster", {&AddServers, &AddStoreCommands, &AddImageCommand});
-  AddSection(root, "Test against a cluster", {&AddTestserverCommand, &AddEnvtestCommand});
+  AddSection(
+      root, "Run a cluster",
+      {&AddServerCommands, &AddClusterCommands, &AddStoreCommands, &AddImageCommand, &AddDoctorCommand});
+  AddSection(root, "Test against a cluster", {&AddTestserverCommand, &AddEnvtestCommand, &AddCelCommand});
   DefineVerbs(root);
 }
 
@@ -63,6 +58,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   if (name == "kube-apiserver") return RunKubeApiserver(arguments);
   if (name == "etcd") return RunEtcd(arguments);
-  if (name == "kubectl") return RunProgram(name, argc, argv, &DefineVerbs);
-  return RunProgram("flyball", argc, argv, &DefineProgram);
+  if (name == "kubectl" || name.starts_with("kubectl-"))
+    return RunProgram("kubectl", arguments, &DefineVerbs);
+  return RunProgram("flyball", WithClusterWords(arguments), &DefineProgram);
 }

@@ -84,33 +84,15 @@ const ApiResource* Lookup(const std::vector<ApiResource>& all, const std::string
 
 }  // namespace
 
-Result<RestMapper::Table> RestMapper::Fetch() {
-  auto table = std::make_shared<std::vector<ApiResource>>();
-  RestRequest request;
-  request.path = "/api/v1";
-  auto core = client_.rest().DoJson(request);
-  if (!core) return Unexpected(core.error());
-  ReadResources(*core, "", "v1", table.get());
-  request.path = "/apis";
-  auto groups = client_.rest().DoJson(request);
-  if (!groups) return Unexpected(groups.error());
-  const json::Value& list = (*std::as_const(groups))["groups"];
-  if (!list.is_array()) return Table(std::move(table));
-  for (const json::Value& group : list.as_array()) {
-    const std::string name(group["name"].string_or(""));
-    const std::string preferred(group["preferredVersion"]["version"].string_or(""));
-    std::vector<std::string> versions{preferred};
-    if (group["versions"].is_array())
-      for (const json::Value& v : group["versions"].as_array())
-        if (v["version"].string_or("") != preferred) versions.emplace_back(v["version"].string_or(""));
-    for (const std::string& version : versions) {
-      request.path = "/apis/" + name + "/" + version;
-      // A group whose server is away does not hide the others.
-      if (auto resources = client_.rest().DoJson(request))
-        ReadResources(*resources, name, version, table.get());
-    }
-  }
-  return Table(std::move(table));
+Result<DiscoveryDocuments> RestMapper::Fetch() {
+  auto documents = FetchDiscovery([&](const std::string& path, std::string_view accept) {
+    RestRequest request;
+    request.path = path;
+    request.accept = accept;
+    return client_.rest().DoJson(std::move(request));
+  });
+  if (documents && cache_) cache_->Write(*documents);
+  return documents;
 }
 
 Result<RestMapper::Table> RestMapper::Load(bool fresh) {
@@ -119,11 +101,23 @@ Result<RestMapper::Table> RestMapper::Load(bool fresh) {
     MutexLock lock(mu_);
     if (table_ && (!fresh || now - loaded_ < kFreshEnough)) return table_;
   }
-  auto table = Fetch();
-  if (!table) return table;
+  std::optional<DiscoveryDocuments> kept;
+  if (cache_ && !fresh) kept = cache_->Read(client_.runtime().clock().Now());
+  const bool from_disk = kept.has_value();
+  if (!from_disk) {
+    auto documents = Fetch();
+    if (!documents) return Unexpected(documents.error());
+    kept = std::move(*documents);
+  }
+  auto table = std::make_shared<std::vector<ApiResource>>();
+  for (const auto& [group_version, resources] : kept->resources) {
+    const auto [group, version] = SplitApiVersion(group_version);
+    ReadResources(resources, std::string(group), std::string(version), table.get());
+  }
   MutexLock lock(mu_);
-  table_ = *table;
-  loaded_ = now;
+  table_ = std::move(table);
+  // A copy from disk may be outdated at once.
+  loaded_ = from_disk ? now - kFreshEnough : now;
   return table_;
 }
 

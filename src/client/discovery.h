@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/run/mutex.h"
 #include "base/values/result.h"
 #include "client/client.h"
+#include "client/discovery/discovery_documents.h"
 #include "client/kind_ref.h"
 
 namespace flyball {
@@ -25,7 +27,9 @@ struct ApiResource {
 // Thread-safe; blocks.
 class RestMapper {
  public:
-  explicit RestMapper(Client client) : client_(std::move(client)) {}
+  // With a cache, what was read by an earlier program is used until something is not found.
+  explicit RestMapper(Client client, std::optional<DiscoveryCache> cache = std::nullopt)
+      : client_(std::move(client)), cache_(std::move(cache)) {}
 
   // By kind; version may be empty: the server's preferred one. NotFound if it is not served.
   Result<KindRef> ForKind(std::string_view group, std::string_view version, std::string_view kind);
@@ -41,9 +45,10 @@ class RestMapper {
  private:
   using Table = std::shared_ptr<const std::vector<ApiResource>>;
   Result<Table> Load(bool fresh);
-  Result<Table> Fetch();
+  Result<DiscoveryDocuments> Fetch();
 
   const Client client_;
+  const std::optional<DiscoveryCache> cache_;
   Mutex mu_;
   Table table_ FLYBALL_GUARDED_BY(mu_);
   SteadyTime loaded_ FLYBALL_GUARDED_BY(mu_){};

@@ -162,8 +162,9 @@ class RestClient::Attempts final : public RestCall,
     if (response_.status < 400) return Finish(std::move(response_));
     if (response_.status == 401 && core_->credentials) core_->credentials->Invalidate();
     const Error error = ErrorFromResponse(response_.status, response_.headers, response_.body);
-    const bool again =
-        response_.status == 429 || (response_.status >= 500 && response_.headers.Has("retry-after"));
+    const bool asked_to = response_.headers.Has("retry-after");
+    const bool again = (response_.status == 429 && (asked_to || core_->options.retry_unasked)) ||
+                       (response_.status >= 500 && asked_to);
     if (!again || retries_left_ == 0) return Finish(Unexpected(error));
     --retries_left_;
     ForgetCall();

@@ -61,6 +61,8 @@ struct RestOptions {
   // How often a request is sent again when the server answers 429, or 5xx with Retry-After (client-go: 10):
   // after the time it says, or else 1 s, 2 s, 4 s, ... at most 30 s.
   int max_retries = 10;
+  // Whether a 429 without Retry-After is sent again. kubectl does not: it is how an eviction is refused.
+  bool retry_unasked = true;
   // Client-side limit, in requests a second; 0: none. The server's own fairness is the better place.
   double qps = 0;
   int burst = 10;

@@ -97,6 +97,7 @@ Status WriteFileDurably(const std::string& path, std::string_view content, mode_
 Status MakePrivateFolder(const std::string& path) {
   std::error_code ec;
   if (std::filesystem::is_directory(path, ec)) return {};
+  ec.clear();
   const auto parent = std::filesystem::path(path).parent_path();
   if (!parent.empty()) std::filesystem::create_directories(parent, ec);
   if (ec) return Unexpected(InternalError("cannot make the folder " + parent.string() + ": " + ec.message()));

@@ -1,202 +1,293 @@
 #include "cli/command/command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 
 #include "base/values/ascii.h"
-#include "cli/command/error_text.h"
+#include "cli/command/command_node.h"
+#include "cli/command/plugins.h"
 
 namespace flyball::cli {
 namespace {
 
-void AddConnectionFlags(CLI::App& app, ConnectionFlags& flags) {
-  const std::string group = "Connection";
-  app.add_option("--kubeconfig", flags.kubeconfig, "Path of the kubeconfig file")->group(group);
-  app.add_option("--context", flags.context, "Context of the kubeconfig to use")->group(group);
-  app.add_option("-n,--namespace", flags.ns, "Namespace of the request")->group(group);
-  app.add_option("--as", flags.as, "User to impersonate")->group(group);
-  app.add_option("--as-group", flags.as_groups, "Group to impersonate; may be repeated")
-      ->allow_extra_args(false)
-      ->group(group);
-  app.add_option("-s,--server", flags.server, "Address of the server")->group(group);
-  app.add_option("--token", flags.token, "Bearer token")->group(group);
-  app.add_option("--certificate-authority", flags.certificate_authority,
-                 "File of the server's CA certificate")
-      ->group(group);
-  app.add_option("--client-certificate", flags.client_certificate, "File of the client's certificate")
-      ->group(group);
-  app.add_option("--client-key", flags.client_key, "File of the client's key")->group(group);
-  app.add_option("--tls-server-name", flags.tls_server_name, "Name that the server's certificate must have")
-      ->group(group);
-  app.add_option("--request-timeout", flags.request_timeout,
-                 "Longest time for one request: 5s; 0 is the default")
-      ->group(group);
-  app.add_flag("--insecure-skip-tls-verify", flags.insecure, "Do not check the server's certificate")
-      ->group(group);
+FlagSpec BoolFlag(bool* value, const std::string& help) {
+  return {
+      .type = "bool",
+      .default_text = *value ? "true" : "false",
+      .help = help,
+      .alone = "true",
+      .set = [value](const std::string& text) { *value = text == "1" || text[0] == 't' || text[0] == 'T'; }};
 }
 
-// The command the arguments got to.
-const CLI::App& Innermost(const CLI::App& app) {
-  const auto parsed = app.get_subcommands();
-  return parsed.empty() ? app : Innermost(*parsed.back());
+FlagSpec TextFlag(std::string* value, const std::string& help) {
+  return {.default_text = *value, .help = help, .set = [value](const std::string& text) { *value = text; }};
 }
 
-std::string FullName(const CLI::App& app) {
-  return (app.get_parent() ? FullName(*app.get_parent()) + " " : "") + app.get_name();
+FlagSpec ListFlag(std::vector<std::string>* values, const std::string& help, bool commas) {
+  return {.type = commas ? "strings" : "stringArray",
+          .default_text = "[]",
+          .help = help,
+          .set = [values, commas](const std::string& text) {
+            if (!commas) return values->push_back(text);
+            for (std::string& part : SplitList(text)) values->push_back(std::move(part));
+          }};
 }
 
-// How many letters have to be added, removed or replaced to make one word the other.
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
+// Known to kubectl, and without an effect here: profiles, logs of the client, compression.
+void AddIgnoredFlags(FlagSet& flags) {
+  const auto ignore = [](const std::string&) {};
+  flags.Add("--profile",
+            {.default_text = "none", .help = "Accepted; this program has no profiler", .set = ignore});
+  flags.Add(
+      "--profile-output",
+      {.default_text = "profile.pprof", .help = "Accepted; this program has no profiler", .set = ignore});
+  flags.Add("--log-flush-frequency",
+            {.type = "duration", .default_text = "5s", .help = "Accepted without effect", .set = ignore});
+  flags.Add("-v,--v",
+            {.type = "int32", .default_text = "0", .help = "Accepted without effect", .set = ignore});
+  flags.Add("--vmodule", {.help = "Accepted without effect", .set = ignore});
+  flags.Add("--kuberc", {.help = "Accepted; preferences are not read", .set = ignore});
+  flags.Add("--disable-compression", {.type = "bool",
+                                      .default_text = "false",
+                                      .help = "Accepted; answers are not compressed",
+                                      .alone = "true",
+                                      .set = ignore});
+}
+
+void AddGlobalFlags(FlagSet& flags, ConnectionFlags& to) {
+  flags.Add("--kubeconfig", TextFlag(&to.kubeconfig, "Path of the kubeconfig file"));
+  flags.Add("--context", TextFlag(&to.context, "Context of the kubeconfig to use"));
+  flags.Add("--cluster", TextFlag(&to.cluster, "Cluster of the kubeconfig to use"));
+  flags.Add("--user", TextFlag(&to.user, "User of the kubeconfig to use"));
+  flags.Add("-n,--namespace", TextFlag(&to.ns, "Namespace of the request"));
+  flags.Add("--as", TextFlag(&to.as, "User to impersonate"));
+  flags.Add("--as-uid", TextFlag(&to.as_uid, "UID to impersonate"));
+  flags.Add("--as-group", ListFlag(&to.as_groups, "Group to impersonate; may be repeated", false));
+  flags.Add("--as-user-extra", ListFlag(&to.as_extra, "KEY=VALUE to impersonate; may be repeated", false));
+  flags.Add("-s,--server", TextFlag(&to.server, "Address of the server"));
+  flags.Add("--token", TextFlag(&to.token, "Bearer token"));
+  flags.Add("--username", TextFlag(&to.username, "User name for basic authentication"));
+  flags.Add("--password", TextFlag(&to.password, "Password for basic authentication"));
+  flags.Add("--certificate-authority",
+            TextFlag(&to.certificate_authority, "File of the server's CA certificate"));
+  flags.Add("--client-certificate", TextFlag(&to.client_certificate, "File of the client's certificate"));
+  flags.Add("--client-key", TextFlag(&to.client_key, "File of the client's key"));
+  flags.Add("--tls-server-name",
+            TextFlag(&to.tls_server_name, "Name that the server's certificate must have"));
+  flags.Add("--request-timeout",
+            TextFlag(&to.request_timeout, "Longest time for one request: 5s; 0 is the default"));
+  flags.Add("--cache-dir", TextFlag(&to.cache_dir, "Folder for copies of what the server serves"));
+  flags.Add("--insecure-skip-tls-verify", BoolFlag(&to.insecure, "Do not check the server's certificate"));
+  flags.Add("--warnings-as-errors",
+            BoolFlag(&to.warnings_as_errors, "Exit with 1 if the server sends warnings"));
+  flags.Add(
+      "--match-server-version",
+      BoolFlag(&to.match_server_version, "Require the version of the server and of this program to match"));
+  AddIgnoredFlags(flags);
+}
+
+int Fail(const std::string& message) {
+  std::cout.flush();
+  std::cerr << "error: " << message << (message.ends_with('\n') ? "" : "\n");
+  return 1;
+}
+
+// The rules of the whole command line: required flags, words that are no arguments.
+std::optional<std::string> UsageFault(const CommandNode& node, const ParsedArguments& parsed) {
+  std::string missing;
+  for (const FlagSpec& flag : node.flags.all())
+    if (flag.required && !parsed.Given(flag)) missing += (missing.empty() ? "\"" : ", \"") + flag.name + "\"";
+  if (!missing.empty()) return "required flag(s) " + missing + " not set";
+  if (node.args_required && parsed.arguments.empty())
+    return node.args_name + " is required\nSee '" + node.Path() + " --help' for usage.";
+  if (!node.args && !parsed.arguments.empty() && !node.needs_sub)
+    return "unknown command \"" + parsed.arguments[0] + "\" for \"" + node.Path() + "\"";
+  return std::nullopt;
+}
+
+int RunFound(const CommandNode& node, Invocation& invocation, const std::vector<std::string>& words) {
+  std::vector<const FlagSet*> sets{&node.flags};
+  if (node.parent) sets.push_back(&node.Root().flags);
+  auto parsed = ParseArguments(sets, words);
+  if (!parsed) return Fail(parsed.error().message() + "\nSee '" + node.Path() + " --help' for usage.");
+  if (parsed->help) {
+    std::cout << HelpText(node);
+    return 0;
   }
-  return row.back();
-}
-
-void PrintUnknownCommand(const CLI::App& app, const std::string& word) {
-  constexpr std::size_t kSimilar = 2;
-  std::cerr << "error: unknown command \"" << word << "\" for \"" << FullName(app) << "\"\n";
-  std::string similar;
-  for (const CLI::App* sub : app.get_subcommands({}))
-    if (EditDistance(sub->get_name(), word) <= kSimilar) similar += "\t" + sub->get_name() + "\n";
-  if (!similar.empty()) std::cerr << "\nDid you mean this?\n" << similar << "\n";
-  std::cerr << "See '" << FullName(app) << " --help' for the commands there are.\n";
-}
-
-// kubectl's words where it has some, and always what to do.
-int ExplainParseError(CLI::App& root, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return root.exit(error, std::cout, std::cerr);  // --help
-  const CLI::App& app = Innermost(root);
-  const auto unknown = app.remaining();
-  if (unknown.empty() && dynamic_cast<const CLI::RequiredError*>(&error) &&
-      !app.get_subcommands({}).empty()) {
-    std::cout << root.help();
-    return &app == &root ? 0 : 1;
+  if (!node.takes_command) {
+    parsed->arguments.insert(parsed->arguments.end(), parsed->after_dashes.begin(),
+                             parsed->after_dashes.end());
+    parsed->after_dashes.clear();
   }
-  if (!unknown.empty() && unknown[0].rfind("-", 0) != 0 && !app.get_subcommands({}).empty()) {
-    PrintUnknownCommand(app, unknown[0]);
+  if (const auto fault = UsageFault(node, *parsed)) return Fail(*fault);
+  if (!node.run) {
+    if (!parsed->arguments.empty())
+      return Fail("unknown command \"" + parsed->arguments[0] + "\"\nSee '" + node.Path() +
+                  " -h' for help and examples");
+    std::cout << HelpText(node);
+    return node.parent ? 1 : 0;
+  }
+  if (node.args) *node.args = parsed->arguments;
+  invocation.after_dashes = parsed->after_dashes;
+  invocation.has_dashes = parsed->has_dashes;
+  invocation.path = node.Path();
+  for (const auto& shortcut : node.shortcuts)
+    if (shortcut()) return 0;
+  return node.run();
+}
+
+int PrintHelpFor(const CommandNode& root, std::vector<std::string> words) {
+  const CommandNode& node = FindCommand(root, words);
+  if (words.empty() && node.foreign) return node.foreign({"--help"});
+  if (!words.empty()) {
+    std::cerr << "Unknown help topic "
+              << "[`" << words[0] << "`]\n";
+    std::cerr << HelpText(root);
     return 1;
   }
-  if (unknown.empty())
-    std::cerr << "error: " << error.what() << "\n";
-  else if (unknown[0].rfind("--", 0) == 0)
-    std::cerr << "error: unknown flag: " << unknown[0].substr(0, unknown[0].find('=')) << "\n";
-  else if (unknown[0].size() > 1 && unknown[0][0] == '-')
-    std::cerr << "error: unknown shorthand flag: '" << unknown[0][1] << "' in " << unknown[0] << "\n";
-  else
-    std::cerr << "error: unexpected argument: " << unknown[0] << "\n";
-  std::cerr << "See '" << FullName(app) << " --help' for usage.\n";
-  return 1;
+  std::cout << HelpText(node);
+  return 0;
+}
+
+void DefineOwnCommands(const Command& root, CommandNode& tree) {
+  auto words = std::make_shared<std::vector<std::string>>();
+  const Command help = root.Sub("help", "Help about any command", "flyball help get");
+  help.Args("[COMMAND]", words.get(), "Which command");
+  help.RunLocal([words, &tree] { return PrintHelpFor(tree, *words); });
+  root.Sub("options", "Print the flags that every command takes").Hidden().RunLocal([&tree] {
+    std::cout << GlobalOptionsText(tree);
+    return 0;
+  });
 }
 
 }  // namespace
 
 Command Command::Sub(const std::string& names, const std::string& summary, const std::string& example) const {
-  const auto all = SplitText(names, ',');
-  // Once one is chosen, the names of the others are words like any other.
-  if (app_->get_require_subcommand_max() == 0) app_->require_subcommand(0, 1);
-  CLI::App* sub = app_->add_subcommand(all[0], summary);
-  for (std::size_t i = 1; i < all.size(); ++i) sub->alias(all[i]);
-  if (!example.empty()) sub->footer("Example:\n  " + example);
-  return Command(sub, invocation_);
+  auto all = SplitText(names, ',');
+  auto node = std::make_unique<CommandNode>();
+  node->name = all[0];
+  node->aliases.assign(all.begin() + 1, all.end());
+  node->summary = summary;
+  node->example = example;
+  node->parent = node_;
+  node_->children.push_back(std::move(node));
+  return Command(node_->children.back().get(), invocation_);
+}
+
+void Command::Foreign(const std::string& name, const std::string& summary,
+                      std::function<int(const std::vector<std::string>&)> run) const {
+  Sub(name, summary).node_->foreign = std::move(run);
 }
 
 const Command& Command::RequireSub() const {
-  app_->require_subcommand(1);
+  node_->needs_sub = true;
+  return *this;
+}
+const Command& Command::Hidden() const {
+  node_->hidden = true;
+  return *this;
+}
+const Command& Command::TakesCommand() const {
+  node_->takes_command = true;
   return *this;
 }
 
 void Command::EndSection(const std::string& title) const {
-  const std::string none = CLI::App().get_group();
-  for (CLI::App* sub : app_->get_subcommands({}))
-    if (sub->get_group() == none) sub->group(title);
+  for (const auto& child : node_->children)
+    if (child->section.empty()) child->section = title;
 }
 
 const Command& Command::Flag(const std::string& names, bool* value, const std::string& help) const {
-  app_->add_flag(names, *value, help);
+  node_->flags.Add(names, BoolFlag(value, help));
   return *this;
 }
 const Command& Command::Option(const std::string& names, std::string* value, const std::string& help) const {
-  app_->add_option(names, *value, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  node_->flags.Add(names, TextFlag(value, help));
+  return *this;
+}
+const Command& Command::Option(const std::string& names, std::string* value, const std::string& help,
+                               const std::string& alone) const {
+  FlagSpec flag = TextFlag(value, help);
+  flag.alone = alone;
+  node_->flags.Add(names, std::move(flag));
   return *this;
 }
 const Command& Command::Option(const std::string& names, std::vector<std::string>* values,
                                const std::string& help) const {
-  app_->add_option(names, *values, help)->allow_extra_args(false);
+  node_->flags.Add(names, ListFlag(values, help, false));
+  return *this;
+}
+const Command& Command::List(const std::string& names, std::vector<std::string>* values,
+                             const std::string& help) const {
+  node_->flags.Add(names, ListFlag(values, help, true));
   return *this;
 }
 const Command& Command::Option(const std::string& names, std::optional<std::int64_t>* value,
                                const std::string& help) const {
-  app_->add_option_function<std::int64_t>(
-      names, [value](const std::int64_t& n) { *value = n; }, help);
+  node_->flags.Add(names,
+                   {.type = "int64",
+                    .default_text = *value ? std::to_string(**value) : "0",
+                    .help = help,
+                    .set = [value](const std::string& text) { *value = std::stoll(text, nullptr, 0); }});
   return *this;
 }
 const Command& Command::Option(const std::string& names, int* value, const std::string& help) const {
-  app_->add_option(names, *value, help)->capture_default_str();
+  node_->flags.Add(names,
+                   {.type = "int32",
+                    .default_text = std::to_string(*value),
+                    .help = help,
+                    .set = [value](const std::string& text) { *value = std::stoi(text, nullptr, 0); }});
   return *this;
 }
 const Command& Command::Required(const std::string& name) const {
-  app_->get_option(name)->required();
+  if (FlagSpec* flag = node_->flags.Find(std::string_view(name).substr(name.starts_with("--") ? 2 : 0)))
+    flag->required = true;
+  else
+    node_->args_required = true;
   return *this;
 }
 const Command& Command::Args(const std::string& name, std::vector<std::string>* values,
                              const std::string& help) const {
-  app_->add_option(name, *values, help)->allow_extra_args(true);
-  return *this;
-}
-
-const Command& Command::Connection() const {
-  AddConnectionFlags(*app_, invocation_->connection);
+  node_->args_name = name;
+  node_->args_help = help;
+  node_->args = values;
   return *this;
 }
 
 void Command::RunLocal(std::function<int()> verb) const {
-  app_->callback([app = app_, invocation = invocation_, verb = std::move(verb)] {
-    if (!app->get_subcommands().empty()) return;
-    for (const auto& [owner, shortcut] : invocation->shortcuts)
-      if (owner == app && shortcut()) return;
-    invocation->exit_code = verb();
-  });
+  node_->run = std::move(verb);
+}
+void Command::Before(std::function<bool()> shortcut) const {
+  node_->shortcuts.push_back(std::move(shortcut));
 }
 
-int RunProgram(const std::string& name, int argc, char** argv,
+int RunProgram(const std::string& name, const std::vector<std::string>& arguments,
                const std::function<void(const Command&)>& define) {
-  CLI::App app{"The Kubernetes control plane as one program, and the verbs to use it with.", name};
-  app.footer(
-      "A first tour:\n"
-      "  flyball up                                   # a whole cluster; prints what to type next\n"
-      "  export KUBECONFIG=$PWD/flyball-data/kubeconfig\n"
-      "  flyball create deployment hello --image=host -- sh -c 'while true; do date; sleep 1; done'\n"
-      "  flyball get deploy,rs,pods -o wide\n"
-      "  flyball logs deploy/hello -f\n"
-      "\nThe verbs take kubectl's arguments. 'flyball COMMAND --help' says more, with an example.");
-  app.require_subcommand(1);
+  CommandNode root;
+  root.name = name;
+  root.summary = name == "kubectl"
+                     ? "kubectl controls Kubernetes clusters"
+                     : "The Kubernetes control plane as one program, and the verbs to use it with";
   auto invocation = std::make_shared<Invocation>();
-  AddConnectionFlags(app, invocation->connection);
-  define(Command(&app, invocation));
+  invocation->program = name;
+  AddGlobalFlags(root.flags, invocation->connection);
+  const Command tree(&root, invocation);
+  define(tree);
+  DefineOwnCommands(tree, root);
 
-  // CLI11 takes its arguments last first. What follows "--" is a container's command and not for it.
-  std::vector<std::string> args(argv + 1, argv + argc);
-  if (auto dashes = std::find(args.begin(), args.end(), "--"); dashes != args.end()) {
-    invocation->has_dashes = true;
-    invocation->after_dashes.assign(dashes + 1, args.end());
-    args.erase(dashes, args.end());
+  if (!arguments.empty() && (arguments[0] == "__complete" || arguments[0] == "__completeNoDesc")) {
+    std::cout << CompletionText(root, {arguments.begin() + 1, arguments.end()}, invocation->complete);
+    return 0;
   }
-  std::reverse(args.begin(), args.end());
-  try {
-    app.parse(args);
-  } catch (const CLI::ParseError& error) {
-    return ExplainParseError(app, error);
-  }
-  return invocation->exit_code;
+  std::vector<std::string> words = arguments;
+  const CommandNode& found = FindCommand(root, words);
+  if (found.foreign) return found.foreign(words);
+  const auto first = FirstWord({&found.flags, &root.flags}, words);
+  if (first && (&found == &root || found.Path() == "kubectl create")) RunPlugin(arguments);
+  if (first && &found == &root)
+    return Fail("unknown command \"" + words[*first] + "\" for \"" + name + "\"" +
+                Suggestions(root, words[*first]));
+  return RunFound(found, *invocation, words);
 }
 
 }  // namespace flyball::cli

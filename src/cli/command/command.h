@@ -1,6 +1,6 @@
-// Command: a verb of the program with its flags, as CLI11 parses them, behind a header that costs nothing to
-// include. Flags are bound to variables that must live as long as the command: usually members of a struct
-// held by the function given to Run.
+// Command: a verb of the program with its flags. The commands are a tree; words and flags are found and
+// refused as cobra does it for kubectl, in its words. Flags are bound to variables that must live as long as
+// the command: usually members of a struct held by the function given to Run.
 #pragma once
 
 #include <cstdint>
@@ -12,50 +12,69 @@
 #include <vector>
 
 #include "base/values/result.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/command/flag_set.h"
 
 namespace flyball::cli {
 
 // What every user's verb takes: where the server is and as whom.
 struct ConnectionFlags {
-  std::string kubeconfig, context, ns, as;
-  std::vector<std::string> as_groups;
+  std::string kubeconfig, context, cluster, user, ns, as, as_uid, cache_dir;
+  std::vector<std::string> as_groups, as_extra;
   // In place of what the kubeconfig says.
-  std::string server, token, certificate_authority, client_certificate, client_key, tls_server_name;
+  std::string server, token, username, password, certificate_authority, client_certificate, client_key,
+      tls_server_name;
   std::string request_timeout = "0";  // of one request; 0: the client's own
   bool insecure = false;
+  bool warnings_as_errors = false, match_server_version = false;
 };
+
+struct CommandNode;
 
 // One run of the program.
 struct Invocation {
+  std::string program;  // "kubectl" or "flyball"
   ConnectionFlags connection;
-  std::vector<std::string> after_dashes;  // what follows "--"
+  std::vector<std::string> after_dashes;  // what follows "--", for commands that take a command of their own
   bool has_dashes = false;
-  int exit_code = 0;
-  std::vector<std::pair<CLI::App*, std::function<bool()>>> shortcuts;
+  std::string path;  // of the command that runs: "kubectl rollout status"
+  // What could follow the arguments of a command ("get", "pods"), for a shell.
+  std::function<std::vector<std::string>(const std::vector<std::string>& command,
+                                         const std::vector<std::string>& arguments)>
+      complete;
 };
 
 // Thread-compatible; a small value.
 class Command {
  public:
-  Command(CLI::App* app, std::shared_ptr<Invocation> invocation)
-      : app_(app), invocation_(std::move(invocation)) {}
+  Command(CommandNode* node, std::shared_ptr<Invocation> invocation)
+      : node_(node), invocation_(std::move(invocation)) {}
 
   // `names`: "get", or with aliases "configmap,cm". The example (or several, a line each) is shown under
   // --help.
   Command Sub(const std::string& names, const std::string& summary, const std::string& example = {}) const;
+  // A command whose words are parsed by somebody else.
+  void Foreign(const std::string& name, const std::string& summary,
+               std::function<int(const std::vector<std::string>&)> run) const;
   // It does nothing by itself: without a command below it, its help is shown.
   const Command& RequireSub() const;
+  // Not listed in help.
+  const Command& Hidden() const;
+  // What follows "--" is not an argument but a command (Invocation::after_dashes).
+  const Command& TakesCommand() const;
   // The commands added since the last call are listed under this title.
   void EndSection(const std::string& title) const;
 
   const Command& Flag(const std::string& names, bool* value, const std::string& help) const;
   const Command& Option(const std::string& names, std::string* value, const std::string& help) const;
+  // A value that may be left out: `alone` stands for it then.
+  const Command& Option(const std::string& names, std::string* value, const std::string& help,
+                        const std::string& alone) const;
+  // May be repeated.
   const Command& Option(const std::string& names, std::vector<std::string>* values,
                         const std::string& help) const;
+  // May be repeated, and each has several values with commas.
+  const Command& List(const std::string& names, std::vector<std::string>* values,
+                      const std::string& help) const;
   const Command& Option(const std::string& names, std::optional<std::int64_t>* value,
                         const std::string& help) const;
   const Command& Option(const std::string& names, int* value, const std::string& help) const;
@@ -63,27 +82,21 @@ class Command {
   const Command& Args(const std::string& name, std::vector<std::string>* values,
                       const std::string& help) const;
 
-  // --kubeconfig, --context, -n, --as, --server and the like.
-  const Command& Connection() const;
-
   // What the command does; it returns the exit status. Nothing is done if a command below it has run.
   void RunLocal(std::function<int()> verb) const;
   // Asked before what RunLocal was given; true if it has done all there is to do.
-  void Before(std::function<bool()> shortcut) const {
-    invocation_->shortcuts.push_back({app_, std::move(shortcut)});
-  }
+  void Before(std::function<bool()> shortcut) const;
 
   Invocation& invocation() const { return *invocation_; }
-  CLI::App& app() const { return *app_; }
 
  private:
-  CLI::App* app_;
+  CommandNode* node_;
   std::shared_ptr<Invocation> invocation_;
 };
 
 // Parses the arguments and runs what they ask for. `name` is the program's in its help; `define` adds the
-// verbs.
-int RunProgram(const std::string& name, int argc, char** argv,
+// verbs. Returns the exit status.
+int RunProgram(const std::string& name, const std::vector<std::string>& arguments,
                const std::function<void(const Command&)>& define);
 
 }  // namespace flyball::cli

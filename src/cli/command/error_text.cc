@@ -30,9 +30,14 @@ Error PrintedError() {
   return LocalError("");
 }
 
+std::string ErrorTextInList(const Error& error) {
+  return error.code() == kLocalCode && error.Is(Reason::kUnknown) ? error.message() : ErrorText(error);
+}
+
 std::string ErrorText(const Error& error) {
   if (error.code() == kLocalCode && error.Is(Reason::kUnknown))
-    return error.message().empty() ? "" : "error: " + error.message();
+    return error.message().empty() || error.message().starts_with("error: ") ? error.message()
+                                                                             : "error: " + error.message();
   switch (error.reason()) {
     case Reason::kInvalid:
       return InvalidText(error);

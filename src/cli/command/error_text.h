@@ -15,5 +15,7 @@ Error PrintedError();
 
 // Without the final newline.
 std::string ErrorText(const Error& error);
+// The same for one of several errors: local ones are not called errors again.
+std::string ErrorTextInList(const Error& error);
 
 }  // namespace flyball::cli

@@ -68,18 +68,6 @@ std::optional<std::string> FloatFault(std::string_view text) {
   return "strconv.ParseFloat: parsing " + GoQuoted(text) + ": invalid syntax";
 }
 
-// What is wrong with a value; none if nothing is. Types that are texts take everything here: the one who uses
-// the value checks it.
-std::optional<std::string> ValueFault(std::string_view type, std::string_view text) {
-  if (type == "bool" && !IsBool(text))
-    return "strconv.ParseBool: parsing " + GoQuoted(text) + ": invalid syntax";
-  if (type == "int" || type == "int64") return IntegerFault(text, 64);
-  if (type == "int32" || type == "Level") return IntegerFault(text, 32);
-  if (type == "float" || type == "float32" || type == "float64") return FloatFault(text);
-  if (type == "duration" && !api::ParseDuration(text)) return "time: invalid duration " + GoQuoted(text);
-  return std::nullopt;
-}
-
 // One run over the arguments.
 class FlagRun {
  public:
@@ -154,7 +142,7 @@ class FlagRun {
   }
 
   Status Set(const ForeignFlag& flag, std::string value) {
-    if (const auto fault = ValueFault(flag.type, value)) return InvalidValue(flag, value, *fault);
+    if (const auto fault = FlagValueFault(flag.type, value)) return InvalidValue(flag, value, *fault);
     parsed_.given.push_back({&flag, std::move(value)});
     return {};
   }
@@ -179,6 +167,16 @@ class FlagRun {
 };
 
 }  // namespace
+
+std::optional<std::string> FlagValueFault(std::string_view type, std::string_view text) {
+  if (type == "bool" && !IsBool(text))
+    return "strconv.ParseBool: parsing " + GoQuoted(text) + ": invalid syntax";
+  if (type == "int" || type == "int64") return IntegerFault(text, 64);
+  if (type == "int32" || type == "Level") return IntegerFault(text, 32);
+  if (type == "float" || type == "float32" || type == "float64") return FloatFault(text);
+  if (type == "duration" && !api::ParseDuration(text)) return "time: invalid duration " + GoQuoted(text);
+  return std::nullopt;
+}
 
 Result<ParsedFlags> ParseFlags(std::span<const ForeignFlag> flags, const std::vector<std::string>& arguments,
                                FlagStyle style) {

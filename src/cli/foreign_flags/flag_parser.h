@@ -3,6 +3,7 @@
 // that.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,9 @@ enum class FlagStyle {
 // words.
 Result<ParsedFlags> ParseFlags(std::span<const ForeignFlag> flags, const std::vector<std::string>& arguments,
                                FlagStyle style);
+
+// What Go says of a value of that type; nothing if it is one. Types that are texts take everything.
+std::optional<std::string> FlagValueFault(std::string_view type, std::string_view text);
 
 // "      --name type" as a line of a help text; bools have no type.
 std::string FlagUsage(const ForeignFlag& flag);

@@ -4,14 +4,20 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/files/durable_file.h"
+#include "cli/clusters/named_cluster.h"
+#include "cli/clusters/user_kubeconfig.h"
 #include "cli/programs/cluster.h"
 #include "cli/programs/server_process.h"
 #include "cli/programs/signals.h"
+#include "json/yaml/yaml.h"
 
 namespace flyball::cli {
 namespace {
 
 struct UpFlags {
+  std::string name;  // of a cluster that is kept under this name; none: only in the data folder
+  bool detach = false;
   std::string data_dir = "flyball-data";
   int port = 6443;
   std::string bind_address = "127.0.0.1";
@@ -32,13 +38,73 @@ void PrintHints(const ServerProcess& server, const UpFlags& flags) {
       << "  runtime      " << flags.runtime << ", " << flags.nodes << (flags.nodes == 1 ? " node" : " nodes")
       << "\n\n"
       << "Try, in another terminal:\n\n"
-      << "  export KUBECONFIG=" << kubeconfig << "\n"
+      << (flags.name.empty() ? "  export KUBECONFIG=" + kubeconfig
+                             : "  kubectl config use-context flyball-" + flags.name)
+      << "\n"
       << "  kubectl get nodes\n"
       << "  kubectl create deployment hello --image=host -- sh -c 'while true; do date; sleep 1; done'\n"
       << "  kubectl get deploy,rs,pods -o wide\n"
       << "  kubectl logs deploy/hello -f\n\n"
       << "Ctrl-C stops it; what was written stays in " << flags.data_dir << ".\n"
       << std::flush;
+}
+
+// The cluster's context in the user's kubeconfig.
+Status WriteContext(const UpFlags& flags) {
+  FLYBALL_ASSIGN(const NamedCluster cluster, NamedCluster::Named(flags.name));
+  FLYBALL_ASSIGN(const std::string text, ReadFile(cluster.kubeconfig()));
+  FLYBALL_ASSIGN(const json::Value own, json::ParseYaml(text));
+  return ChangeKubeconfig(cluster.ReadSettings().kubeconfig,
+                          [&](json::Value& config) { AddContext(config, own, cluster.context()); });
+}
+
+// What the flags say, else what the cluster was started with before.
+Status ApplySettings(const CLI::App& command, const NamedCluster& cluster, UpFlags& flags) {
+  const auto given = [&](const char* flag) { return command.get_option(flag)->count() > 0; };
+  ClusterSettings settings = cluster.ReadSettings();
+  const auto choose = [&](const char* flag, auto& value, auto& kept) {
+    if (given(flag))
+      kept = value;
+    else
+      value = kept;
+  };
+  const int wanted = given("--port") ? flags.port : settings.port ? settings.port : 6443;
+  choose("--bind-address", flags.bind_address, settings.bind_address);
+  choose("--runtime", flags.runtime, settings.runtime);
+  choose("--nodes", flags.nodes, settings.nodes);
+  choose("--controllers", flags.controllers, settings.controllers);
+  choose("--service-cluster-ip-range", flags.service_cluster_ip_range, settings.service_cluster_ip_range);
+  flags.port = wanted;
+  if (!given("--port")) {
+    FLYBALL_ASSIGN(flags.port, FreePort(flags.bind_address, wanted));
+  }
+  settings.port = flags.port;
+  if (settings.kubeconfig.empty())
+    settings.kubeconfig = std::filesystem::absolute(UserKubeconfigPath()).string();
+  flags.data_dir = cluster.folder();
+  return cluster.WriteSettings(settings);
+}
+
+Status RunCluster(const UpFlags& flags);
+
+Status RunNamedCluster(const CLI::App& command, UpFlags& flags) {
+  if (command.get_option("--data-dir")->count() > 0)
+    return Unexpected(
+        BadRequest("a cluster with a name has a data folder of its own: leave out --data-dir or the name"));
+  FLYBALL_ASSIGN(const NamedCluster cluster, NamedCluster::Named(flags.name));
+  if (const pid_t pid = cluster.RunningPid())
+    return Unexpected(BadRequest("the cluster \"" + flags.name + "\" runs already, as process " +
+                                 std::to_string(pid) + "; 'flyball stop " + flags.name + "' ends it"));
+  FLYBALL_TRY(ApplySettings(command, cluster, flags));
+  if (!flags.detach) {
+    FLYBALL_TRY(cluster.MarkRunning());
+    return RunCluster(flags);
+  }
+  FLYBALL_TRY(cluster.StartInBackground());
+  std::cout << "cluster \"" << flags.name << "\" is up; its context is " << cluster.context() << "\n"
+            << "'flyball status " << flags.name << "' says more, 'flyball stop " << flags.name
+            << "' ends it\n";
+  return {};
 }
 
 Status RunCluster(const UpFlags& flags) {
@@ -55,6 +121,7 @@ Status RunCluster(const UpFlags& flags) {
   cluster.nodes = {.runtime = flags.runtime, .data_dir = flags.data_dir, .names = NodeNames(flags.nodes)};
   cluster.nodes.logs = flags.logs;
   FLYBALL_ASSIGN(auto components, LocalCluster::Start(*server, std::move(cluster)));
+  if (!flags.name.empty()) FLYBALL_TRY(WriteContext(flags));
   PrintHints(*server, flags);
   WaitForStopSignal();
   std::cout << "stopping\n" << std::flush;
@@ -68,6 +135,9 @@ void AddUpCommand(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "up", "Run a whole cluster in this process: API server, controllers, scheduler, nodes");
   auto flags = std::make_shared<UpFlags>();
+  command->add_option("NAME", flags->name,
+                      "Keep the cluster under this name, with a context in your kubeconfig");
+  command->add_flag("-d,--detach", flags->detach, "Run it in the background; it needs a name");
   command
       ->add_option("--data-dir", flags->data_dir, "Where the store, certificates, kubeconfig and pods live")
       ->capture_default_str();
@@ -88,8 +158,15 @@ void AddUpCommand(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   AddLogFlags(*command, flags->logs);
   command->footer("Example:\n  flyball up --data-dir /tmp/demo --runtime sim --nodes 5");
-  command->callback([flags, &exit_code] {
-    if (auto ran = RunCluster(*flags); !ran) {
+  command->callback([flags, command, &exit_code] {
+    Status ran;
+    if (!flags->name.empty())
+      ran = RunNamedCluster(*command, *flags);
+    else if (flags->detach)
+      ran = Unexpected(BadRequest("-d needs the name of the cluster: flyball up NAME -d"));
+    else
+      ran = RunCluster(*flags);
+    if (!ran) {
       std::cerr << "flyball up: " << ran.error().message() << "\n";
       exit_code = 1;
     }

@@ -25,7 +25,9 @@ constexpr const char* kConflictAdvice =
     "See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts";
 
 json::Value ToApply(const ApplyOptions& options, const Manifest& manifest) {
-  return options.remember ? WithLastApplied(manifest.object) : manifest.object;
+  json::Value object = WithLastApplied(manifest.object);
+  if (!options.remember) object["metadata"]["annotations"].as_object().Erase(api::kLastAppliedAnnotation);
+  return object;
 }
 
 Result<Applied> CreateFirst(Session& session, const ApplyOptions& options, const Manifest& manifest,

@@ -99,6 +99,7 @@ Result<json::Value> JobFromCronJob(Session& session, const CreateWorkloadsFlags&
 Command BeginWorkload(const Command& create, const std::string& names, const std::string& summary,
                       const std::string& example, const CreateWorkloadsFlagsPtr& flags) {
   const Command command = create.Sub(names, summary, example);
+  command.TakesCommand();
   command.Args("NAME", &flags->args, "Name of the new object");
   flags->options.AddTo(command);
   return command;

@@ -157,8 +157,11 @@ Result<NewTaints> Reorganize(const json::Value& node, const TaintChanges& change
   return out;
 }
 
+// How often a node that somebody else changes at the same time is read again.
+constexpr int kMostTaintConflicts = 10;
+
 Status TaintNode(Session& session, const TaintFlags& flags, const TaintChanges& changes,
-                 const json::Value& node) {
+                 const json::Value& node, int conflicts = 0) {
   const std::string name(node["metadata"]["name"].string_or(""));
   FLYBALL_ASSIGN(NewTaints taints, Reorganize(node, changes, flags.overwrite));
   json::Value after = node;
@@ -177,7 +180,13 @@ Status TaintNode(Session& session, const TaintFlags& flags, const TaintChanges& 
     request.body = json::Write(patch);
     request.Query("fieldManager", flags.field_manager);
     if (flags.dry_run == "server") request.Query("dryRun", "All");
-    FLYBALL_ASSIGN(after, session.Call(std::move(request)));
+    auto patched = session.Call(std::move(request));
+    if (!patched && patched.error().Is(Reason::kConflict) && conflicts < kMostTaintConflicts) {
+      FLYBALL_ASSIGN(const json::Value latest, session.Get(kNodes, "", name));
+      return TaintNode(session, flags, changes, latest, conflicts + 1);
+    }
+    if (!patched) return Unexpected(patched.error());
+    after = std::move(*patched);
   }
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
   if (!printer) {

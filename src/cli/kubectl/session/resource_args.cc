@@ -52,6 +52,23 @@ Result<std::vector<ResourceArg>> ParseNamed(Session& session, const std::vector<
 
 }  // namespace
 
+// client-go says what was asked for if the server did not.
+Error WithResource(const Error& error, const KindRef& kind) {
+  if (error.message() != "the server could not find the requested resource") return error;
+  return Error(error.reason(), error.code(), error.message() + " (get " + kind.GroupResource() + ")");
+}
+
+Error ListError(const Error& error, const KindRef& kind, std::string_view label_selector,
+                std::string_view field_selector) {
+  if (!error.Is(Reason::kNotFound) && !error.Is(Reason::kBadRequest)) return error;
+  const std::string resource = "\"" + kind.ApiVersion() + ", Resource=" + kind.plural + "\"";
+  if (label_selector.empty() && field_selector.empty())
+    return WithResource(error, kind).Annotate("Unable to list " + resource);
+  return WithResource(error, kind)
+      .Annotate("Unable to find " + resource + " that match label selector \"" + std::string(label_selector) +
+                "\", field selector \"" + std::string(field_selector) + "\"");
+}
+
 std::string TypeName(const KindRef& kind) {
   return LowerCase(kind.kind) + (kind.group.empty() ? "" : "." + kind.group);
 }
@@ -83,7 +100,9 @@ Result<std::vector<json::Value>> ListObjects(Session& session, const KindRef& ki
   request.path = kind.Path(ns);
   request.Query("labelSelector", std::string(label_selector))
       .Query("fieldSelector", std::string(field_selector));
-  FLYBALL_ASSIGN(json::Value list, session.Call(std::move(request)));
+  auto answer = session.Call(std::move(request));
+  if (!answer) return Unexpected(ListError(answer.error(), kind, label_selector, field_selector));
+  json::Value list = std::move(*answer);
   std::vector<json::Value> items;
   json::Value* found = list.Find("items");
   if (!found || !found->is_array()) return items;

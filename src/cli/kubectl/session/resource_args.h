@@ -41,6 +41,10 @@ Result<std::vector<json::Value>> ListObjects(Session& session, const KindRef& ki
                                              std::string_view label_selector = {},
                                              std::string_view field_selector = {});
 
+// The server's refusal to list a kind, with kubectl's words around it.
+Error ListError(const Error& error, const KindRef& kind, std::string_view label_selector,
+                std::string_view field_selector);
+
 // "deployment.apps", "pod".
 std::string TypeName(const KindRef& kind);
 // "deployment.apps/web".

@@ -74,6 +74,14 @@ Result<ClientConfig> ConfigFor(const ConnectionFlags& flags) {
   return config;
 }
 
+// Where kubectl keeps its copies of discovery.
+std::string CacheFolder(const ConnectionFlags& flags, const std::string& url) {
+  const std::string home = FromEnvironment({"HOME"}, "") + "/.kube/cache";
+  const std::string folder =
+      !flags.cache_dir.empty() ? flags.cache_dir : FromEnvironment({"KUBECACHEDIR"}, home);
+  return DiscoveryCache::FolderFor(folder + "/discovery", url);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
@@ -82,6 +90,7 @@ Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
   auto config = ConfigFor(flags);
   if (!config) return Unexpected(config.error());
   config->rest.user_agent = "flyball";
+  config->rest.retry_unasked = false;
   if (!flags.as.empty()) config->rest.impersonate_user = flags.as;
   if (!flags.as_groups.empty()) config->rest.impersonate_groups = flags.as_groups;
   session->url_ = config->http.url;
@@ -93,7 +102,8 @@ Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
   auto rest = NewRestClient(*config, *session->runtime_);
   if (!rest) return Unexpected(LocalError(rest.error().message()));
   session->rest_ = *rest;
-  session->mapper_ = std::make_unique<RestMapper>(Client(session->rest_));
+  session->mapper_ =
+      std::make_unique<RestMapper>(Client(session->rest_), DiscoveryCache(CacheFolder(flags, session->url_)));
   return session;
 }
 
@@ -147,11 +157,13 @@ Result<json::Value> Session::Create(const KindRef& kind, std::string_view ns, co
   return Call(std::move(request));
 }
 
-void Session::Report(const Error& error) {
+void Session::PrintErrors() {
   std::cout.flush();
-  const std::string text = ErrorText(error);
-  if (!text.empty()) std::cerr << text << "\n";
-  failed_ = true;
+  for (const Error& error : errors_)
+    if (const std::string text = errors_.size() == 1 ? ErrorText(error) : ErrorTextInList(error);
+        !text.empty())
+      std::cerr << text << "\n";
+  errors_.clear();
 }
 
 void Session::Pause(Duration delay) {
@@ -172,14 +184,14 @@ RestRequest RawRequest(const std::string& path_and_query) {
 }
 
 void RunVerb(const Command& command, std::function<Status(Session&)> verb) {
-  command.Connection();
   command.RunLocal([invocation = &command.invocation(), verb = std::move(verb)] {
     auto session = Session::Open(*invocation);
-    const Status status = session ? verb(**session) : Status(Unexpected(session.error()));
-    if (!status) {
-      if (const std::string text = ErrorText(status.error()); !text.empty()) std::cerr << text << "\n";
+    if (!session) {
+      std::cerr << ErrorText(session.error()) << "\n";
       return 1;
     }
+    if (const Status status = verb(**session); !status) (*session)->Report(status.error());
+    (*session)->PrintErrors();
     return (*session)->exit_code();
   });
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/observe/metrics.h"
 #include "base/run/executor.h"
@@ -51,9 +52,11 @@ class Session {
   std::ostream& out() { return std::cout; }
   std::ostream& err() { return std::cerr; }
 
-  // Prints the error and continues; the exit status will be 1.
-  void Report(const Error& error);
+  // Remembers the error, to be printed at the end; the exit status will be 1.
+  void Report(Error error) { errors_.push_back(std::move(error)), failed_ = true; }
   bool failed() const { return failed_; }
+  // Prints what was reported, as kubectl prints one error or several.
+  void PrintErrors();
   // The program's exit status, if the command succeeds: that of a remote command.
   void set_exit_code(int code) { exit_code_ = code; }
   int exit_code() const { return failed_ ? 1 : exit_code_; }
@@ -69,6 +72,7 @@ class Session {
   bool failed_ = false;
   int exit_code_ = 0;
   std::set<std::string> warned_;
+  std::vector<Error> errors_;
   Metrics metrics_;
   std::unique_ptr<ThreadPool> executor_;
   std::unique_ptr<Runtime> runtime_;
@@ -84,7 +88,7 @@ inline constexpr std::string_view kMergePatch = "application/merge-patch+json";
 inline constexpr std::string_view kStrategicPatch = "application/strategic-merge-patch+json";
 inline constexpr std::string_view kApplyPatch = "application/apply-patch+yaml";
 
-// Makes `command` a command that talks to a server: adds --kubeconfig, --context, -n and --as, and runs
+// Makes `command` a command that talks to a server: runs
 // `verb` with a session. An error is printed as kubectl prints it, and the program's exit status is 1.
 void RunVerb(const Command& command, std::function<Status(Session&)> verb);
 

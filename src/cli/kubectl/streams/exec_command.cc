@@ -132,6 +132,7 @@ void AddExecCommands(const Command& root) {
   auto exec_flags = std::make_shared<ExecFlags>();
   const Command exec = root.Sub("exec", "Run a command in a container",
                                 "flyball exec deploy/web -- ls /\n  flyball exec -it web-0 -c app -- sh");
+  exec.TakesCommand();
   exec.Args("POD | TYPE/NAME", &exec_flags->args, "Which pod");
   AddStreamFlags(exec, *exec_flags);
   RunVerb(exec, [exec_flags, invocation = &exec.invocation()](Session& session) {

@@ -10,6 +10,7 @@
 #include "cli/kubectl/session/elements.h"
 #include "cli/kubectl/session/external_program.h"
 #include "cli/kubectl/verbs.h"
+#include "cli/kubectl/verbs/config_file.h"
 #include "json/json.h"
 #include "json/yaml/yaml.h"
 
@@ -21,30 +22,6 @@ struct ConfigFlags {
   std::string output, user, cluster, ns;
   bool raw = false, current = false;
 };
-
-// The file that the commands use: --kubeconfig, the first of $KUBECONFIG, or ~/.kube/config.
-std::string KubeconfigPath(const Invocation& invocation) {
-  const std::string& given = invocation.connection.kubeconfig;
-  if (!given.empty()) return given;
-  const std::string list = FromEnvironment({"KUBECONFIG"}, FromEnvironment({"HOME"}, "") + "/.kube/config");
-  return list.substr(0, list.find(':'));
-}
-
-Result<json::Value> ReadConfig(const Invocation& invocation) {
-  const std::string path = KubeconfigPath(invocation);
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return Unexpected(LocalError("cannot read the kubeconfig " + path));
-  auto config = json::ParseYaml(std::string(std::istreambuf_iterator<char>(in), {}));
-  if (!config || !config->is_object()) return Unexpected(LocalError("no valid kubeconfig: " + path));
-  return config;
-}
-
-Status WriteConfig(const Invocation& invocation, const json::Value& config) {
-  const std::string path = KubeconfigPath(invocation);
-  if (const Status written = WriteFileDurably(path, json::WriteYaml(config)); !written)
-    return Unexpected(LocalError("cannot write the kubeconfig: " + written.error().message()));
-  return {};
-}
 
 // Keys and passwords must not appear on a screen.
 void HideSecrets(json::Value& value) {
@@ -62,7 +39,7 @@ void HideSecrets(json::Value& value) {
 }
 
 Status View(const Invocation& invocation, const ConfigFlags& flags) {
-  FLYBALL_ASSIGN(json::Value config, ReadConfig(invocation));
+  FLYBALL_ASSIGN(json::Value config, ReadConfigFile(invocation));
   if (!flags.raw) HideSecrets(config);
   FLYBALL_ASSIGN(const auto printer,
                  NewObjectPrinter({.output = flags.output.empty() ? "yaml" : flags.output}));
@@ -71,7 +48,7 @@ Status View(const Invocation& invocation, const ConfigFlags& flags) {
 }
 
 Status PrintContexts(const Invocation& invocation, const ConfigFlags& flags) {
-  FLYBALL_ASSIGN(const json::Value config, ReadConfig(invocation));
+  FLYBALL_ASSIGN(const json::Value config, ReadConfigFile(invocation));
   TabWriter writer = TableWriter();
   if (flags.output != "name") writer.Write("CURRENT\tNAME\tCLUSTER\tAUTHINFO\tNAMESPACE\n");
   for (const json::Value& entry : Elements(config["contexts"])) {
@@ -88,7 +65,7 @@ Status PrintContexts(const Invocation& invocation, const ConfigFlags& flags) {
 }
 
 Status PrintCurrentContext(const Invocation& invocation, const ConfigFlags&) {
-  FLYBALL_ASSIGN(const json::Value config, ReadConfig(invocation));
+  FLYBALL_ASSIGN(const json::Value config, ReadConfigFile(invocation));
   if (config["current-context"].string_or("").empty())
     return Unexpected(LocalError("current-context is not set"));
   std::cout << config["current-context"].as_string() << "\n";
@@ -104,41 +81,43 @@ json::Value* FindContext(json::Value& config, std::string_view name) {
 }
 
 Status UseContext(const Invocation& invocation, const ConfigFlags& flags) {
-  if (flags.args.size() != 1)
-    return Unexpected(LocalError("which context? flyball config get-contexts lists them"));
-  FLYBALL_ASSIGN(json::Value config, ReadConfig(invocation));
-  if (!FindContext(config, flags.args[0]))
-    return Unexpected(LocalError("no context exists with the name: \"" + flags.args[0] + "\""));
-  config["current-context"] = flags.args[0];
-  FLYBALL_TRY(WriteConfig(invocation, config));
-  std::cout << "Switched to context \"" << flags.args[0] << "\".\n";
-  return {};
+  if (flags.args.empty())
+    return Unexpected(LocalError("you must specify a context name\nSee '" + invocation.path +
+                                 " -h' for help and examples"));
+  return ChangeConfigFile(invocation, [&](json::Value& config) -> Status {
+    if (!FindContext(config, flags.args[0]))
+      return Unexpected(LocalError("no context exists with the name: \"" + flags.args[0] + "\""));
+    config["current-context"] = flags.args[0];
+    std::cout << "Switched to context \"" << flags.args[0] << "\".\n";
+    return {};
+  });
 }
 
 Status SetContext(const Invocation& invocation, const ConfigFlags& flags) {
-  FLYBALL_ASSIGN(json::Value config, ReadConfig(invocation));
   if (flags.current == !flags.args.empty())
-    return Unexpected(LocalError("either the name of a context or --current"));
-  const std::string name =
-      flags.current ? std::string(std::as_const(config)["current-context"].string_or("")) : flags.args[0];
-  json::Value* context = FindContext(config, name);
-  const bool made = !context;
-  if (made) {
-    if (!std::as_const(config)["contexts"].is_array()) config["contexts"] = json::Array();
-    config["contexts"].as_array().emplace_back(json::Object{{"context", json::Object()}, {"name", name}});
-    context = FindContext(config, name);
-  }
-  if (!flags.cluster.empty()) (*context)["cluster"] = flags.cluster;
-  if (!flags.user.empty()) (*context)["user"] = flags.user;
-  if (!invocation.connection.ns.empty()) (*context)["namespace"] = invocation.connection.ns;
-  FLYBALL_TRY(WriteConfig(invocation, config));
-  std::cout << "Context \"" << name << "\" " << (made ? "created" : "modified") << ".\n";
-  return {};
+    return Unexpected(LocalError(flags.current ? "you cannot specify both a context name and --current"
+                                               : "you must specify a non-empty context name or --current"));
+  return ChangeConfigFile(invocation, [&](json::Value& config) -> Status {
+    const std::string name =
+        flags.current ? std::string(std::as_const(config)["current-context"].string_or("")) : flags.args[0];
+    if (name.empty()) return Unexpected(LocalError("no current context is set"));
+    json::Value* context = FindContext(config, name);
+    const bool made = !context;
+    if (made) {
+      if (!std::as_const(config)["contexts"].is_array()) config["contexts"] = json::Array();
+      config["contexts"].as_array().emplace_back(json::Object{{"context", json::Object()}, {"name", name}});
+      context = FindContext(config, name);
+    }
+    if (!flags.cluster.empty()) (*context)["cluster"] = flags.cluster;
+    if (!flags.user.empty()) (*context)["user"] = flags.user;
+    if (!invocation.connection.ns.empty()) (*context)["namespace"] = invocation.connection.ns;
+    std::cout << "Context \"" << name << "\" " << (made ? "created" : "modified") << ".\n";
+    return {};
+  });
 }
 
 void Define(const Command& command, const std::shared_ptr<ConfigFlags>& flags,
             Status (*run)(const Invocation&, const ConfigFlags&)) {
-  command.Connection();
   command.RunLocal([flags, run, invocation = &command.invocation()] {
     const Status done = run(*invocation, *flags);
     if (!done) std::cerr << ErrorText(done.error()) << "\n";
@@ -147,6 +126,31 @@ void Define(const Command& command, const std::shared_ptr<ConfigFlags>& flags,
 }
 
 }  // namespace
+
+std::string ConfigFilePath(const Invocation& invocation) {
+  const std::string& given = invocation.connection.kubeconfig;
+  if (!given.empty()) return given;
+  const std::string list = FromEnvironment({"KUBECONFIG"}, FromEnvironment({"HOME"}, "") + "/.kube/config");
+  return list.substr(0, list.find(':'));
+}
+
+Result<json::Value> ReadConfigFile(const Invocation& invocation) {
+  const std::string path = ConfigFilePath(invocation);
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return json::Value(json::Object{{"apiVersion", "v1"}, {"kind", "Config"}});
+  auto config = json::ParseYaml(std::string(std::istreambuf_iterator<char>(in), {}));
+  if (config && config->is_null()) return json::Value(json::Object{{"apiVersion", "v1"}, {"kind", "Config"}});
+  if (!config || !config->is_object()) return Unexpected(LocalError("no valid kubeconfig: " + path));
+  return config;
+}
+
+Status ChangeConfigFile(const Invocation& invocation, const std::function<Status(json::Value&)>& change) {
+  FLYBALL_ASSIGN(json::Value config, ReadConfigFile(invocation));
+  FLYBALL_TRY(change(config));
+  if (const Status written = WriteFileDurably(ConfigFilePath(invocation), json::WriteYaml(config)); !written)
+    return Unexpected(LocalError("cannot write the kubeconfig: " + written.error().message()));
+  return {};
+}
 
 void AddConfigCommand(const Command& root) {
   const Command config =
@@ -174,6 +178,7 @@ void AddConfigCommand(const Command& root) {
   set.Option("--cluster", &flags->cluster, "Its cluster");
   set.Option("--user", &flags->user, "Its user");
   Define(set, flags, &SetContext);
+  AddConfigEntryCommands(config);
 }
 
 }  // namespace flyball::cli

@@ -86,7 +86,10 @@ Status PrintTables(Session& session, const GetFlags& flags, const std::vector<Qu
     auto table = session.Call(std::move(request));
     if (!table) {
       failed |= !Skip(flags, table.error());
-      if (!Skip(flags, table.error())) errors.push_back(table.error());
+      if (!Skip(flags, table.error()))
+        errors.push_back(query.name.empty() ? ListError(table.error(), query.kind, flags.label_selector,
+                                                        flags.field_selector)
+                                            : table.error());
       continue;
     }
     if ((*table)["rows"].empty()) continue;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "api/apply/last_applied.h"
 #include "api/values/duration.h"
 #include "api/values/time.h"
 #include "cli/command/error_text.h"
@@ -29,7 +30,7 @@ struct RolloutFlags {
 struct Revision {
   std::int64_t number = 0;
   std::string change_cause;
-  json::Value pod_template;
+  json::Value pod_template, annotations;
 };
 
 Result<ObjectRef> OneObject(Session& session, const RolloutFlags& flags) {
@@ -57,6 +58,7 @@ Result<std::vector<Revision>> HistoryOf(Session& session, const json::Value& obj
     if (!RevisionsOwnedBy(item, object)) continue;
     const json::Value& annotations = item["metadata"]["annotations"];
     Revision revision;
+    revision.annotations = annotations;
     revision.change_cause = annotations[kChangeCause].string_or("<none>");
     if (deployment) {
       revision.number = std::atoll(std::string(annotations[kRevision].string_or("0")).c_str());
@@ -151,41 +153,94 @@ Status Restart(Session& session, const RolloutFlags& flags) {
 }
 
 // The revision to return to: the requested one, or the one before the newest.
-Result<Revision> Earlier(const std::vector<Revision>& history, std::int64_t wanted) {
-  if (wanted > 0) {
+Result<Revision> Earlier(const std::vector<Revision>& history, const ObjectRef& ref, std::int64_t wanted) {
+  if (wanted != 0) {
     for (const Revision& revision : history)
       if (revision.number == wanted) return revision;
     return Unexpected(
         LocalError("unable to find specified revision " + std::to_string(wanted) + " in history"));
   }
-  if (history.size() < 2) return Unexpected(LocalError("no rollout history found"));
-  return history[history.size() - 2];
+  if (history.size() >= 2) return history[history.size() - 2];
+  return Unexpected(LocalError(ref.kind.kind == "Deployment"
+                                   ? "no rollout history found for deployment \"" + ref.name + "\""
+                                   : "no last revision to roll back to"));
+}
+
+// Annotations that belong to the Deployment and not to its revision.
+bool StaysWithDeployment(std::string_view annotation) {
+  for (const std::string_view own : {api::kLastAppliedAnnotation, std::string_view(kRevision),
+                                     std::string_view("deployment.kubernetes.io/revision-history"),
+                                     std::string_view("deployment.kubernetes.io/desired-replicas"),
+                                     std::string_view("deployment.kubernetes.io/max-replicas"),
+                                     std::string_view("deprecated.deployment.rollback.to")})
+    if (annotation == own) return true;
+  return false;
+}
+
+json::Value RestoredAnnotations(const json::Value& object, const json::Value& of_revision) {
+  json::Object annotations;
+  const auto take = [&](const json::Value& from, bool own) {
+    if (!from.is_object()) return;
+    for (const auto& [key, value] : from.as_object())
+      if (StaysWithDeployment(key) == own) annotations.Set(key, value);
+  };
+  take(object["metadata"]["annotations"], true);
+  take(of_revision, false);
+  return annotations;
+}
+
+// The template as the workload has it: without what its controller adds to copies.
+json::Value PlainTemplate(const json::Value& of_revision) {
+  json::Value plain = of_revision;
+  if (!plain.is_object()) return plain;
+  plain.as_object().Erase("$patch");
+  if (json::Value* metadata = plain.Find("metadata"); metadata && metadata->is_object())
+    if (json::Value* labels = metadata->Find("labels"); labels && labels->is_object())
+      labels->as_object().Erase("pod-template-hash");
+  return plain;
+}
+
+Status UndoOne(Session& session, const RolloutFlags& flags, const ObjectRef& ref) {
+  FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
+  const bool deployment = ref.kind.kind == "Deployment";
+  if (!deployment && ref.kind.kind != "DaemonSet" && ref.kind.kind != "StatefulSet")
+    return Unexpected(LocalError("no rollbacker has been implemented for \"" + ref.kind.kind +
+                                 (ref.kind.group.empty() ? "" : "." + ref.kind.group) + "\""));
+  FLYBALL_ASSIGN(const auto history, HistoryOf(session, object, ref));
+  const std::int64_t wanted = flags.to_revision.value_or(0);
+  FLYBALL_ASSIGN(const Revision revision, Earlier(history, ref, wanted));
+  if (deployment && object["spec"]["paused"].bool_or(false))
+    return Unexpected(LocalError(
+        "you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and "
+        "try again"));
+  const json::Value plain = PlainTemplate(revision.pod_template);
+  if (plain == object["spec"]["template"]) {
+    session.out() << DisplayName(ref.kind, ref.name)
+                  << " skipped rollback (current template already matches revision " << wanted << ")\n";
+    return {};
+  }
+  json::Value patch;
+  if (deployment) {
+    patch = json::Array{json::Object{{"op", "replace"}, {"path", "/spec/template"}, {"value", plain}},
+                        json::Object{{"op", "replace"},
+                                     {"path", "/metadata/annotations"},
+                                     {"value", RestoredAnnotations(object, revision.annotations)}}};
+  } else {
+    patch["spec"]["template"] = revision.pod_template;
+  }
+  const auto patched =
+      session.Patch(ref.kind, ref.ns, ref.name, deployment ? kJsonPatch : kStrategicPatch, patch, "");
+  if (!patched)
+    return Unexpected(
+        LocalError("failed restoring revision " + std::to_string(wanted) + ": " + patched.error().message()));
+  session.out() << DisplayName(ref.kind, ref.name) << " rolled back\n";
+  return {};
 }
 
 Status Undo(Session& session, const RolloutFlags& flags) {
-  FLYBALL_ASSIGN(const ObjectRef ref, OneObject(session, flags));
-  FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
-  if (object["spec"]["paused"].bool_or(false))
-    return Unexpected(
-        LocalError("you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume "
-                   "deployment/" +
-                   ref.name + "' and try again"));
-  FLYBALL_ASSIGN(const auto history, HistoryOf(session, object, ref));
-  FLYBALL_ASSIGN(Revision revision, Earlier(history, flags.to_revision.value_or(0)));
-  json::Value& tmpl = revision.pod_template;
-  if (json::Value* labels = tmpl.FindPath({"metadata", "labels"}); labels && labels->is_object())
-    labels->as_object().Erase("pod-template-hash");
-  if (tmpl.is_object()) tmpl.as_object().Erase("$patch");
-  if (tmpl == object["spec"]["template"]) {
-    session.out() << DisplayName(ref.kind, ref.name)
-                  << " skipped rollback (current template already matches revision " << revision.number
-                  << ")\n";
-    return {};
-  }
-  const json::Value patch =
-      json::Array{json::Object{{"op", "replace"}, {"path", "/spec/template"}, {"value", tmpl}}};
-  FLYBALL_TRY(session.Patch(ref.kind, ref.ns, ref.name, kJsonPatch, patch, "kubectl-rollout"));
-  session.out() << DisplayName(ref.kind, ref.name) << " rolled back\n";
+  FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, flags.args, {}));
+  for (const ObjectRef& ref : refs)
+    if (const Status done = UndoOne(session, flags, ref); !done) session.Report(done.error());
   return {};
 }
 

@@ -65,9 +65,10 @@ Result<RolloutState> StatefulSetState(const json::Value& object) {
   const std::int64_t wanted = object["spec"]["replicas"].int_or(1), ready = status["readyReplicas"].int_or(0);
   if (ready < wanted)
     return RolloutState{"Waiting for " + std::to_string(wanted - ready) + " pods to be ready...\n"};
-  const std::int64_t partition = object["spec"]["updateStrategy"]["rollingUpdate"]["partition"].int_or(0);
+  const json::Value& wanted_partition = object["spec"]["updateStrategy"]["rollingUpdate"]["partition"];
   const std::int64_t updated = status["updatedReplicas"].int_or(0);
-  if (partition > 0) {
+  // The server's default is 0: a partitioned rollout of everything.
+  if (const std::int64_t partition = wanted_partition.int_or(0); wanted_partition.is_int()) {
     if (updated < wanted - partition)
       return RolloutState{"Waiting for partitioned roll out to finish: " + std::to_string(updated) +
                           " out of " + std::to_string(wanted - partition) +

@@ -1,0 +1,224 @@
+#include "cli/clusters/named_cluster.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/files/durable_file.h"
+#include "base/run/clock.h"
+#include "base/run/thread.h"
+#include "cli/command/error_text.h"
+#include "cli/kubectl/session/external_program.h"
+#include "json/json.h"
+
+namespace flyball::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestName = 40;
+constexpr Duration kReadyWithin = std::chrono::seconds(120);
+constexpr Duration kStoppedWithin = std::chrono::seconds(30);
+constexpr Duration kPollInterval = std::chrono::milliseconds(50);
+constexpr const char* kReadyText = "Flyball is up.";
+
+std::string ClustersFolder() {
+  const std::string home = FromEnvironment({"HOME"}, "");
+  return FromEnvironment({"XDG_DATA_HOME"}, home + "/.local/share") + "/flyball/clusters";
+}
+
+bool IsClusterName(const std::string& name) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !name.empty() && name.size() <= kLongestName && letter(name.front()) && letter(name.back()) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || c == '-'; });
+}
+
+struct flock WholeFile(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+// What was written to the file since `from`.
+std::string TextSince(const std::string& path, std::uintmax_t from) {
+  std::ifstream in(path, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(from));
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// Runs this program in a session of its own, with its output in the file.
+Result<pid_t> Spawn(const std::vector<std::string>& arguments, const std::string& log) {
+  const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (out < 0) return Unexpected(LocalError("cannot write " + log));
+  std::vector<std::string> words{"flyball"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> raw;
+  for (std::string& word : words) raw.push_back(word.data());
+  raw.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    const int null = ::open("/dev/null", O_RDONLY);
+    ::dup2(null, 0);
+    ::dup2(out, 1);
+    ::dup2(out, 2);
+    ::execv("/proc/self/exe", raw.data());
+    ::_exit(127);
+  }
+  ::close(out);
+  if (child < 0) return Unexpected(LocalError("cannot start a process"));
+  return child;
+}
+
+}  // namespace
+
+Result<NamedCluster> NamedCluster::Named(const std::string& name) {
+  if (!IsClusterName(name))
+    return Unexpected(LocalError(
+        "\"" + name + "\" is no name for a cluster: use lower-case letters, digits and dashes, at most 40"));
+  return NamedCluster(name);
+}
+
+Result<NamedCluster> NamedCluster::Existing(const std::string& name) {
+  FLYBALL_ASSIGN(NamedCluster cluster, Named(name));
+  if (cluster.exists()) return cluster;
+  std::string known;
+  for (const NamedCluster& other : All()) known += (known.empty() ? "" : ", ") + other.name();
+  return Unexpected(
+      LocalError("there is no cluster \"" + name + "\"; " +
+                 (known.empty() ? "'flyball up " + name + " -d' makes it" : "there are: " + known)));
+}
+
+std::vector<NamedCluster> NamedCluster::All() {
+  std::vector<NamedCluster> clusters;
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(ClustersFolder(), ec))
+    if (entry.is_directory(ec) && IsClusterName(entry.path().filename().string()))
+      clusters.push_back(NamedCluster(entry.path().filename().string()));
+  std::sort(clusters.begin(), clusters.end(),
+            [](const NamedCluster& a, const NamedCluster& b) { return a.name() < b.name(); });
+  return clusters;
+}
+
+std::string NamedCluster::folder() const {
+  return ClustersFolder() + "/" + name_;
+}
+
+bool NamedCluster::exists() const {
+  std::error_code ec;
+  return fs::is_directory(folder(), ec);
+}
+
+ClusterSettings NamedCluster::ReadSettings() const {
+  ClusterSettings settings;
+  auto text = ReadFile(folder() + "/cluster.json");
+  const auto parsed = text ? json::Parse(*text) : Result<json::Value>(json::Value());
+  if (!parsed || !parsed->is_object()) return settings;
+  const json::Value& value = *parsed;
+  const auto take = [&](const char* field, std::string& to) { to = value[field].string_or(to); };
+  settings.port = static_cast<int>(value["port"].int_or(0));
+  settings.nodes = static_cast<int>(value["nodes"].int_or(1));
+  take("bindAddress", settings.bind_address);
+  take("runtime", settings.runtime);
+  take("controllers", settings.controllers);
+  take("serviceClusterIPRange", settings.service_cluster_ip_range);
+  take("kubeconfig", settings.kubeconfig);
+  return settings;
+}
+
+Status NamedCluster::WriteSettings(const ClusterSettings& settings) const {
+  FLYBALL_TRY(MakePrivateFolder(folder()));
+  const json::Value value = json::Object{{"port", settings.port},
+                                         {"nodes", settings.nodes},
+                                         {"bindAddress", settings.bind_address},
+                                         {"runtime", settings.runtime},
+                                         {"controllers", settings.controllers},
+                                         {"serviceClusterIPRange", settings.service_cluster_ip_range},
+                                         {"kubeconfig", settings.kubeconfig}};
+  return WriteFileDurably(folder() + "/cluster.json", json::WritePretty(value, 2) + "\n");
+}
+
+pid_t NamedCluster::RunningPid() const {
+  const int file = ::open((folder() + "/running.lock").c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return 0;
+  struct flock lock = WholeFile(F_WRLCK);
+  const bool asked = ::fcntl(file, F_GETLK, &lock) == 0;
+  ::close(file);
+  return asked && lock.l_type != F_UNLCK ? lock.l_pid : 0;
+}
+
+Status NamedCluster::MarkRunning() const {
+  const std::string path = folder() + "/running.lock";
+  // Stays open: the lock ends with the process.
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  struct flock lock = WholeFile(F_WRLCK);
+  if (file >= 0 && ::fcntl(file, F_SETLK, &lock) == 0) return {};
+  if (file >= 0) ::close(file);
+  return Unexpected(LocalError("the cluster \"" + name_ + "\" runs already; 'flyball status " + name_ +
+                               "' says where, 'flyball stop " + name_ + "' ends it"));
+}
+
+Result<pid_t> NamedCluster::StartInBackground() const {
+  if (const pid_t pid = RunningPid())
+    return Unexpected(
+        LocalError("the cluster \"" + name_ + "\" runs already, as process " + std::to_string(pid)));
+  std::error_code ec;
+  const std::uintmax_t before = fs::exists(log(), ec) ? fs::file_size(log(), ec) : 0;
+  FLYBALL_ASSIGN(const pid_t child, Spawn({"up", name_}, log()));
+  const SteadyTime deadline = RealClock().Steady() + kReadyWithin;
+  while (RealClock().Steady() < deadline) {
+    const std::string said = TextSince(log(), before);
+    if (said.find(kReadyText) != std::string::npos) return child;
+    int status = 0;
+    if (::waitpid(child, &status, WNOHANG) == child)
+      return Unexpected(LocalError("it did not start:\n" + said));
+    SleepFor(kPollInterval);
+  }
+  return Unexpected(
+      LocalError("it is not ready after two minutes; 'flyball cluster logs " + name_ + "' may say why"));
+}
+
+Result<bool> NamedCluster::Stop() const {
+  const pid_t pid = RunningPid();
+  if (pid == 0) return false;
+  if (::kill(pid, SIGTERM) != 0)
+    return Unexpected(LocalError("process " + std::to_string(pid) + " of cluster \"" + name_ +
+                                 "\" belongs to somebody else; stop it as that user"));
+  const SteadyTime deadline = RealClock().Steady() + kStoppedWithin;
+  while (RunningPid() == pid) {
+    if (RealClock().Steady() > deadline)
+      return Unexpected(LocalError("process " + std::to_string(pid) +
+                                   " does not end; 'flyball cluster logs " + name_ + "' may say why"));
+    SleepFor(kPollInterval);
+  }
+  return true;
+}
+
+Result<int> FreePort(const std::string& address, int wanted) {
+  for (const int port : {wanted, 0}) {
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_port = htons(static_cast<std::uint16_t>(port));
+    if (::inet_pton(AF_INET, address.c_str(), &where.sin_addr) != 1) return wanted;
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int on = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    socklen_t size = sizeof where;
+    const bool bound = ::bind(socket, reinterpret_cast<sockaddr*>(&where), size) == 0 &&
+                       ::getsockname(socket, reinterpret_cast<sockaddr*>(&where), &size) == 0;
+    ::close(socket);
+    if (bound) return ntohs(where.sin_port);
+  }
+  return Unexpected(LocalError("no port is free on " + address));
+}
+
+}  // namespace flyball::cli

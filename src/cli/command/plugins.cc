@@ -1,0 +1,74 @@
+#include "cli/command/plugins.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "base/values/ascii.h"
+
+namespace flyball::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrefix = "kubectl-";
+
+std::vector<std::string> PathFolders() {
+  const char* path = std::getenv("PATH");
+  return SplitText(path ? path : "", ':');
+}
+
+std::string FindOnPath(const std::string& name) {
+  for (const std::string& folder : PathFolders()) {
+    const std::string path = folder + "/" + name;
+    std::error_code ec;
+    if (!folder.empty() && fs::is_regular_file(path, ec) && ::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
+void Execute(const std::string& path, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), path);
+  std::vector<char*> raw;
+  for (std::string& argument : arguments) raw.push_back(argument.data());
+  raw.push_back(nullptr);
+  std::cout.flush();
+  ::execv(path.c_str(), raw.data());
+}
+
+}  // namespace
+
+void RunPlugin(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const std::string& word : words) {
+    if (word.starts_with("-")) break;
+    names.push_back(word);
+    std::replace(names.back().begin(), names.back().end(), '-', '_');
+  }
+  for (; !names.empty(); names.pop_back()) {
+    std::string program = kPrefix + names[0];
+    for (std::size_t i = 1; i < names.size(); ++i) program += "-" + names[i];
+    const std::string path = FindOnPath(program);
+    if (!path.empty())
+      Execute(path, {words.begin() + static_cast<std::ptrdiff_t>(names.size()), words.end()});
+  }
+}
+
+std::vector<std::string> FindPlugins() {
+  std::vector<std::string> found;
+  for (const std::string& folder : PathFolders()) {
+    std::error_code ec;
+    std::vector<std::string> here;
+    for (const auto& entry : fs::directory_iterator(folder, ec))
+      if (entry.path().filename().string().starts_with(kPrefix) && !entry.is_directory(ec))
+        here.push_back(entry.path().string());
+    std::sort(here.begin(), here.end());
+    found.insert(found.end(), here.begin(), here.end());
+  }
+  return found;
+}
+
+}  // namespace flyball::cli

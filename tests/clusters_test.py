@@ -1,0 +1,128 @@
+"""Clusters by name: two side by side, their contexts in a kubeconfig that has other things in it, stop, start and delete; and the
+program under the name kubectl.
+
+    clusters_test.py build/flyball
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+WORK = """apiVersion: v1
+kind: Config
+clusters: [{name: work, cluster: {server: "https://work.example"}}]
+contexts: [{name: work, context: {cluster: work, user: me}}]
+users: [{name: me, user: {token: secret}}]
+current-context: work
+"""
+
+
+class Machine:
+    """A home folder of its own."""
+
+    def __init__(self, binary):
+        self.home = tempfile.mkdtemp(prefix='flyball-test-')
+        self.binary = os.path.abspath(binary)
+        self.kubectl_link = os.path.join(self.home, 'kubectl')
+        os.symlink(self.binary, self.kubectl_link)
+        self.environment = {k: v for k, v in os.environ.items() if k not in ('KUBECONFIG', 'XDG_DATA_HOME')}
+        self.environment['HOME'] = self.home
+        os.mkdir(os.path.join(self.home, '.kube'))
+        with open(os.path.join(self.home, '.kube', 'config'), 'w') as f:
+            f.write(WORK)
+
+    def run(self, program, *arguments, status=0):
+        result = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=180, env=self.environment)
+        said = result.stdout + result.stderr
+        assert result.returncode == status, '%s: exit status %d: %s' % (arguments, result.returncode, said)
+        return said
+
+    def flyball(self, *arguments, status=0):
+        return self.run(self.binary, *arguments, status=status)
+
+    def kubectl(self, *arguments, status=0):
+        return self.run(self.kubectl_link, *arguments, status=status)
+
+    def contexts(self):
+        return sorted(self.kubectl('config', 'get-contexts', '-o', 'name').split())
+
+
+def expect(got, *wanted):
+    for want in wanted:
+        assert want in got, 'want %r in:\n%s' % (want, got)
+
+
+def two_clusters_live_side_by_side(machine):
+    machine.flyball('up', 'one', '-d', '--runtime', 'sim')
+    assert machine.contexts() == ['flyball-one', 'work']
+    assert machine.kubectl('config', 'current-context').strip() == 'flyball-one'
+    machine.kubectl('config', 'set-context', '--current', '--namespace=kube-system')
+    machine.flyball('up', 'two', '-d', '--runtime', 'sim')
+    listed = machine.flyball('list')
+    assert listed.count('Running') == 2, listed
+    for name in ('one', 'two'):
+        machine.kubectl('--context', 'flyball-' + name, 'create', 'configmap', 'of-' + name, '-n', 'default')
+    expect(machine.kubectl('--context', 'flyball-two', 'get', 'cm', 'of-one', '-n', 'default', status=1), 'NotFound')
+    expect(machine.flyball('status', 'one'), 'Running', 'ready        yes', 'flyball-one')
+
+
+def a_cluster_keeps_its_data_port_and_namespace(machine):
+    before = machine.flyball('list').splitlines()[1].split()[-1]
+    expect(machine.flyball('stop', 'one'), 'stopped')
+    expect(machine.flyball('stop', 'one'), 'was not running')
+    expect(machine.flyball('status', 'one'), 'Stopped')
+    expect(machine.flyball('start', 'one'), before)
+    expect(machine.flyball('use', 'one'), 'flyball-one')
+    expect(machine.kubectl('config', 'get-contexts'), 'kube-system')
+    machine.kubectl('get', 'cm', 'of-one', '-n', 'default')
+
+
+def refusals_say_what_to_do(machine):
+    expect(machine.flyball('up', 'one', '-d', status=1), 'runs already', 'flyball stop one')
+    expect(machine.flyball('up', 'one', '--data-dir', 'x', status=1), 'leave out --data-dir or the name')
+    expect(machine.flyball('up', 'No_Name', status=1), 'lower-case letters')
+    expect(machine.flyball('up', '-d', status=1), 'flyball up NAME -d')
+    expect(machine.flyball('status', 'none', status=1), 'there are: one, two')
+    expect(machine.flyball('status', status=1), "'flyball list'")
+    expect(machine.flyball('cluster', 'delete', status=1), 'which cluster?')
+
+
+def under_the_name_kubectl_it_is_kubectl(machine):
+    expect(machine.kubectl('up', status=1), 'error: unknown command "up" for "kubectl"')
+    expect(machine.kubectl('gte', status=1), 'Did you mean this?\n\tget\n')
+    expect(machine.kubectl('get', '--nothing', status=1), "error: unknown flag: --nothing\nSee 'kubectl get --help' for usage.\n")
+    expect(machine.kubectl('get', 'ns', '-o', status=1), "flag needs an argument: 'o' in -o")
+    expect(machine.kubectl('rollout', 'x', status=1), "See 'kubectl rollout -h' for help and examples")
+    expect(machine.kubectl('create', 'ns', status=1), 'exactly one NAME is required, got 0')
+    plugin = os.path.join(machine.home, 'kubectl-say-hello')
+    with open(plugin, 'w') as f:
+        f.write('#!/bin/sh\necho hello "$@"\n')
+    os.chmod(plugin, 0o755)
+    machine.environment['PATH'] = machine.home + ':' + machine.environment['PATH']
+    assert machine.kubectl('say', 'hello', 'you', '-x') == 'hello you -x\n'
+
+
+def deleting_leaves_what_others_wrote(machine):
+    expect(machine.flyball('delete', 'one'), 'deleted')
+    expect(machine.flyball('cluster', 'logs', 'two'), 'Flyball is up.')
+    expect(machine.flyball('cluster', 'delete', 'two'), 'deleted')
+    assert machine.contexts() == ['work']
+    expect(machine.kubectl('config', 'view', '--raw'), 'https://work.example', 'token: secret')
+    expect(machine.flyball('list'), 'No clusters')
+
+
+def main():
+    machine = Machine(sys.argv[1])
+    try:
+        for check in (two_clusters_live_side_by_side, a_cluster_keeps_its_data_port_and_namespace, refusals_say_what_to_do,
+                      under_the_name_kubectl_it_is_kubectl, deleting_leaves_what_others_wrote):
+            check(machine)
+            print('ok   ' + check.__name__, flush=True)
+    finally:
+        for name in ('one', 'two'):
+            subprocess.run([machine.binary, 'stop', name], capture_output=True, env=machine.environment)
+        shutil.rmtree(machine.home, ignore_errors=True)
+
+
+main()
