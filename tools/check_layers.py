@@ -180,6 +180,8 @@ ROOMS = {
         'runtime': '',
         'pod': 'runtime',
         'streams': 'runtime pod',
+        'monitor': '',
+        'oci': 'runtime images monitor',
         'certificates': '',
         'agent': 'runtime pod streams',
     },

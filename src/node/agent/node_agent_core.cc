@@ -123,6 +123,9 @@ Node NodeAgent::Core::CurrentNode() const {
 }
 
 void NodeAgent::Core::NowReady() {
+  std::set<std::string> pods;
+  for (const auto& [uid, worker] : workers_) pods.insert(uid);
+  runtime_.KeepOnly(options_.name, pods);
   ready_ = true;
   for (const auto& fn : std::exchange(waiting_, {})) fn();
 }

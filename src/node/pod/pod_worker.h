@@ -78,6 +78,17 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void StartDue();
   bool InitDone() const;
   void StartUnit(ContainerUnit& unit);
+  void ImageReady(ContainerUnit& unit, const Result<ReadyImage>& image);
+  void PrepareEnvironment(ContainerUnit& unit);
+  ContainerConfig ConfigOf(const ContainerUnit& unit, const PodPtr& pod, const Variables& variables) const;
+  void Started(ContainerUnit& unit, const Result<std::string>& id);
+  void EndedBeforeStart(ContainerUnit& unit, const Error& error);
+  // What an agent before this one has started and still runs, or ended meanwhile.
+  void AdoptUnits();
+  UniqueFunction<void(ContainerExit)> WhenExited(ContainerUnit& unit, int starts);
+  // Calls `work` where the runtime may block, then `then` on the strand.
+  template <typename Work, typename Then>
+  void OnRuntime(Work work, Then then);
   void Launch(ContainerUnit& unit, const PodPtr& pod, const Result<Variables>& variables);
   void CannotStart(ContainerUnit& unit, const std::string& reason, const Error& error);
   void ImageMissing(ContainerUnit& unit, const Error& error);
@@ -123,7 +134,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   std::string pod_ip_;
   api::Time start_time_;
   Duration grace_{};
-  bool begun_ = false, object_gone_ = false;
+  bool begun_ = false, adopted_ = false, object_gone_ = false;
   std::string failure_reason_, failure_message_;  // of the pod as a whole
   TimerId deadline_ = kNoTimer;
 
@@ -137,6 +148,18 @@ Closure PodWorker::OnStrand(Fn fn) {
   return [weak = weak_from_this(), fn = std::move(fn)] {
     if (const auto self = weak.lock()) fn(*self);
   };
+}
+
+template <typename Work, typename Then>
+void PodWorker::OnRuntime(Work work, Then then) {
+  Executor* const where = context_.runtime.executor();
+  if (!where) return then(*this, work(context_.runtime));
+  where->Post([weak = weak_from_this(), context = keep_, work = std::move(work), then = std::move(then)] {
+    auto result = work(context->runtime);
+    context->strand.Post([weak, then, result = std::move(result)] {
+      if (const auto self = weak.lock()) then(*self, result);
+    });
+  });
 }
 
 }  // namespace flyball::node
