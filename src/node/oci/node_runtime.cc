@@ -15,6 +15,7 @@ class NodeRuntime final : public ContainerRuntime {
   std::string_view version() const override { return host_->version(); }
   bool real() const override { return true; }
   Executor* executor() override { return containers_->executor(); }
+  std::string volumes_folder() const override { return containers_->volumes_folder(); }
 
   Result<ReadyImage> EnsureImage(const ImageRequest& request) override {
     return ByImage(request.image).EnsureImage(request);

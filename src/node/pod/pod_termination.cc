@@ -77,6 +77,8 @@ void PodWorker::CheckStopped() {
   if (std::any_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->launching; })) return;
   state_ = State::kStopped;
   context_.runtime.RemovePod(pod_->metadata.namespace_, pod_->metadata.name, pod_->metadata.uid);
+  if (Executor* const where = context_.runtime.executor(); where && context_.volumes)
+    where->Post([volumes = context_.volumes, uid = pod_->metadata.uid] { volumes->TearDown(uid); });
   if (object_gone_) return context_.finished(pod_->metadata.uid);
   WriteStatus();
   if (!writing_) DeleteObject();

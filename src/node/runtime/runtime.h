@@ -150,6 +150,8 @@ class ContainerRuntime {
   // False: nothing really runs, so probes succeed without being sent.
   virtual bool real() const = 0;
 
+  // Where the volumes of pods are made; empty: containers of this runtime have none.
+  virtual std::string volumes_folder() const { return {}; }
   // Where EnsureImage and Start are to be called, because they block. Null: they do not.
   virtual Executor* executor() { return nullptr; }
 

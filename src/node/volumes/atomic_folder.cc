@@ -45,12 +45,15 @@ bool HoldsAlready(const std::string& folder, const VolumeFiles& files) {
   return count == files.size();
 }
 
-Status WriteOne(const RootedTree& tree, const std::string& path, const VolumeFile& file, std::optional<gid_t> group) {
+Status WriteOne(const RootedTree& tree, const std::string& path, const VolumeFile& file,
+                std::optional<gid_t> group) {
   FLYBALL_ASSIGN(const auto components, SafeComponents(path));
   if (components.empty()) return Unexpected(BadRequest("a file of the volume has no name"));
   FLYBALL_ASSIGN(const Place place, tree.PlaceOf(components));
-  const OwnedFd fd(openat(place.folder.get(), place.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd || write(fd.get(), file.content.data(), file.content.size()) != static_cast<ssize_t>(file.content.size()))
+  const OwnedFd fd(
+      openat(place.folder.get(), place.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd ||
+      write(fd.get(), file.content.data(), file.content.size()) != static_cast<ssize_t>(file.content.size()))
     return Unexpected(VolumeError(path));
   const uid_t owner = file.owner.value_or(static_cast<uid_t>(-1));
   // Whoever is in the group may read what the owner may.

@@ -36,7 +36,8 @@ std::string FieldValue(const Pod& pod, const PodAddresses& addresses, const std:
     const auto found = in.find(key);
     return found == in.end() ? std::string() : found->second;
   };
-  if (const std::string key = KeyIn(path, "metadata.labels"); !key.empty()) return find(pod.metadata.labels, key);
+  if (const std::string key = KeyIn(path, "metadata.labels"); !key.empty())
+    return find(pod.metadata.labels, key);
   if (const std::string key = KeyIn(path, "metadata.annotations"); !key.empty())
     return find(pod.metadata.annotations, key);
   return {};

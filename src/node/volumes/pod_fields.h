@@ -1,4 +1,5 @@
-// What fieldRef and resourceFieldRef mean (upstream: pkg/fieldpath), for variables and for files of the downward API.
+// What fieldRef and resourceFieldRef mean (upstream: pkg/fieldpath), for variables and for files of the
+// downward API.
 #pragma once
 
 #include <string>
@@ -12,7 +13,8 @@ struct PodAddresses {
   std::string pod_ip, host_ip;
 };
 
-// The value of a field path; "" for one that is not known. Whole maps ("metadata.labels") are lines of key="value".
+// The value of a field path; "" for one that is not known. Whole maps ("metadata.labels") are lines of
+// key="value".
 std::string FieldValue(const Pod& pod, const PodAddresses& addresses, const std::string& path);
 // A container's request or limit, in units of the divisor, rounded up.
 std::string ResourceValue(const Container& container, const ResourceFieldSelector& ref);

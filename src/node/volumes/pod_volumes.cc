@@ -34,7 +34,7 @@ std::optional<gid_t> GroupOf(const Pod& pod) {
 }
 
 Status MakeEmptyDir(const std::string& path, const EmptyDirVolumeSource& source, std::optional<gid_t> group) {
-  struct stat info {}, parent {};
+  struct stat info {};
   const bool there = stat(path.c_str(), &info) == 0;
   if (there) return {};
   FLYBALL_TRY(MakePrivateFolder(path));
@@ -100,7 +100,8 @@ Status PodVolumes::SetUp(const Pod& pod, const std::string& pod_ip) {
   for (const Volume& volume : pod.spec.volumes) {
     const Status made = SetUpOne(pod, volume, pod_ip);
     if (!made)
-      return Unexpected(made.error().Annotate("MountVolume.SetUp failed for volume \"" + volume.name + "\" "));
+      return Unexpected(
+          made.error().Annotate("MountVolume.SetUp failed for volume \"" + volume.name + "\" "));
   }
   return {};
 }
@@ -122,7 +123,8 @@ Status PodVolumes::SetUpOne(const Pod& pod, const Volume& volume, const std::str
 
 // A claim's volume, of the types that are folders of this machine.
 Result<std::string> PodVolumes::ClaimPath(const Pod& pod, const std::string& claim) {
-  FLYBALL_ASSIGN(const json::Value object, client_.Of<PersistentVolumeClaim>().Get(pod.metadata.namespace_, claim));
+  FLYBALL_ASSIGN(const json::Value object,
+                 client_.Of<PersistentVolumeClaim>().Get(pod.metadata.namespace_, claim));
   const std::string name(object["spec"]["volumeName"].string_or(""));
   if (name.empty() || object["status"]["phase"].string_or("") != "Bound")
     return Unexpected(Error(Reason::kNotFound, "PersistentVolumeClaim \"" + claim + "\" is not bound"));
@@ -134,7 +136,8 @@ Result<std::string> PodVolumes::ClaimPath(const Pod& pod, const std::string& cla
     return volume.spec.host_path->path;
   }
   if (volume.spec.local) return volume.spec.local->path;
-  return Unexpected(BadRequest("persistent volume \"" + name + "\" is of a type that this node does not support"));
+  return Unexpected(
+      BadRequest("persistent volume \"" + name + "\" is of a type that this node does not support"));
 }
 
 Result<std::string> PodVolumes::SourceOf(const Pod& pod, const Volume& volume) {
@@ -145,14 +148,16 @@ Result<std::string> PodVolumes::SourceOf(const Pod& pod, const Volume& volume) {
 }
 
 Result<std::vector<ContainerMount>> PodVolumes::MountsOf(
-    const Pod& pod, const Container& container, const std::function<std::string(const std::string&)>& expand) {
+    const Pod& pod, const Container& container,
+    const std::function<std::string(const std::string&)>& expand) {
   std::vector<ContainerMount> mounts;
   for (std::size_t i = 0; i < container.volume_mounts.size(); ++i) {
     const VolumeMount& wanted = container.volume_mounts[i];
     const Volume* const volume = FindVolume(pod, wanted.name);
     if (!volume) return Unexpected(BadRequest("volume \"" + wanted.name + "\" does not exist"));
     FLYBALL_ASSIGN(std::string source, SourceOf(pod, *volume));
-    const std::string sub_path = wanted.sub_path_expr.empty() ? wanted.sub_path : expand(wanted.sub_path_expr);
+    const std::string sub_path =
+        wanted.sub_path_expr.empty() ? wanted.sub_path : expand(wanted.sub_path_expr);
     if (!sub_path.empty()) {
       FLYBALL_ASSIGN(source, SubPath(pod, container, i, source, sub_path));
     } else if (access(source.c_str(), F_OK) != 0) {
@@ -171,7 +176,8 @@ Result<std::vector<ContainerMount>> PodVolumes::MountsOf(
   return mounts;
 }
 
-// Mounted to a place of ours through a descriptor: what containers do to links in the volume meanwhile does not matter.
+// Mounted to a place of ours through a descriptor: what containers do to links in the volume meanwhile does
+// not matter.
 Result<std::string> PodVolumes::SubPath(const Pod& pod, const Container& container, std::size_t index,
                                         const std::string& volume, const std::string& path) {
   FLYBALL_ASSIGN(const auto components, SafeComponents(path));

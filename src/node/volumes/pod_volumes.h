@@ -1,7 +1,8 @@
-// PodVolumes: the volumes of the pods of a node (upstream: kubelet's volume manager, for the sources it knows).
+// PodVolumes: the volumes of the pods of a node (upstream: kubelet's volume manager, for the sources it
+// knows).
 //
-// Below its folder, `<uid>/<volume>` is a volume's content where the node makes it, and `<uid>.subpaths/` holds what
-// containers have mounted of a volume by subPath.
+// Below its folder, `<uid>/<volume>` is a volume's content where the node makes it, and `<uid>.subpaths/`
+// holds what containers have mounted of a volume by subPath.
 #pragma once
 
 #include <string>
@@ -18,13 +19,13 @@ class PodVolumes {
  public:
   PodVolumes(Client client, std::string folder) : client_(std::move(client)), folder_(std::move(folder)) {}
 
-  // Makes every volume of the pod, or brings it up to date. `pod_ip` is for the downward API. An error in kubelet's
-  // words names the volume that cannot be had (yet).
+  // Makes every volume of the pod, or brings it up to date. `pod_ip` is for the downward API. An error in
+  // kubelet's words names the volume that cannot be had (yet).
   Status SetUp(const Pod& pod, const std::string& pod_ip);
   // Whether something in the pod's volumes may change while it runs.
   static bool MayChange(const Pod& pod);
-  // What a container sees of them. `expand` replaces $(NAME) in subPathExpr. BadRequest if a path cannot be had, or
-  // leads out of its volume.
+  // What a container sees of them. `expand` replaces $(NAME) in subPathExpr. BadRequest if a path cannot be
+  // had, or leads out of its volume.
   Result<std::vector<ContainerMount>> MountsOf(const Pod& pod, const Container& container,
                                                const std::function<std::string(const std::string&)>& expand);
   void TearDown(const std::string& pod_uid);
@@ -33,8 +34,8 @@ class PodVolumes {
   Status SetUpOne(const Pod& pod, const Volume& volume, const std::string& pod_ip);
   Result<std::string> SourceOf(const Pod& pod, const Volume& volume);
   Result<std::string> ClaimPath(const Pod& pod, const std::string& claim);
-  Result<std::string> SubPath(const Pod& pod, const Container& container, std::size_t index, const std::string& volume,
-                              const std::string& path);
+  Result<std::string> SubPath(const Pod& pod, const Container& container, std::size_t index,
+                              const std::string& volume, const std::string& path);
   std::string PathOf(const Pod& pod, const Volume& volume) const {
     return folder_ + "/" + pod.metadata.uid + "/" + volume.name;
   }

@@ -39,9 +39,10 @@ class ContentReader {
       const auto found = data.find(item.key);
       if (found == data.end() && optional) continue;
       if (found == data.end())
-        return Unexpected(Error(Reason::kNotFound, std::string(secret ? "references non-existent secret key: "
-                                                                      : "configmap references non-existent config key: ") +
-                                                       item.key));
+        return Unexpected(
+            Error(Reason::kNotFound, std::string(secret ? "references non-existent secret key: "
+                                                        : "configmap references non-existent config key: ") +
+                                         item.key));
       files[item.path] = {found->second, item.mode ? static_cast<mode_t>(*item.mode) : mode_};
     }
     return {};
@@ -50,7 +51,8 @@ class ContentReader {
   Status AddFields(const std::vector<DownwardAPIVolumeFile>& items) {
     for (const DownwardAPIVolumeFile& item : items) {
       std::string value;
-      if (item.field_ref) value = FieldValue(pod_, {pod_ip_, pod_.status.host_ip}, item.field_ref->field_path);
+      if (item.field_ref)
+        value = FieldValue(pod_, {pod_ip_, pod_.status.host_ip}, item.field_ref->field_path);
       if (item.resource_field_ref)
         for (const Container& container : pod_.spec.containers)
           if (container.name == item.resource_field_ref->container_name)
@@ -102,9 +104,9 @@ class ContentReader {
     if (!parsed) return {};
     const auto issued = static_cast<double>((*parsed)["iat"].int_or(0));
     const auto expires = static_cast<double>((*parsed)["exp"].int_or(0));
-    const auto now = static_cast<double>(std::chrono::duration_cast<std::chrono::seconds>(
-                                             client_.runtime().clock().Now().time_since_epoch())
-                                             .count());
+    const auto now = static_cast<double>(
+        std::chrono::duration_cast<std::chrono::seconds>(client_.runtime().clock().Now().time_since_epoch())
+            .count());
     return now < issued + (expires - issued) * kRenewAfter ? *known : std::string();
   }
 
@@ -123,7 +125,8 @@ Status AddProjected(ContentReader& reader, const ProjectedVolumeSource& projecte
     if (const auto& of = source.downward_api) FLYBALL_TRY(reader.AddFields(of->items));
     if (const auto& of = source.service_account_token) FLYBALL_TRY(reader.AddToken(*of));
     if (source.cluster_trust_bundle || source.pod_certificate)
-      return Unexpected(BadRequest("projections of trust bundles and pod certificates are not supported by this node"));
+      return Unexpected(
+          BadRequest("projections of trust bundles and pod certificates are not supported by this node"));
   }
   return {};
 }
@@ -143,8 +146,8 @@ bool HasContent(const Volume& volume) {
   return volume.config_map || volume.secret || volume.downward_api || volume.projected;
 }
 
-Result<VolumeFiles> ContentOf(const Client& client, const Pod& pod, const Volume& volume, const std::string& pod_ip,
-                              const std::string& folder) {
+Result<VolumeFiles> ContentOf(const Client& client, const Pod& pod, const Volume& volume,
+                              const std::string& pod_ip, const std::string& folder) {
   ContentReader reader(client, pod, pod_ip, folder, ModeOf(volume));
   if (const auto& of = volume.config_map)
     FLYBALL_TRY(reader.AddObject(false, of->name, of->items, of->optional.value_or(false)));
