@@ -25,7 +25,12 @@ Error VolumeError(const std::string& path) {
   return InternalError(path + ": " + std::strerror(errno));
 }
 
-bool HoldsAlready(const std::string& folder, const VolumeFiles& files) {
+// Whoever is in the group may read what the owner may.
+mode_t EffectiveMode(const VolumeFile& file, bool group) {
+  return (group ? file.mode | ((file.mode & 0400) >> 3) : file.mode) & 0777;
+}
+
+bool HoldsAlready(const std::string& folder, const VolumeFiles& files, bool group) {
   const std::string data = folder + "/" + kDataLink;
   std::error_code error;
   if (!fs::exists(data, error)) return false;
@@ -39,7 +44,7 @@ bool HoldsAlready(const std::string& folder, const VolumeFiles& files) {
     const std::string content((std::istreambuf_iterator<char>(file)), {});
     struct stat info {};
     if (content != found->second.content || stat(entry.path().c_str(), &info) != 0 ||
-        (info.st_mode & 0777) != (found->second.mode & 0777))
+        (info.st_mode & 0777) != EffectiveMode(found->second, group))
       return false;
   }
   return count == files.size();
@@ -56,11 +61,9 @@ Status WriteOne(const RootedTree& tree, const std::string& path, const VolumeFil
       write(fd.get(), file.content.data(), file.content.size()) != static_cast<ssize_t>(file.content.size()))
     return Unexpected(VolumeError(path));
   const uid_t owner = file.owner.value_or(static_cast<uid_t>(-1));
-  // Whoever is in the group may read what the owner may.
-  const mode_t mode = group ? file.mode | ((file.mode & 0400) >> 3) : file.mode;
   if ((file.owner || group) && fchown(fd.get(), owner, group.value_or(static_cast<gid_t>(-1))) != 0)
     return Unexpected(VolumeError(path));
-  if (fchmod(fd.get(), mode & 0777) != 0) return Unexpected(VolumeError(path));
+  if (fchmod(fd.get(), EffectiveMode(file, group.has_value())) != 0) return Unexpected(VolumeError(path));
   return {};
 }
 
@@ -84,7 +87,7 @@ Status LinkNames(const std::string& folder, const VolumeFiles& files) {
 }  // namespace
 
 Status WriteAtomically(const std::string& folder, const VolumeFiles& files, std::optional<gid_t> group) {
-  if (HoldsAlready(folder, files)) return {};
+  if (HoldsAlready(folder, files, group.has_value())) return {};
   std::string fresh = folder + "/..XXXXXX";
   if (!mkdtemp(fresh.data()) || chmod(fresh.c_str(), 0755) != 0) return Unexpected(VolumeError(fresh));
   FLYBALL_ASSIGN(const RootedTree tree, RootedTree::Open(fresh));
