@@ -145,10 +145,10 @@ def it_rolls_over(kubectl):
 
 
 def an_unknown_image_does_not_run(kubectl):
-    kubectl('create', 'deployment', 'nope', '--image=registry.example/nope:1')
+    kubectl('create', 'deployment', 'nope', '--image=127.0.0.1:1/nope:1')
     wait_until('the pod says that the image is not here',
                lambda: any(r in kubectl('get', 'pods', '-l', 'app=nope') for r in ('ErrImagePull', 'ImagePullBackOff')))
-    expect(kubectl('describe', 'pods', '-l', 'app=nope'), '--runtime sim')
+    expect(kubectl('describe', 'pods', '-l', 'app=nope'), 'Failed to pull image "127.0.0.1:1/nope:1"')
     kubectl('delete', 'deployment', 'nope')
 
 

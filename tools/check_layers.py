@@ -185,10 +185,13 @@ ROOMS = {
     'node': {
         'images': '',
         'runtime': '',
-        'pod': 'runtime',
-        'streams': 'runtime pod',
+        'volumes': 'runtime images',
+        'pod': 'runtime volumes',
+        'streams': 'runtime volumes pod',
+        'monitor': '',
+        'oci': 'runtime images monitor',
         'certificates': '',
-        'agent': 'runtime pod streams',
+        'agent': 'runtime volumes pod streams',
     },
     'cli': {
         'foreign_flags': '',

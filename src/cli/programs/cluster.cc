@@ -12,7 +12,7 @@
 #include "cli/programs/node_join.h"
 #include "cli/programs/server_process.h"
 #include "controllers/controllers.h"
-#include "node/runtime/native_runtime.h"
+#include "node/oci/node_runtime.h"
 #include "node/runtime/sim_runtime.h"
 #include "scheduler/scheduler.h"
 #include "server/endpoints/component_status.h"
@@ -123,10 +123,11 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
   if (sim) {
     nodes->runtime_ = node::NewSimRuntime(executor, Random::System());
   } else if (options.runtime == "native") {
-    FLYBALL_ASSIGN(nodes->runtime_, node::NewNativeRuntime({.data_dir = options.data_dir + "/node",
-                                                            .pod_ip = options.address,
-                                                            .log_limits = logs},
-                                                           executor, Random::System()));
+    FLYBALL_ASSIGN(nodes->runtime_, node::NewNodeRuntime({.data_dir = options.data_dir + "/node",
+                                                          .pod_ip = options.address,
+                                                          .log_limits = logs,
+                                                          .keep_on_shutdown = options.keep_containers},
+                                                         executor, Random::System()));
   } else {
     return Unexpected(
         BadRequest("unknown runtime \"" + options.runtime + "\": this program knows native and sim"));

@@ -61,6 +61,7 @@ struct NodesOptions {
   bool serving_certificate = false;
   bool wait_for_serving = false;       // not ready before it is there (real containers only)
   bool remove_not_ready_taint = true;  // see NodeAgentOptions
+  bool keep_containers = false;        // they go on when the node is stopped in good order, too
 };
 
 // A certificate that changes while the program runs. Thread-safe.

@@ -192,6 +192,7 @@ Status RunNode(const ComponentsFlags& flags) {
   ClientThreads threads;
   FLYBALL_ASSIGN(const std::string ca, ClusterCa(flags));
   NodesOptions options{flags.runtime, flags.data_dir, {flags.node_name}, flags.address, ca, flags.logs};
+  options.keep_containers = true;
   options.serving_certificate = flags.rotate_server_certificates;
   FLYBALL_ASSIGN(auto nodes, Nodes::Start(options, threads.runtime().executor, [&](const std::string&) {
                    return ConnectNode(flags, threads.runtime());

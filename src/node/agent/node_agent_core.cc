@@ -31,6 +31,9 @@ NodeAgent::Core::Core(Client client, ContainerRuntime& runtime, NodeAgentOptions
                         .blocking = client_.runtime().worker_executor(),
                         .recorder = EventRecorder(client_, "kubelet", options_.name),
                         .host_ip = options_.address,
+                        .volumes = runtime.volumes_folder().empty()
+                                       ? nullptr
+                                       : std::make_shared<PodVolumes>(client_, runtime.volumes_folder()),
                         .finished = {}})),
       strand_(context_->strand),
       ready_since_(api::Time::From(strand_.clock().Now())),
@@ -123,6 +126,9 @@ Node NodeAgent::Core::CurrentNode() const {
 }
 
 void NodeAgent::Core::NowReady() {
+  std::set<std::string> pods;
+  for (const auto& [uid, worker] : workers_) pods.insert(uid);
+  runtime_.KeepOnly(options_.name, pods);
   ready_ = true;
   for (const auto& fn : std::exchange(waiting_, {})) fn();
 }

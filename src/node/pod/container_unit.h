@@ -42,8 +42,10 @@ struct ContainerUnit {
   int starts = 0;  // by this agent or one before it
   int crashes = 0, pull_failures = 0;
   bool started = false, ready = false;
-  bool stopping = false;  // it was told to end
-  bool resized = false;   // it ends only to be started with other resources
+  bool stopping = false;                    // it was told to end
+  bool resized = false;                     // it ends only to be started with other resources
+  bool launching = false;                   // the runtime is starting it
+  std::optional<ContainerExit> early_exit;  // it ended before the runtime said that it had started
   std::string kill_message;
   TimerId timer = kNoTimer;       // of back-offs
   TimerId kill_timer = kNoTimer;  // of its grace period

@@ -52,44 +52,6 @@ void Keep(Sources& sources, bool secret, const std::string& name, const Result<j
   }
 }
 
-std::string Bracketed(const std::string& path, const char* prefix) {
-  const std::string begin = std::string(prefix) + "['";
-  if (!path.starts_with(begin) || !path.ends_with("']")) return {};
-  return path.substr(begin.size(), path.size() - begin.size() - 2);
-}
-
-std::string FieldOf(const Pod& pod, const PodAddresses& addresses, const std::string& path) {
-  if (path == "metadata.name") return pod.metadata.name;
-  if (path == "metadata.namespace") return pod.metadata.namespace_;
-  if (path == "metadata.uid") return pod.metadata.uid;
-  if (path == "spec.nodeName") return pod.spec.node_name;
-  if (path == "spec.serviceAccountName") return pod.spec.service_account_name;
-  if (path == "status.podIP" || path == "status.podIPs") return addresses.pod_ip;
-  if (path == "status.hostIP" || path == "status.hostIPs") return addresses.host_ip;
-  const auto find = [](const std::map<std::string, std::string>& in, const std::string& key) {
-    const auto found = in.find(key);
-    return found == in.end() ? std::string() : found->second;
-  };
-  if (const std::string key = Bracketed(path, "metadata.labels"); !key.empty())
-    return find(pod.metadata.labels, key);
-  if (const std::string key = Bracketed(path, "metadata.annotations"); !key.empty())
-    return find(pod.metadata.annotations, key);
-  return {};
-}
-
-std::string ResourceOf(const Container& container, const ResourceFieldSelector& ref) {
-  const bool limit = ref.resource.starts_with("limits.");
-  const std::string name = ref.resource.substr(ref.resource.find('.') + 1);
-  const auto& amounts = limit ? container.resources.limits : container.resources.requests;
-  const auto found = amounts.find(name);
-  if (found == amounts.end()) return "0";
-  const double divisor = ref.divisor.IsZero() ? 1 : ref.divisor.ToDouble();
-  // Rounded up, as upstream.
-  const double parts = found->second.ToDouble() / divisor;
-  const auto whole = static_cast<std::int64_t>(parts);
-  return std::to_string(static_cast<double>(whole) < parts ? whole + 1 : whole);
-}
-
 class Resolver {
  public:
   Resolver(const Pod& pod, const Container& container, const PodAddresses& addresses, Sources& sources)
@@ -130,8 +92,8 @@ class Resolver {
       return {};
     }
     const EnvVarSource& from = *variable.value_from;
-    if (from.field_ref) Set(variable.name, FieldOf(pod_, addresses_, from.field_ref->field_path));
-    if (from.resource_field_ref) Set(variable.name, ResourceOf(container_, *from.resource_field_ref));
+    if (from.field_ref) Set(variable.name, FieldValue(pod_, addresses_, from.field_ref->field_path));
+    if (from.resource_field_ref) Set(variable.name, ResourceValue(container_, *from.resource_field_ref));
     if (const auto& ref = from.config_map_key_ref)
       return AddKey(variable.name, false, ref->name, ref->key, ref->optional.value_or(false));
     if (const auto& ref = from.secret_key_ref)

@@ -10,15 +10,11 @@
 
 #include "api/types/core.h"
 #include "client/client.h"
+#include "node/volumes/pod_fields.h"
 
 namespace flyball::node {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
-
-// What fieldRefs can say besides what the pod's object does.
-struct PodAddresses {
-  std::string pod_ip, host_ip;
-};
 
 // Fetches the ConfigMaps and Secrets the container names, then gives its variables to `done`, once, from any
 // thread. An error (with kubelet's text) if one is missing and not optional.

@@ -48,10 +48,11 @@ void PodWorker::StopUnit(ContainerUnit& unit, Duration grace, const std::string&
 // The hook first; whatever becomes of it, the signal follows.
 void PodWorker::Terminate(ContainerUnit& unit, Duration grace) {
   const auto& lifecycle = SpecOf(unit).lifecycle;
-  if (!lifecycle || !lifecycle->pre_stop) return context_.runtime.Signal(unit.runtime_id, SIGTERM);
-  const auto signal = [weak = weak_from_this(), context = keep_, id = unit.runtime_id] {
-    context->strand.Post([weak, id] {
-      if (const auto self = weak.lock()) self->context_.runtime.Signal(id, SIGTERM);
+  const int stop_signal = context_.runtime.StopSignal(unit.runtime_id);
+  if (!lifecycle || !lifecycle->pre_stop) return context_.runtime.Signal(unit.runtime_id, stop_signal);
+  const auto signal = [weak = weak_from_this(), context = keep_, id = unit.runtime_id, stop_signal] {
+    context->strand.Post([weak, id, stop_signal] {
+      if (const auto self = weak.lock()) self->context_.runtime.Signal(id, stop_signal);
     });
   };
   const LifecycleHandler& hook = *lifecycle->pre_stop;
@@ -72,8 +73,12 @@ void PodWorker::CheckStopped() {
   const bool any =
       std::any_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->running(); });
   if (any) return StopRunning();
+  // One that is being started is stopped once it runs.
+  if (std::any_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->launching; })) return;
   state_ = State::kStopped;
   context_.runtime.RemovePod(pod_->metadata.namespace_, pod_->metadata.name, pod_->metadata.uid);
+  if (Executor* const where = context_.runtime.executor(); where && context_.volumes)
+    where->Post([volumes = context_.volumes, uid = pod_->metadata.uid] { volumes->TearDown(uid); });
   if (object_gone_) return context_.finished(pod_->metadata.uid);
   WriteStatus();
   if (!writing_) DeleteObject();

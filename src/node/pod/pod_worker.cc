@@ -8,15 +8,6 @@
 namespace flyball::node {
 namespace {
 
-// How long an image's absence is reported as an error before it is a back-off.
-constexpr Duration kPullErrorShown = std::chrono::seconds(1);
-
-Duration BackoffAfter(int failures) {
-  Duration backoff = kFirstRestartBackoff;
-  for (int i = 1; i < failures && backoff < kMaxRestartBackoff; ++i) backoff *= 2;
-  return std::min(backoff, kMaxRestartBackoff);
-}
-
 std::string Seconds(Duration d) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(d).count();
   if (seconds < 60) return std::to_string(seconds) + "s";
@@ -28,13 +19,13 @@ std::string FullName(const Pod& pod) {
   return pod.metadata.name + "_" + pod.metadata.namespace_ + "(" + pod.metadata.uid + ")";
 }
 
-bool IsOfJob(const Pod& pod) {
-  for (const OwnerReference& owner : pod.metadata.owner_references)
-    if (owner.kind == "Job" && owner.controller.value_or(false)) return true;
-  return false;
-}
-
 }  // namespace
+
+Duration BackoffAfter(int failures) {
+  Duration backoff = kFirstRestartBackoff;
+  for (int i = 1; i < failures && backoff < kMaxRestartBackoff; ++i) backoff *= 2;
+  return std::min(backoff, kMaxRestartBackoff);
+}
 
 PodWorker::PodWorker(std::shared_ptr<WorkerContext> context, PodPtr pod)
     : keep_(std::move(context)), context_(*keep_), pod_(std::move(pod)), start_time_(Now()) {
@@ -60,9 +51,10 @@ PodWorker::PodWorker(std::shared_ptr<WorkerContext> context, PodPtr pod)
 PodWorker::~PodWorker() {
   for (const auto& unit : units_)
     if (unit->prober) unit->prober->Stop();
+  if (refresh_ != kNoTimer) context_.strand.Cancel(refresh_);
 }
 
-// What an agent before this one has written. Nothing of what it started runs any more.
+// What an agent before this one has written. What still runs of what it started is adopted later.
 void PodWorker::Restore() {
   const PodStatus& status = pod_->status;
   pod_ip_ = status.pod_ip;
@@ -88,7 +80,7 @@ void PodWorker::RestoreUnit(ContainerUnit& unit, const ContainerStatus& known) {
     unit.ended = *known.state.terminated;
   } else if (known.state.running) {
     unit.ended = ContainerStateTerminated{.exit_code = 137,
-                                          .reason = "ContainerStatusUnknown",
+                                          .reason = kContainerLost,
                                           .message = "The container was lost when the node agent restarted",
                                           .started_at = known.state.running->started_at,
                                           .finished_at = Now(),
@@ -145,6 +137,7 @@ std::string PodWorker::WhyNoLog(const std::string& container) const {
 
 void PodWorker::Update(PodPtr pod) {
   pod_ = std::move(pod);
+  AdoptUnits();
   if (pod_->metadata.deletion_timestamp) {
     const auto grace = std::chrono::seconds(pod_->metadata.deletion_grace_period_seconds.value_or(30));
     if (state_ == State::kStopped) return;
@@ -277,104 +270,6 @@ bool PodWorker::AllEnded() const {
     if (unit->main() && !ended) mains_ended = false;
   }
   return mains_ended;
-}
-
-void PodWorker::StartUnit(ContainerUnit& unit) {
-  const Container& spec = SpecOf(unit);
-  unit.state = ContainerUnit::State::kStarting;
-  unit.waiting_reason =
-      !unit.main() || pod_->spec.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
-  unit.waiting_message.clear();
-  const auto image = context_.runtime.EnsureImage(spec.image);
-  if (!image) return ImageMissing(unit, image.error());
-  unit.image_id = *image;
-  unit.pull_failures = 0;
-  context_.recorder.Normal(TargetOf(unit), "Pulled",
-                           "Container image \"" + spec.image + "\" already present on machine");
-  auto done = [weak = weak_from_this(), context = keep_, &unit, pod = pod_](Result<Variables> variables) {
-    context->strand.Post([weak, &unit, pod, variables = std::move(variables)] {
-      if (const auto self = weak.lock()) self->Launch(unit, pod, variables);
-    });
-  };
-  if (spec.env.empty() && spec.env_from.empty()) return Launch(unit, pod_, Variables());
-  ResolveEnvironment(context_.client, pod_, spec, {pod_ip_, context_.host_ip}, std::move(done));
-}
-
-void PodWorker::Launch(ContainerUnit& unit, const PodPtr& pod, const Result<Variables>& variables) {
-  if (state_ != State::kRunning || unit.state != ContainerUnit::State::kStarting) return;
-  if (!variables) return CannotStart(unit, "CreateContainerConfigError", variables.error());
-  const Container& spec = SpecOf(unit);
-  ContainerConfig config{.pod_namespace = pod->metadata.namespace_,
-                         .pod_name = pod->metadata.name,
-                         .pod_uid = pod->metadata.uid,
-                         .name = unit.name,
-                         .attempt = unit.starts,
-                         .image = spec.image,
-                         .working_dir = spec.working_dir,
-                         .stdin = spec.stdin,
-                         .stdin_once = spec.stdin_once,
-                         .tty = spec.tty,
-                         .env = *variables,
-                         .annotations = pod->metadata.annotations,
-                         .runs_to_completion = (unit.init && !unit.sidecar) || IsOfJob(*pod)};
-  for (const std::string& word : spec.command) config.command.push_back(Expand(word, *variables));
-  for (const std::string& word : spec.args) config.args.push_back(Expand(word, *variables));
-  auto exited = [weak = weak_from_this(), context = keep_, &unit,
-                 starts = unit.starts + 1](const ContainerExit& exit) {
-    context->strand.Post([weak, &unit, starts, exit] {
-      const auto self = weak.lock();
-      if (self && unit.starts == starts) self->Exited(unit, unit.runtime_id, exit);
-    });
-  };
-  const auto id = context_.runtime.Start(config, std::move(exited));
-  if (!id) {
-    const bool users = id.error().Is(Reason::kBadRequest);
-    return CannotStart(unit, users ? "CreateContainerConfigError" : "RunContainerError", id.error());
-  }
-  if (unit.ended) unit.previous = std::exchange(unit.ended, std::nullopt);
-  if (unit.starts > 0) ++unit.restarts;
-  ++unit.starts;
-  unit.runtime_id = *id;
-  unit.id = std::string(context_.runtime.name()) + "://" + *id;
-  unit.state = ContainerUnit::State::kRunning;
-  unit.started_at = Now();
-  unit.resources = spec.resources;
-  unit.started = unit.ready = unit.stopping = false;
-  context_.recorder.Normal(TargetOf(unit), "Created", "Created container: " + unit.name);
-  context_.recorder.Normal(TargetOf(unit), "Started", "Started container " + unit.name);
-  BeginProbes(unit);
-  Sync();
-}
-
-void PodWorker::CannotStart(ContainerUnit& unit, const std::string& reason, const Error& error) {
-  unit.state = ContainerUnit::State::kPullWait;
-  unit.waiting_reason = reason;
-  unit.waiting_message = error.message();
-  context_.recorder.Warning(TargetOf(unit), "Failed", "Error: " + error.message());
-  Retry(unit, BackoffAfter(++unit.pull_failures));
-  WriteStatus();
-}
-
-void PodWorker::ImageMissing(ContainerUnit& unit, const Error& error) {
-  const std::string image = SpecOf(unit).image;
-  unit.state = ContainerUnit::State::kPullWait;
-  unit.waiting_reason = "ErrImagePull";
-  unit.waiting_message = error.message();
-  context_.recorder.Warning(TargetOf(unit), "Failed",
-                            "Failed to pull image \"" + image + "\": " + error.message());
-  context_.recorder.Warning(TargetOf(unit), "Failed", "Error: ErrImagePull");
-  const Duration backoff = BackoffAfter(++unit.pull_failures);
-  unit.timer = context_.strand.PostAfter(
-      kPullErrorShown, OnStrand([&unit, image, backoff, why = error.message()](PodWorker& self) {
-        unit.waiting_reason = "ImagePullBackOff";
-        unit.waiting_message = "Back-off pulling image \"" + image + "\": ErrImagePull: " + why;
-        self.context_.recorder.Normal(self.TargetOf(unit), "BackOff",
-                                      "Back-off pulling image \"" + image + "\"");
-        self.context_.recorder.Warning(self.TargetOf(unit), "Failed", "Error: ImagePullBackOff");
-        self.Retry(unit, backoff);
-        self.WriteStatus();
-      }));
-  WriteStatus();
 }
 
 void PodWorker::Retry(ContainerUnit& unit, Duration delay) {

@@ -20,6 +20,7 @@
 #include "node/pod/pod_admission.h"
 #include "node/pod/pod_source.h"
 #include "node/runtime/runtime.h"
+#include "node/volumes/pod_volumes.h"
 
 namespace flyball::node {
 
@@ -27,6 +28,13 @@ inline constexpr Duration kFirstRestartBackoff = std::chrono::seconds(10);
 inline constexpr Duration kMaxRestartBackoff = std::chrono::minutes(5);
 // A container that ran this long has its back-off forgotten.
 inline constexpr Duration kBackoffReset = std::chrono::minutes(10);
+// Kubelet's --sync-frequency: how soon a change reaches a volume at the latest.
+inline constexpr Duration kVolumeRefresh = std::chrono::minutes(1);
+
+// How long to wait after so many failures.
+Duration BackoffAfter(int failures);
+// The reason of a container whose end nobody saw (upstream: kubelet).
+inline constexpr char kContainerLost[] = "ContainerStatusUnknown";
 
 // What all workers of an agent share. Callbacks of calls under way keep it alive.
 struct WorkerContext {
@@ -36,6 +44,7 @@ struct WorkerContext {
   Executor& blocking;  // for probes over the network
   EventRecorder recorder;
   std::string host_ip;
+  std::shared_ptr<PodVolumes> volumes;                   // null: containers of the runtime have none
   std::function<void(const std::string& uid)> finished;  // the worker can be dropped
   // Why the node does not take a pod; null: it takes every one.
   std::function<std::optional<PodRejection>(const Pod& pod)> reject{};
@@ -78,6 +87,20 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void StartDue();
   bool InitDone() const;
   void StartUnit(ContainerUnit& unit);
+  void ImageReady(ContainerUnit& unit, const Result<ReadyImage>& image);
+  // Makes the pod's volumes, then what the container needs.
+  void PrepareVolumes(ContainerUnit& unit);
+  void RefreshVolumes();
+  void PrepareEnvironment(ContainerUnit& unit);
+  ContainerConfig ConfigOf(const ContainerUnit& unit, const PodPtr& pod, const Variables& variables) const;
+  void Started(ContainerUnit& unit, const Result<std::string>& id);
+  void EndedBeforeStart(ContainerUnit& unit, const Error& error);
+  // What an agent before this one has started and still runs, or ended meanwhile.
+  void AdoptUnits();
+  UniqueFunction<void(ContainerExit)> WhenExited(ContainerUnit& unit, int starts);
+  // Calls `work` where the runtime may block, then `then` on the strand.
+  template <typename Work, typename Then>
+  void OnRuntime(Work work, Then then);
   void Launch(ContainerUnit& unit, const PodPtr& pod, const Result<Variables>& variables);
   void CannotStart(ContainerUnit& unit, const std::string& reason, const Error& error);
   void ImageMissing(ContainerUnit& unit, const Error& error);
@@ -103,7 +126,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void CheckStopped();
   void DeleteObject();
 
-  // pod_status.cc
+  // pod_start.cc has what leads to a running container; pod_status.cc:
   PodStatus MakeStatus() const;
   ContainerStatus MakeContainerStatus(const ContainerUnit& unit) const;
   std::string Phase() const;
@@ -123,9 +146,10 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   std::string pod_ip_;
   api::Time start_time_;
   Duration grace_{};
-  bool begun_ = false, object_gone_ = false;
+  bool begun_ = false, adopted_ = false, object_gone_ = false;
   std::string failure_reason_, failure_message_;  // of the pod as a whole
   TimerId deadline_ = kNoTimer;
+  TimerId refresh_ = kNoTimer;  // of volumes that may change
 
   std::optional<PodStatus> written_;  // what the server has, as far as we know
   bool writing_ = false;
@@ -137,6 +161,18 @@ Closure PodWorker::OnStrand(Fn fn) {
   return [weak = weak_from_this(), fn = std::move(fn)] {
     if (const auto self = weak.lock()) fn(*self);
   };
+}
+
+template <typename Work, typename Then>
+void PodWorker::OnRuntime(Work work, Then then) {
+  Executor* const where = context_.runtime.executor();
+  if (!where) return then(*this, work(context_.runtime));
+  where->Post([weak = weak_from_this(), context = keep_, work = std::move(work), then = std::move(then)] {
+    auto result = work(context->runtime);
+    context->strand.Post([weak, then, result = std::move(result)] {
+      if (const auto self = weak.lock()) then(*self, result);
+    });
+  });
 }
 
 }  // namespace flyball::node

@@ -57,13 +57,13 @@ class NativeRuntime final : public ContainerRuntime {
   std::string_view version() const override { return "native://0.1.0"; }
   bool real() const override { return true; }
 
-  Result<std::string> EnsureImage(const std::string& image) override {
-    if (image == kHostImage || image == "host:latest") return std::string("native://host");
+  Result<ReadyImage> EnsureImage(const ImageRequest& request) override {
+    if (IsHostImage(request.image)) return ReadyImage{.id = "native://host"};
     return Unexpected(Error(Reason::kNotFound,
-                            "image \"" + image +
-                                "\" is not on this node and the native runtime cannot fetch or load images "
-                                "yet: use image `host` with a command to run a program of this machine, or "
-                                "start the node with --runtime sim"));
+                            "image \"" + request.image +
+                                "\" cannot run here: containers need root and an OCI runtime (install runc). "
+                                "Use image `host` with a command to run a program of this machine, or start "
+                                "the node with --runtime sim"));
   }
 
   Result<std::string> Start(const ContainerConfig& config,

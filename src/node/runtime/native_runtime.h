@@ -19,6 +19,10 @@
 namespace flyball::node {
 
 inline constexpr char kHostImage[] = "host";
+// Whether the image means the machine's own files.
+inline bool IsHostImage(std::string_view image) {
+  return image == kHostImage || image == "host:latest";
+}
 
 struct NativeRuntimeOptions {
   std::string data_dir;

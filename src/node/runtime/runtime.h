@@ -4,19 +4,32 @@
 // A container is started once and ends once; a restart is a new container with a new id.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "api/types/core.h"
 #include "base/run/clock.h"
+#include "base/run/executor.h"
 #include "base/values/result.h"
 #include "base/values/unique_function.h"
 
 namespace flyball::node {
+
+// A folder or file of the machine that a container sees.
+struct ContainerMount {
+  std::string source;  // on the machine
+  std::string target;  // in the container
+  bool read_only = false;
+  std::string propagation{};  // "", "None", "HostToContainer" or "Bidirectional"
+};
 
 struct ContainerConfig {
   std::string pod_namespace, pod_name, pod_uid;
@@ -29,6 +42,35 @@ struct ContainerConfig {
   std::vector<std::pair<std::string, std::string>> env;
   std::map<std::string, std::string> annotations;  // of the pod
   bool runs_to_completion = false;                 // an init container, or of a Job: it is expected to end
+  // What else they say, for runtimes that isolate. The spec may be null in tests of runtimes that do not.
+  std::shared_ptr<const Pod> pod{};
+  std::shared_ptr<const Container> spec{};
+  std::vector<ContainerMount> mounts{};
+};
+
+// A name and password for registries (of imagePullSecrets).
+struct RegistryCredentials {
+  std::string registry;  // "https://index.docker.io/v1/", "localhost:5000"
+  std::string user, password;
+};
+
+struct ImageRequest {
+  std::string image;        // as the pod has it
+  std::string pull_policy;  // Always, IfNotPresent or Never
+  std::vector<RegistryCredentials> credentials{};
+};
+
+struct ReadyImage {
+  std::string id;
+  bool pulled = false;  // just now
+  std::int64_t size = 0;
+};
+
+// A container that an agent before this one has started.
+struct AdoptedContainer {
+  std::string id;
+  int attempt = 0;
+  TimePoint started_at;
 };
 
 struct ContainerExit {
@@ -96,7 +138,9 @@ struct LogSink {
   std::function<void(const Status& status)> done;
 };
 
-// Thread-safe. No method blocks for longer than starting a process takes.
+inline constexpr char kStartErrorCause[] = "StartError";
+
+// Thread-safe. No method blocks for longer than starting a process takes, but for those of executor().
 class ContainerRuntime {
  public:
   virtual ~ContainerRuntime() = default;
@@ -106,13 +150,40 @@ class ContainerRuntime {
   // False: nothing really runs, so probes succeed without being sent.
   virtual bool real() const = 0;
 
-  // The id of an image that is here. NotFound with a message for people if it is not and cannot be.
-  virtual Result<std::string> EnsureImage(const std::string& image) = 0;
+  // Where the volumes of pods are made; empty: containers of this runtime have none.
+  virtual std::string volumes_folder() const { return {}; }
+  // Where EnsureImage and Start are to be called, because they block. Null: they do not.
+  virtual Executor* executor() { return nullptr; }
+
+  // Has an image here, as its policy says. NotFound with a message for people if it is not and cannot be, or
+  // with the policy Never is not; BadRequest if its name is none.
+  virtual Result<ReadyImage> EnsureImage(const ImageRequest& request) = 0;
 
   // Starts; `exited` is called once, from any thread, when it has ended. The id is unique for ever.
-  // BadRequest: the configuration cannot work; others: starting failed.
+  // BadRequest: the configuration cannot work; others: starting failed, with the cause kStartErrorCause if it
+  // was the container's own program that could not be executed.
   virtual Result<std::string> Start(const ContainerConfig& config,
                                     UniqueFunction<void(ContainerExit)> exited) = 0;
+  // The latest container of that name that an agent before this one started and this one does not know yet;
+  // `exited` is called as by Start, also if it has ended meanwhile; without one this only asks. Nothing if
+  // there is none.
+  virtual std::optional<AdoptedContainer> Adopt(const std::string& pod_uid, const std::string& container,
+                                                UniqueFunction<void(ContainerExit)> exited) {
+    (void)pod_uid;
+    (void)container;
+    (void)exited;
+    return std::nullopt;
+  }
+  // These are all pods of the node: what others have left is removed.
+  virtual void KeepOnly(const std::string& node, const std::set<std::string>& pod_uids) {
+    (void)node;
+    (void)pod_uids;
+  }
+  // The signal that asks a container to end: its image's, or SIGTERM.
+  virtual int StopSignal(const std::string& id) {
+    (void)id;
+    return SIGTERM;
+  }
   // To every process of the container. Nothing if it has ended.
   virtual void Signal(const std::string& id, int signal) = 0;
   // Runs a command beside the container.

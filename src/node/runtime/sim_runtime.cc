@@ -17,8 +17,9 @@ class SimRuntime final : public ContainerRuntime {
   std::string_view name() const override { return "sim"; }
   std::string_view version() const override { return "sim://0.1.0"; }
   bool real() const override { return false; }
-  Result<std::string> EnsureImage(const std::string& image) override {
-    if (SimImageExists(image)) return "sim://" + image;
+  Result<ReadyImage> EnsureImage(const ImageRequest& request) override {
+    const std::string& image = request.image;
+    if (SimImageExists(image)) return ReadyImage{.id = "sim://" + image};
     return Unexpected(Error(Reason::kNotFound, "failed to pull and unpack image \"" + image +
                                                    "\": failed to resolve reference \"" + image +
                                                    "\": " + image + ": not found"));

@@ -1,0 +1,36 @@
+// config.json: what runc is told about a container, from its pod, its spec and its image (OCI runtime
+// specification; upstream: kubelet's kuberuntime and containerd's CRI plugin).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/values/result.h"
+#include "json/value.h"
+#include "node/images/image_config.h"
+#include "node/oci/container_user.h"
+#include "node/runtime/runtime.h"
+
+namespace flyball::node {
+
+struct OciConfigInput {
+  const ContainerConfig& container;  // with pod and spec
+  const ImageConfig& image;
+  ContainerUser user;
+  pid_t monitor = 0;        // whose namespaces the pod shares
+  std::string cgroup_path;  // "/kubepods/burstable/pod<uid>/<id>"
+  std::vector<ContainerMount> mounts;
+};
+
+// The command of a container: its spec's, completed from the image. BadRequest if there is none.
+Result<std::vector<std::string>> CommandOf(const ContainerConfig& container, const ImageConfig& image);
+// NAME=value, the image's first, each name once.
+std::vector<std::string> EnvironmentOf(const ContainerConfig& container, const ImageConfig& image);
+
+// BadRequest if a part of the spec cannot be had here, naming it.
+Result<json::Value> MakeOciConfig(const OciConfigInput& input);
+
+// "guaranteed", "burstable" or "besteffort", as cgroups name them; and the pod's folder below.
+std::string PodCgroup(const Pod& pod);
+
+}  // namespace flyball::node

@@ -1,0 +1,88 @@
+// Commands beside a container, and its log.
+#include <algorithm>
+
+#include "node/oci/oci_runtime_core.h"
+#include "node/runtime/log_reader.h"
+#include "node/runtime/native_streams.h"
+
+namespace flyball::node {
+namespace {
+
+// Of what an exec probe writes, enough for its event.
+constexpr std::size_t kMaxProbeOutput = 10240;
+
+}  // namespace
+
+void OciRuntime::Exec(const std::string& id, const std::vector<std::string>& command, Duration timeout,
+                      UniqueFunction<void(Result<ExecResult>)> done) {
+  struct Run {
+    Mutex mu;
+    ExecResult result FLYBALL_GUARDED_BY(mu);
+    TimerId timer FLYBALL_GUARDED_BY(mu) = kNoTimer;
+    UniqueFunction<void(Result<ExecResult>)> done;
+  };
+  auto run = std::make_shared<Run>();
+  run->done = std::move(done);
+  StreamEvents events;
+  events.output = [run](Stream, std::string_view data) {
+    MutexLock lock(run->mu);
+    run->result.output.append(
+        data.substr(0, kMaxProbeOutput - std::min(kMaxProbeOutput, run->result.output.size())));
+  };
+  events.input_taken = [](std::size_t) {};
+  events.ended = [run, &executor = executor_](const ContainerExit& exit) {
+    ExecResult result;
+    {
+      MutexLock lock(run->mu);
+      run->result.exit_code = exit.exit_code;
+      if (run->timer != kNoTimer) executor.Cancel(run->timer);
+      result = std::move(run->result);
+    }
+    run->done(std::move(result));
+  };
+  const auto handle = OpenExec(id, {.command = command, .stdout = true, .stderr = true}, std::move(events));
+  if (!handle) return run->done(Unexpected(handle.error()));
+  MutexLock lock(run->mu);
+  run->timer = executor_.PostAfter(timeout, [run, handle = *handle] {
+    {
+      MutexLock timed(run->mu);
+      run->result.timed_out = true;
+    }
+    handle->Stop();
+  });
+}
+
+Result<std::shared_ptr<StreamHandle>> OciRuntime::OpenExec(const std::string& id,
+                                                           const StreamRequest& request,
+                                                           StreamEvents events) {
+  const auto container = FindRunning(id);
+  if (!container) return Unexpected(Error(Reason::kNotFound, "container is not running"));
+  const std::string pid_file = container->bundle.folder() + "/exec-" + NewId().substr(0, 16);
+  const ProcessSpec spec = runc_.ExecSpec(id, request, pid_file);
+  auto shared = std::make_shared<const StreamEvents>(std::move(events));
+  StreamEvents passed{.output = shared->output, .input_taken = shared->input_taken, .ended = {}};
+  passed.ended = [shared, pid_file](const ContainerExit& exit) {
+    unlink(pid_file.c_str());
+    shared->ended(exit);
+  };
+  FLYBALL_ASSIGN(auto handle, StartExec(processes_, spec, std::move(passed)));
+  return WrapExec(std::move(handle), pid_file);
+}
+
+void OciRuntime::ReadLog(const LogQuery& query, LogSink sink) {
+  const std::string path = LogFolder(query.pod_namespace, query.pod_name, query.pod_uid) + "/" +
+                           query.container + "/" + std::to_string(query.attempt) + ".log";
+  auto pump = std::make_shared<LogPump>(path, query, std::move(sink), executor_);
+  OciContainerPtr live;
+  {
+    MutexLock lock(mu_);
+    for (const auto& [id, container] : containers_)
+      if (container->record.log_path == path && !container->exit) live = container;
+  }
+  if (query.follow && live)
+    live->streams->Follow([pump](bool closed) { return pump->Wake(closed); });
+  else
+    pump->Wake(true);
+}
+
+}  // namespace flyball::node

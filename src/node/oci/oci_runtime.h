@@ -1,0 +1,43 @@
+// OciRuntime: containers of OCI images, through runc, each pod with a monitor process that outlives the
+// agent. Needs root. Pods share the machine's network.
+//
+// Below the data folder: `images/` (image_store.h), `oci/runc` (runc's state), `oci/pods/<uid>/`
+// (monitor.sock, the files about names, `node`, and a bundle `<container>-<attempt>` for each start,
+// container_bundle.h), and logs where the native runtime has them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/run/executor.h"
+#include "base/run/random.h"
+#include "node/runtime/log_files.h"
+#include "node/runtime/runtime.h"
+
+namespace flyball::node {
+
+struct OciRuntimeOptions {
+  std::string data_dir;
+  std::string pod_ip = "127.0.0.1";
+  LogLimits log_limits{};
+  // Containers go on when the agent is stopped in good order, as they do when it is killed.
+  bool keep_on_shutdown = false;
+};
+
+// Also says which containers it knows.
+class OciContainers : public ContainerRuntime {
+ public:
+  virtual bool Knows(const std::string& id) const = 0;
+  virtual bool KnowsPod(const std::string& pod_uid) const = 0;
+};
+
+// Why containers cannot run here, for people; nothing if they can.
+std::optional<std::string> WhyNoContainers();
+
+// Finds what an earlier agent has left running. An error if the folder cannot be used. The executor must
+// outlive it.
+Result<std::unique_ptr<OciContainers>> OpenOciRuntime(const OciRuntimeOptions& options, Executor& executor,
+                                                      Random& random);
+
+}  // namespace flyball::node

@@ -1,0 +1,218 @@
+// How a container of a pod gets to run: image, volumes, environment, start; or is found running.
+#include "node/pod/pod_worker.h"
+#include "node/runtime/native_runtime.h"
+
+namespace flyball::node {
+namespace {
+
+// How long an image's absence is reported as an error before it is a back-off.
+constexpr Duration kPullErrorShown = std::chrono::seconds(1);
+
+bool IsOfJob(const Pod& pod) {
+  for (const OwnerReference& owner : pod.metadata.owner_references)
+    if (owner.kind == "Job" && owner.controller.value_or(false)) return true;
+  return false;
+}
+
+}  // namespace
+
+void PodWorker::StartUnit(ContainerUnit& unit) {
+  const Container& spec = SpecOf(unit);
+  unit.state = ContainerUnit::State::kStarting;
+  unit.waiting_reason =
+      !unit.main() || pod_->spec.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
+  unit.waiting_message.clear();
+  // The image's name is logged as the kubelet does: before a pull, and after.
+  const ImageRequest request{.image = spec.image, .pull_policy = spec.image_pull_policy};
+  OnRuntime([request](ContainerRuntime& runtime) { return runtime.EnsureImage(request); },
+            [&unit](PodWorker& self, const Result<ReadyImage>& image) { self.ImageReady(unit, image); });
+}
+
+void PodWorker::ImageReady(ContainerUnit& unit, const Result<ReadyImage>& image) {
+  if (state_ != State::kRunning || unit.state != ContainerUnit::State::kStarting) return;
+  const std::string& name = SpecOf(unit).image;
+  if (!image) return ImageMissing(unit, image.error());
+  unit.image_id = image->id;
+  unit.pull_failures = 0;
+  const std::string present = "Container image \"" + name + "\" already present on machine";
+  const std::string pulled =
+      "Successfully pulled image \"" + name + "\". Image size: " + std::to_string(image->size) + " bytes.";
+  context_.recorder.Normal(TargetOf(unit), "Pulled", image->pulled ? pulled : present);
+  PrepareVolumes(unit);
+}
+
+void PodWorker::PrepareEnvironment(ContainerUnit& unit) {
+  const Container& spec = SpecOf(unit);
+  auto done = [weak = weak_from_this(), context = keep_, &unit, pod = pod_](Result<Variables> variables) {
+    context->strand.Post([weak, &unit, pod, variables = std::move(variables)] {
+      if (const auto self = weak.lock()) self->Launch(unit, pod, variables);
+    });
+  };
+  if (spec.env.empty() && spec.env_from.empty()) return Launch(unit, pod_, Variables());
+  ResolveEnvironment(context_.client, pod_, spec, {pod_ip_, context_.host_ip}, std::move(done));
+}
+
+ContainerConfig PodWorker::ConfigOf(const ContainerUnit& unit, const PodPtr& pod,
+                                    const Variables& variables) const {
+  const Container& spec = SpecOf(unit);
+  ContainerConfig config{.pod_namespace = pod->metadata.namespace_,
+                         .pod_name = pod->metadata.name,
+                         .pod_uid = pod->metadata.uid,
+                         .name = unit.name,
+                         .attempt = unit.starts,
+                         .image = spec.image,
+                         .working_dir = spec.working_dir,
+                         .stdin = spec.stdin,
+                         .stdin_once = spec.stdin_once,
+                         .tty = spec.tty,
+                         .env = variables,
+                         .annotations = pod->metadata.annotations,
+                         .runs_to_completion = (unit.init && !unit.sidecar) || IsOfJob(*pod),
+                         .pod = pod,
+                         .spec = std::make_shared<const Container>(spec)};
+  for (const std::string& word : spec.command) config.command.push_back(Expand(word, variables));
+  for (const std::string& word : spec.args) config.args.push_back(Expand(word, variables));
+  return config;
+}
+
+UniqueFunction<void(ContainerExit)> PodWorker::WhenExited(ContainerUnit& unit, int starts) {
+  return [weak = weak_from_this(), context = keep_, &unit, starts](const ContainerExit& exit) {
+    context->strand.Post([weak, &unit, starts, exit] {
+      const auto self = weak.lock();
+      if (!self) return;
+      if (unit.launching && unit.starts + 1 == starts)
+        unit.early_exit = exit;
+      else if (unit.starts == starts)
+        self->Exited(unit, unit.runtime_id, exit);
+    });
+  };
+}
+
+void PodWorker::Launch(ContainerUnit& unit, const PodPtr& pod, const Result<Variables>& variables) {
+  if (state_ != State::kRunning || unit.state != ContainerUnit::State::kStarting) return;
+  if (!variables) return CannotStart(unit, "CreateContainerConfigError", variables.error());
+  auto config = std::make_shared<const ContainerConfig>(ConfigOf(unit, pod, *variables));
+  auto exited = std::make_shared<UniqueFunction<void(ContainerExit)>>(WhenExited(unit, unit.starts + 1));
+  unit.launching = true;
+  const auto expand = [values = *variables](const std::string& text) { return Expand(text, values); };
+  OnRuntime(
+      [config, exited, expand, volumes = context_.volumes](ContainerRuntime& runtime) -> Result<std::string> {
+        if (!volumes || IsHostImage(config->image)) return runtime.Start(*config, std::move(*exited));
+        ContainerConfig mounted = *config;
+        FLYBALL_ASSIGN(mounted.mounts, volumes->MountsOf(*config->pod, *config->spec, expand));
+        return runtime.Start(mounted, std::move(*exited));
+      },
+      [&unit](PodWorker& self, const Result<std::string>& id) { self.Started(unit, id); });
+}
+
+void PodWorker::Started(ContainerUnit& unit, const Result<std::string>& id) {
+  unit.launching = false;
+  if (!id) {
+    if (state_ == State::kTerminating) {
+      unit.state = ContainerUnit::State::kWaiting;
+      return CheckStopped();
+    }
+    if (state_ != State::kRunning) return;
+    if (id.error().HasCause(kStartErrorCause)) return EndedBeforeStart(unit, id.error());
+    const bool users = id.error().Is(Reason::kBadRequest);
+    return CannotStart(unit, users ? "CreateContainerConfigError" : "RunContainerError", id.error());
+  }
+  if (unit.ended) unit.previous = std::exchange(unit.ended, std::nullopt);
+  if (unit.starts > 0) ++unit.restarts;
+  ++unit.starts;
+  unit.runtime_id = *id;
+  unit.id = std::string(context_.runtime.name()) + "://" + *id;
+  unit.state = ContainerUnit::State::kRunning;
+  unit.started_at = Now();
+  unit.resources = SpecOf(unit).resources;
+  unit.started = unit.ready = unit.stopping = false;
+  context_.recorder.Normal(TargetOf(unit), "Created", "Created container: " + unit.name);
+  context_.recorder.Normal(TargetOf(unit), "Started", "Started container " + unit.name);
+  BeginProbes(unit);
+  if (const auto exit = std::exchange(unit.early_exit, std::nullopt))
+    return Exited(unit, unit.runtime_id, *exit);
+  // The pod was stopped meanwhile.
+  if (state_ == State::kTerminating) return StopRunning();
+  const auto grace = pod_->spec.termination_grace_period_seconds.value_or(30);
+  if (state_ != State::kRunning)
+    StopUnit(unit, std::chrono::seconds(grace), "Stopping container " + unit.name);
+  Sync();
+}
+
+// Its first process could not be executed: it counts as a start that has ended, as with the kubelet.
+void PodWorker::EndedBeforeStart(ContainerUnit& unit, const Error& error) {
+  constexpr int kCannotStartCode = 128;
+  if (unit.ended) unit.previous = std::exchange(unit.ended, std::nullopt);
+  if (unit.starts > 0) ++unit.restarts;
+  ++unit.starts;
+  unit.started_at = api::Time::From(TimePoint{});  // as upstream: it never ran
+  context_.recorder.Warning(TargetOf(unit), "Failed", "Error: " + error.message());
+  Exited(unit, {}, {.exit_code = kCannotStartCode, .reason = "StartError", .message = error.message()});
+}
+
+void PodWorker::AdoptUnits() {
+  if (std::exchange(adopted_, true) || state_ == State::kEnded) return;
+  for (const auto& unit : units_) {
+    const auto known = context_.runtime.Adopt(pod_->metadata.uid, unit->name, {});
+    if (!known) continue;
+    const std::string id = std::string(context_.runtime.name()) + "://" + known->id;
+    const bool lost = unit->ended && unit->ended->reason == kContainerLost;
+    if (unit->ended && unit->ended->container_id == id && !lost) continue;
+    if (unit->id != id && unit->ended && !lost) unit->previous = unit->ended;
+    unit->ended.reset();
+    unit->starts = known->attempt + 1;
+    unit->restarts = known->attempt;
+    unit->runtime_id = known->id;
+    unit->id = id;
+    unit->state = ContainerUnit::State::kRunning;
+    unit->started_at = api::Time::From(known->started_at);
+    unit->resources = SpecOf(*unit).resources;
+    context_.runtime.Adopt(pod_->metadata.uid, unit->name, WhenExited(*unit, unit->starts));
+    BeginProbes(*unit);
+  }
+  RefreshVolumes();
+}
+
+void PodWorker::CannotStart(ContainerUnit& unit, const std::string& reason, const Error& error) {
+  unit.state = ContainerUnit::State::kPullWait;
+  unit.waiting_reason = reason;
+  unit.waiting_message = error.message();
+  context_.recorder.Warning(TargetOf(unit), "Failed", "Error: " + error.message());
+  Retry(unit, BackoffAfter(++unit.pull_failures));
+  WriteStatus();
+}
+
+void PodWorker::ImageMissing(ContainerUnit& unit, const Error& error) {
+  const std::string image = SpecOf(unit).image;
+  if (error.Is(Reason::kBadRequest)) {
+    const std::string why = "Failed to apply default image tag \"" + image +
+                            "\": couldn't parse image name \"" + image + "\": " + error.message();
+    context_.recorder.Warning(TargetOf(unit), "InspectFailed", why);
+    return CannotStart(unit, "InvalidImageName", BadRequest(why));
+  }
+  if (SpecOf(unit).image_pull_policy == "Never") {
+    const std::string why = "Container image \"" + image + "\" is not present with pull policy of Never";
+    context_.recorder.Warning(TargetOf(unit), "ErrImageNeverPull", why);
+    return CannotStart(unit, "ErrImageNeverPull", Error(Reason::kNotFound, why));
+  }
+  unit.state = ContainerUnit::State::kPullWait;
+  unit.waiting_reason = "ErrImagePull";
+  unit.waiting_message = error.message();
+  context_.recorder.Warning(TargetOf(unit), "Failed",
+                            "Failed to pull image \"" + image + "\": " + error.message());
+  context_.recorder.Warning(TargetOf(unit), "Failed", "Error: ErrImagePull");
+  const Duration backoff = BackoffAfter(++unit.pull_failures);
+  unit.timer = context_.strand.PostAfter(
+      kPullErrorShown, OnStrand([&unit, image, backoff, why = error.message()](PodWorker& self) {
+        unit.waiting_reason = "ImagePullBackOff";
+        unit.waiting_message = "Back-off pulling image \"" + image + "\": ErrImagePull: " + why;
+        self.context_.recorder.Normal(self.TargetOf(unit), "BackOff",
+                                      "Back-off pulling image \"" + image + "\"");
+        self.context_.recorder.Warning(self.TargetOf(unit), "Failed", "Error: ImagePullBackOff");
+        self.Retry(unit, backoff);
+        self.WriteStatus();
+      }));
+  WriteStatus();
+}
+
+}  // namespace flyball::node

@@ -1,0 +1,59 @@
+#include "node/volumes/pod_fields.h"
+
+#include "json/json.h"
+
+namespace flyball::node {
+namespace {
+
+std::string KeyIn(const std::string& path, const char* prefix) {
+  const std::string begin = std::string(prefix) + "['";
+  if (!path.starts_with(begin) || !path.ends_with("']")) return {};
+  return path.substr(begin.size(), path.size() - begin.size() - 2);
+}
+
+std::string Lines(const std::map<std::string, std::string>& map) {
+  std::string text;
+  for (const auto& [key, value] : map) {
+    text += (text.empty() ? "" : "\n") + key + "=";
+    json::AppendQuoted(value, text);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string FieldValue(const Pod& pod, const PodAddresses& addresses, const std::string& path) {
+  if (path == "metadata.name") return pod.metadata.name;
+  if (path == "metadata.namespace") return pod.metadata.namespace_;
+  if (path == "metadata.uid") return pod.metadata.uid;
+  if (path == "metadata.labels") return Lines(pod.metadata.labels);
+  if (path == "metadata.annotations") return Lines(pod.metadata.annotations);
+  if (path == "spec.nodeName") return pod.spec.node_name;
+  if (path == "spec.serviceAccountName") return pod.spec.service_account_name;
+  if (path == "status.podIP" || path == "status.podIPs") return addresses.pod_ip;
+  if (path == "status.hostIP" || path == "status.hostIPs") return addresses.host_ip;
+  const auto find = [](const std::map<std::string, std::string>& in, const std::string& key) {
+    const auto found = in.find(key);
+    return found == in.end() ? std::string() : found->second;
+  };
+  if (const std::string key = KeyIn(path, "metadata.labels"); !key.empty())
+    return find(pod.metadata.labels, key);
+  if (const std::string key = KeyIn(path, "metadata.annotations"); !key.empty())
+    return find(pod.metadata.annotations, key);
+  return {};
+}
+
+std::string ResourceValue(const Container& container, const ResourceFieldSelector& ref) {
+  const bool limit = ref.resource.starts_with("limits.");
+  const std::string name = ref.resource.substr(ref.resource.find('.') + 1);
+  const auto& amounts = limit ? container.resources.limits : container.resources.requests;
+  const auto found = amounts.find(name);
+  if (found == amounts.end()) return "0";
+  const double divisor = ref.divisor.IsZero() ? 1 : ref.divisor.ToDouble();
+  // Rounded up, as upstream.
+  const double parts = found->second.ToDouble() / divisor;
+  const auto whole = static_cast<std::int64_t>(parts);
+  return std::to_string(static_cast<double>(whole) < parts ? whole + 1 : whole);
+}
+
+}  // namespace flyball::node

@@ -1,0 +1,226 @@
+#include "node/volumes/pod_volumes.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/files/durable_file.h"
+#include "node/images/rooted_tree.h"
+#include "node/volumes/volume_content.h"
+
+namespace flyball::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Everybody in a container may use an emptyDir, whoever that is.
+constexpr mode_t kEmptyDirMode = 0777;
+
+Error MountError(const std::string& what) {
+  return InternalError(what + ": " + std::strerror(errno));
+}
+
+std::optional<gid_t> GroupOf(const Pod& pod) {
+  const auto& context = pod.spec.security_context;
+  if (!context || !context->fs_group) return std::nullopt;
+  return static_cast<gid_t>(*context->fs_group);
+}
+
+Status MakeEmptyDir(const std::string& path, const EmptyDirVolumeSource& source, std::optional<gid_t> group) {
+  struct stat info {};
+  const bool there = stat(path.c_str(), &info) == 0;
+  if (there) return {};
+  FLYBALL_TRY(MakePrivateFolder(path));
+  if (source.medium == "Memory") {
+    std::string options = "mode=1777";
+    if (source.size_limit && !source.size_limit->IsZero())
+      options += ",size=" + std::to_string(source.size_limit->Value());
+    if (mount("tmpfs", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0)
+      return Unexpected(MountError(path));
+  } else if (!source.medium.empty()) {
+    return Unexpected(BadRequest("emptyDir medium \"" + source.medium + "\" is not supported by this node"));
+  }
+  if (group && chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) return Unexpected(MountError(path));
+  const mode_t mode = kEmptyDirMode | (group ? S_ISGID : 0u);
+  if (chmod(path.c_str(), mode) != 0) return Unexpected(MountError(path));
+  return {};
+}
+
+// Upstream: volume/hostpath's checks, with their words.
+Status CheckHostPath(const HostPathVolumeSource& source) {
+  const std::string type = source.type.value_or("");
+  const std::string& path = source.path;
+  struct stat info {};
+  bool there = stat(path.c_str(), &info) == 0;
+  if (type.empty()) return {};
+  if (type == "DirectoryOrCreate" && !there) {
+    std::error_code error;
+    fs::create_directories(path, error);
+    there = stat(path.c_str(), &info) == 0;
+  }
+  if (type == "FileOrCreate" && !there) {
+    std::ofstream(path).flush();
+    there = stat(path.c_str(), &info) == 0;
+  }
+  const auto refuse = [&](const char* what) {
+    return Unexpected(BadRequest("hostPath type check failed: " + path + " is not a " + what));
+  };
+  if (type.starts_with("Directory") && !(there && S_ISDIR(info.st_mode))) return refuse("directory");
+  if (type.starts_with("File") && !(there && S_ISREG(info.st_mode))) return refuse("file");
+  if (type == "Socket" && !(there && S_ISSOCK(info.st_mode))) return refuse("socket file");
+  if (type == "CharDevice" && !(there && S_ISCHR(info.st_mode))) return refuse("character device");
+  if (type == "BlockDevice" && !(there && S_ISBLK(info.st_mode))) return refuse("block device");
+  return {};
+}
+
+const Volume* FindVolume(const Pod& pod, const std::string& name) {
+  for (const Volume& volume : pod.spec.volumes)
+    if (volume.name == name) return &volume;
+  return nullptr;
+}
+
+}  // namespace
+
+bool PodVolumes::MayChange(const Pod& pod) {
+  return std::any_of(pod.spec.volumes.begin(), pod.spec.volumes.end(),
+                     [](const Volume& volume) { return HasContent(volume); });
+}
+
+Status PodVolumes::SetUp(const Pod& pod, const std::string& pod_ip) {
+  if (pod.spec.volumes.empty()) return {};
+  FLYBALL_TRY(MakePrivateFolder(folder_));
+  FLYBALL_TRY(MakePrivateFolder(folder_ + "/" + pod.metadata.uid));
+  for (const Volume& volume : pod.spec.volumes) {
+    const Status made = SetUpOne(pod, volume, pod_ip);
+    if (!made)
+      return Unexpected(
+          made.error().Annotate("MountVolume.SetUp failed for volume \"" + volume.name + "\" "));
+  }
+  return {};
+}
+
+Status PodVolumes::SetUpOne(const Pod& pod, const Volume& volume, const std::string& pod_ip) {
+  const std::string path = PathOf(pod, volume);
+  if (volume.empty_dir) return MakeEmptyDir(path, *volume.empty_dir, GroupOf(pod));
+  if (volume.host_path) return CheckHostPath(*volume.host_path);
+  if (volume.persistent_volume_claim || volume.ephemeral) {
+    FLYBALL_TRY(SourceOf(pod, volume));
+    return {};
+  }
+  if (!HasContent(volume)) return Unexpected(BadRequest("this node does not support volumes of that type"));
+  FLYBALL_TRY(MakePrivateFolder(path));
+  chmod(path.c_str(), 0755);
+  FLYBALL_ASSIGN(const VolumeFiles files, ContentOf(client_, pod, volume, pod_ip, path));
+  return WriteAtomically(path, files, GroupOf(pod));
+}
+
+// A claim's volume, of the types that are folders of this machine.
+Result<std::string> PodVolumes::ClaimPath(const Pod& pod, const std::string& claim) {
+  FLYBALL_ASSIGN(const json::Value object,
+                 client_.Of<PersistentVolumeClaim>().Get(pod.metadata.namespace_, claim));
+  const std::string name(object["spec"]["volumeName"].string_or(""));
+  if (name.empty() || object["status"]["phase"].string_or("") != "Bound")
+    return Unexpected(Error(Reason::kNotFound, "PersistentVolumeClaim \"" + claim + "\" is not bound"));
+  FLYBALL_ASSIGN(const json::Value found, client_.Of<PersistentVolume>().Get("", name));
+  PersistentVolume volume;
+  FLYBALL_TRY(FromJson(found, &volume));
+  if (volume.spec.host_path) {
+    FLYBALL_TRY(CheckHostPath(*volume.spec.host_path));
+    return volume.spec.host_path->path;
+  }
+  if (volume.spec.local) return volume.spec.local->path;
+  return Unexpected(
+      BadRequest("persistent volume \"" + name + "\" is of a type that this node does not support"));
+}
+
+Result<std::string> PodVolumes::SourceOf(const Pod& pod, const Volume& volume) {
+  if (volume.host_path) return volume.host_path->path;
+  if (volume.persistent_volume_claim) return ClaimPath(pod, volume.persistent_volume_claim->claim_name);
+  if (volume.ephemeral) return ClaimPath(pod, pod.metadata.name + "-" + volume.name);
+  return PathOf(pod, volume);
+}
+
+Result<std::vector<ContainerMount>> PodVolumes::MountsOf(
+    const Pod& pod, const Container& container,
+    const std::function<std::string(const std::string&)>& expand) {
+  std::vector<ContainerMount> mounts;
+  for (std::size_t i = 0; i < container.volume_mounts.size(); ++i) {
+    const VolumeMount& wanted = container.volume_mounts[i];
+    const Volume* const volume = FindVolume(pod, wanted.name);
+    if (!volume) return Unexpected(BadRequest("volume \"" + wanted.name + "\" does not exist"));
+    FLYBALL_ASSIGN(std::string source, SourceOf(pod, *volume));
+    const std::string sub_path =
+        wanted.sub_path_expr.empty() ? wanted.sub_path : expand(wanted.sub_path_expr);
+    if (!sub_path.empty()) {
+      FLYBALL_ASSIGN(source, SubPath(pod, container, i, source, sub_path));
+    } else if (access(source.c_str(), F_OK) != 0) {
+      // As upstream: a path of the machine that is not there becomes a folder.
+      std::error_code error;
+      fs::create_directories(source, error);
+    }
+    // What the node writes itself is not for containers to change.
+    const bool read_only = wanted.read_only || HasContent(*volume) ||
+                           (volume->persistent_volume_claim && volume->persistent_volume_claim->read_only);
+    mounts.push_back({.source = source,
+                      .target = wanted.mount_path,
+                      .read_only = read_only,
+                      .propagation = wanted.mount_propagation.value_or("")});
+  }
+  return mounts;
+}
+
+// Mounted to a place of ours through a descriptor: what containers do to links in the volume meanwhile does
+// not matter.
+Result<std::string> PodVolumes::SubPath(const Pod& pod, const Container& container, std::size_t index,
+                                        const std::string& volume, const std::string& path) {
+  FLYBALL_ASSIGN(const auto components, SafeComponents(path));
+  if (path.starts_with('/') || components.empty())
+    return Unexpected(BadRequest("subPath \"" + path + "\" must be a relative path below the volume"));
+  FLYBALL_ASSIGN(const RootedTree tree, RootedTree::Open(volume));
+  std::string relative;
+  for (const std::string& part : components) relative += (relative.empty() ? "" : "/") + part;
+  OwnedFd found = OpenInRoot(tree.fd(), relative, O_PATH);
+  if (!found && errno == ENOENT) {
+    FLYBALL_ASSIGN(const Place place, tree.PlaceOf(components));
+    if (mkdirat(place.folder.get(), place.name.c_str(), 0750) != 0 && errno != EEXIST)
+      return Unexpected(MountError("failed to create subPath \"" + path + "\""));
+    found = OpenInRoot(tree.fd(), relative, O_PATH);
+  }
+  if (!found) return Unexpected(MountError("failed to prepare subPath for volumeMount \"" + path + "\""));
+  const std::string folder = folder_ + "/" + pod.metadata.uid + ".subpaths";
+  const std::string target = folder + "/" + container.name + "-" + std::to_string(index);
+  FLYBALL_TRY(MakePrivateFolder(folder));
+  umount2(target.c_str(), MNT_DETACH);
+  struct stat info {};
+  fstat(found.get(), &info);
+  if (S_ISDIR(info.st_mode))
+    mkdir(target.c_str(), 0700);
+  else
+    std::ofstream(target).flush();
+  const std::string source = "/proc/self/fd/" + std::to_string(found.get());
+  if (mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
+    return Unexpected(MountError("failed to mount subPath \"" + path + "\""));
+  return target;
+}
+
+void PodVolumes::TearDown(const std::string& pod_uid) {
+  const OwnedFd root(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root) return;
+  for (const std::string& name : {pod_uid + ".subpaths", pod_uid}) {
+    std::error_code error;
+    // Nothing is removed through a mount: that would be somebody else's.
+    for (const auto& entry : fs::directory_iterator(folder_ + "/" + name, error))
+      while (umount2(entry.path().c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {
+      }
+    (void)RemoveTree(root.get(), name);
+  }
+}
+
+}  // namespace flyball::node

@@ -1,0 +1,47 @@
+// PodVolumes: the volumes of the pods of a node (upstream: kubelet's volume manager, for the sources it
+// knows).
+//
+// Below its folder, `<uid>/<volume>` is a volume's content where the node makes it, and `<uid>.subpaths/`
+// holds what containers have mounted of a volume by subPath.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/types/core.h"
+#include "client/client.h"
+#include "node/runtime/runtime.h"
+
+namespace flyball::node {
+
+// Thread-safe; one call for a pod at a time. Methods block.
+class PodVolumes {
+ public:
+  PodVolumes(Client client, std::string folder) : client_(std::move(client)), folder_(std::move(folder)) {}
+
+  // Makes every volume of the pod, or brings it up to date. `pod_ip` is for the downward API. An error in
+  // kubelet's words names the volume that cannot be had (yet).
+  Status SetUp(const Pod& pod, const std::string& pod_ip);
+  // Whether something in the pod's volumes may change while it runs.
+  static bool MayChange(const Pod& pod);
+  // What a container sees of them. `expand` replaces $(NAME) in subPathExpr. BadRequest if a path cannot be
+  // had, or leads out of its volume.
+  Result<std::vector<ContainerMount>> MountsOf(const Pod& pod, const Container& container,
+                                               const std::function<std::string(const std::string&)>& expand);
+  void TearDown(const std::string& pod_uid);
+
+ private:
+  Status SetUpOne(const Pod& pod, const Volume& volume, const std::string& pod_ip);
+  Result<std::string> SourceOf(const Pod& pod, const Volume& volume);
+  Result<std::string> ClaimPath(const Pod& pod, const std::string& claim);
+  Result<std::string> SubPath(const Pod& pod, const Container& container, std::size_t index,
+                              const std::string& volume, const std::string& path);
+  std::string PathOf(const Pod& pod, const Volume& volume) const {
+    return folder_ + "/" + pod.metadata.uid + "/" + volume.name;
+  }
+
+  const Client client_;
+  const std::string folder_;
+};
+
+}  // namespace flyball::node
