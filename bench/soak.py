@@ -146,8 +146,7 @@ class EventWorker(Worker):
                 'type': 'Normal', 'reportingComponent': 'kubelet', 'reportingInstance': 'node-17'})
             if self.random.random() < 0.2:
                 self.ask('PATCH', path + '/' + name, {'count': 2, 'lastTimestamp': now}, 'application/strategic-merge-patch+json')
-            # What a busy machine did not let through is not made up for: that would be another load.
-            next_time = max(next_time + self.pause, time.monotonic())
+            next_time += self.pause
             time.sleep(max(0, next_time - time.monotonic()))
 
 

@@ -75,11 +75,17 @@ std::string PkiPath(const std::string& data_dir) {
   return data_dir + "/pki";
 }
 
-Status PrepareDataFolder(const std::string& data_dir) {
+Status PrepareKeyFolder(const std::string& data_dir) {
   std::error_code ignored;
   if (!std::filesystem::exists(data_dir, ignored)) return MakePrivateFolder(data_dir);
-  FLYBALL_TRY(TightenMode(data_dir));
-  return RequireDatabase(data_dir);
+  return TightenMode(data_dir);
+}
+
+Status PrepareDataFolder(const std::string& data_dir) {
+  std::error_code ignored;
+  const bool existed = std::filesystem::exists(data_dir, ignored);
+  FLYBALL_TRY(PrepareKeyFolder(data_dir));
+  return existed ? RequireDatabase(data_dir) : Status();
 }
 
 Result<std::vector<store::SnapshotFile>> CollectKeyFiles(const std::string& data_dir) {

@@ -21,6 +21,8 @@ std::string PkiPath(const std::string& data_dir);
 // Refuses a folder that has the certificates of a cluster but not its database: starting there would begin an
 // empty cluster under the old one's identity.
 Status PrepareDataFolder(const std::string& data_dir);
+// The same for a server whose store is elsewhere: the folder has the certificates alone.
+Status PrepareKeyFolder(const std::string& data_dir);
 
 // The files of pki/, for a snapshot: with them a restored cluster is the same one to its clients.
 Result<std::vector<store::SnapshotFile>> CollectKeyFiles(const std::string& data_dir);

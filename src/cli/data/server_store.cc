@@ -60,8 +60,36 @@ Result<std::unique_ptr<ServerStore>> ServerStore::Open(const std::string& data_d
   return opened;
 }
 
+Status ServerStore::OpenEtcd(const ServerStoreOptions& options, Executor& executor) {
+  if (options.storage_media_type != server::kStoredAsProtobuf &&
+      options.storage_media_type != server::kStoredAsJson)
+    return Unexpected(BadRequest("--storage-media-type \"" + options.storage_media_type +
+                                 "\" invalid, must be one of: application/json, "
+                                 "application/vnd.kubernetes.protobuf"));
+  if (options.snapshots.interval > Duration::zero())
+    return Unexpected(
+        BadRequest("--snapshot-interval is for the data folder's database: snapshots of an etcd "
+                   "are made by `etcdctl snapshot save`"));
+  store::EtcdOptions etcd = options.etcd;
+  const auto read = [](const std::string& path, std::string& into) -> Status {
+    if (path.empty()) return {};
+    FLYBALL_ASSIGN(into, ReadFile(path));
+    return {};
+  };
+  FLYBALL_TRY(read(options.etcd_ca_file, etcd.tls.ca_pem));
+  FLYBALL_TRY(read(options.etcd_cert_file, etcd.tls.certificate_pem));
+  FLYBALL_TRY(read(options.etcd_key_file, etcd.tls.private_key_pem));
+  FLYBALL_ASSIGN(auto inner, store::OpenEtcdStore(etcd, executor));
+  media_type_ =
+      std::make_unique<server::StoredMediaType>(options.storage_media_type == server::kStoredAsProtobuf);
+  auto sealed = store::NewTransformingStore(std::move(inner), encryption_);
+  store_ = store::NewTransformingStore(std::move(sealed), *media_type_);
+  return {};
+}
+
 Status ServerStore::OpenStore(const std::string& data_dir, const ServerStoreOptions& options,
                               Executor& executor) {
+  if (options.uses_etcd()) return OpenEtcd(options, executor);
   std::unique_ptr<store::Store> inner;
   if (options.in_memory) {
     inner = store::NewMemoryStore(executor);
@@ -102,7 +130,7 @@ Status ServerStore::LoadEncryption(const std::string& data_dir, const ServerStor
 
 server::HealthChecks ServerStore::HealthChecks() const {
   if (!may_use_kms_) return {};
-  return {{kKmsCheck, [this] { return KmsHealth(); }}};
+  return {{"kms-providers", [this] { return encryption_.health(); }}};
 }
 
 void ServerStore::AddMetrics(Metrics& metrics) {

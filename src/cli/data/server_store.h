@@ -12,7 +12,9 @@
 #include "cli/data/snapshot_schedule.h"
 #include "server/api_server.h"
 #include "server/encryption/encryption_reload.h"
+#include "server/encryption/stored_media_type.h"
 #include "server/encryption/value_encryption.h"
+#include "store/etcd/etcd_store.h"
 #include "store/store.h"
 
 namespace flyball::cli {
@@ -26,13 +28,17 @@ struct ServerStoreOptions {
   bool encryption_automatic_reload = false;
   bool encrypt_by_default = false;  // make that file, with a new key for Secrets, if it is not there
   SnapshotScheduleOptions snapshots;
+
+  // An etcd cluster instead of the data folder's database; without endpoints: that.
+  store::EtcdOptions etcd;
+  std::string etcd_ca_file, etcd_cert_file, etcd_key_file;
+  std::string storage_media_type{server::kStoredAsProtobuf};  // in etcd
+
+  bool uses_etcd() const { return !etcd.endpoints.empty(); }
 };
 
 // The encryption configuration a data folder has by itself.
 std::string DefaultEncryptionConfig(const std::string& data_dir);
-
-// The name of the check of KMS plugins, upstream's.
-inline constexpr char kKmsCheck[] = "kms-providers";
 
 // Thread-safe.
 class ServerStore {
@@ -46,19 +52,19 @@ class ServerStore {
   // What /healthz shows of it: "kms-providers" where there are KMS plugins, or may come to be. They end with
   // this.
   server::HealthChecks HealthChecks() const;
-  // The problem of the first KMS plugin that has one, as it was found last.
-  Status KmsHealth() const { return encryption_.health(); }
 
  private:
   explicit ServerStore(Metrics& metrics) : encryption_(metrics) {}
   Status LoadEncryption(const std::string& data_dir, const ServerStoreOptions& options, Metrics& metrics);
   Status OpenStore(const std::string& data_dir, const ServerStoreOptions& options, Executor& executor);
+  Status OpenEtcd(const ServerStoreOptions& options, Executor& executor);
   void AddMetrics(Metrics& metrics);
 
   server::ValueEncryption encryption_;
   bool may_use_kms_ = false;
   std::unique_ptr<ThreadPool> reloading_;
   std::unique_ptr<server::EncryptionReload> reload_;
+  std::unique_ptr<server::StoredMediaType> media_type_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<SnapshotSchedule> snapshots_;
   std::shared_ptr<void> metrics_reader_;

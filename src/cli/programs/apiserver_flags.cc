@@ -60,6 +60,7 @@ void ApiserverFlags::Define(CLI::App& command) {
   DefineServing(command);
   DefineApi(command);
   DefineStore(command);
+  DefineEtcd(command);
 }
 
 void ApiserverFlags::DefineServing(CLI::App& command) {
@@ -178,6 +179,62 @@ void ApiserverFlags::DefineStore(CLI::App& command) {
       ->capture_default_str();
 }
 
+void ApiserverFlags::DefineEtcd(CLI::App& command) {
+  auto& store = process.store;
+  command.add_option(
+      "--etcd-servers", etcd_servers,
+      "Comma-separated URLs of an etcd cluster that holds the data, instead of the data folder's "
+      "database (docs/high-availability.md)");
+  command.add_option("--etcd-cafile", store.etcd_ca_file, "CA of etcd's certificates");
+  command.add_option("--etcd-certfile", store.etcd_cert_file, "Certificate the server presents to etcd");
+  command.add_option("--etcd-keyfile", store.etcd_key_file, "Key of --etcd-certfile");
+  command.add_option("--etcd-prefix", store.etcd.prefix, "What all keys in etcd begin with")
+      ->capture_default_str();
+  command
+      .add_option("--etcd-compaction-interval", etcd_compaction_interval,
+                  "How long etcd's history is kept; 0: this server does not compact it")
+      ->capture_default_str();
+  command
+      .add_option("--etcd-healthcheck-timeout", etcd_healthcheck_timeout,
+                  "How long /readyz and /livez wait for etcd")
+      ->capture_default_str();
+  command
+      .add_option("--etcd-db-metric-poll-interval", etcd_db_metric_poll_interval,
+                  "How often etcd is asked for its size; 0: never")
+      ->capture_default_str();
+  command
+      .add_option("--lease-reuse-duration-seconds", lease_reuse_seconds,
+                  "How long a lease of etcd is given to new Events")
+      ->capture_default_str();
+  command
+      .add_option("--storage-media-type", store.storage_media_type,
+                  "How built-in kinds are written to etcd: application/vnd.kubernetes.protobuf or "
+                  "application/json. Both are read")
+      ->capture_default_str();
+  command.add_option("--etcd-servers-overrides", etcd_servers_overrides, "Not supported")->group("");
+}
+
+Status ApiserverFlags::ReadEtcd() {
+  auto& etcd = process.store.etcd;
+  etcd.endpoints = SplitWords(etcd_servers, ",");
+  if (!etcd_servers_overrides.empty())
+    return Unexpected(BadRequest(
+        "--etcd-servers-overrides: one etcd for some resources and another for the rest is not supported"));
+  const auto read = [](const char* flag, const std::string& text, Duration& into) -> Status {
+    const auto parsed = api::ParseDuration(text);
+    if (!parsed) return Unexpected(BadRequest(std::string(flag) + ": " + parsed.error().message()));
+    into = *parsed;
+    return {};
+  };
+  FLYBALL_TRY(read("--etcd-compaction-interval", etcd_compaction_interval, etcd.compaction_interval));
+  FLYBALL_TRY(read("--etcd-healthcheck-timeout", etcd_healthcheck_timeout, etcd.health_timeout));
+  FLYBALL_TRY(read("--etcd-db-metric-poll-interval", etcd_db_metric_poll_interval, etcd.stats_interval));
+  if (lease_reuse_seconds <= 0)
+    return Unexpected(BadRequest("--lease-reuse-duration-seconds must be greater than 0"));
+  etcd.lease_reuse = std::chrono::seconds(lease_reuse_seconds);
+  return {};
+}
+
 std::map<std::string, std::string> FlagValues(const CLI::App& command) {
   std::map<std::string, std::string> values;
   for (const CLI::Option* option : command.get_options()) {
@@ -198,6 +255,7 @@ Status ApiserverFlags::Read() {
   if (!event_ttl_read) return Unexpected(BadRequest("--event-ttl: " + event_ttl_read.error().message()));
   api.event_ttl = *event_ttl_read;
   FLYBALL_TRY(read_audit_flags());
+  FLYBALL_TRY(ReadEtcd());
   const auto snapshot_interval_read = api::ParseDuration(snapshot_interval);
   if (!snapshot_interval_read)
     return Unexpected(BadRequest("--snapshot-interval: " + snapshot_interval_read.error().message()));

@@ -28,6 +28,10 @@ struct ApiserverFlags {
   std::string enable_admission, disable_admission, api_audiences;
   std::string event_ttl = "1h0m0s", request_timeout = "1m0s";
   std::string snapshot_interval = "0s";
+  std::string etcd_servers, etcd_servers_overrides;
+  std::string etcd_compaction_interval = "5m0s", etcd_healthcheck_timeout = "2s";
+  std::string etcd_db_metric_poll_interval = "30s";
+  std::int64_t lease_reuse_seconds = 60;
   std::string feature_gates, emulated_version;
   std::function<Status()> read_audit_flags;
 
@@ -35,6 +39,8 @@ struct ApiserverFlags {
   void DefineServing(CLI::App& command);
   void DefineApi(CLI::App& command);
   void DefineStore(CLI::App& command);
+  void DefineEtcd(CLI::App& command);
+  Status ReadEtcd();
 };
 
 // What /flagz shows: each flag of the command and its value.

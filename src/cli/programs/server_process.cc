@@ -5,9 +5,7 @@
 #include "base/observe/log.h"
 #include "base/run/random.h"
 #include "cli/data/data_folder.h"
-#include "cli/data/unready_server.h"
 #include "cli/programs/node_join.h"
-#include "cli/programs/signals.h"
 #include "server/bootstrap/kubernetes_service.h"
 #include "store/sqlite/space_quota.h"
 
@@ -17,8 +15,6 @@ namespace {
 // For requests that take longer than a moment. Two, so that one of them does not hold up the next; more would
 // only share the same processors, and each may need a hundred times the memory of its request's body.
 constexpr int kWorkers = 2;
-// Between two looks at whether a KMS plugin answers.
-constexpr Duration kPluginPause = std::chrono::milliseconds(200);
 constexpr Duration kShutdownGrace = std::chrono::seconds(2);
 
 std::string UrlHost(const std::string& bind_address) {
@@ -61,7 +57,7 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(ServerProcessOptions
 
 Status ServerProcess::Open(ServerProcessOptions options) {
   const auto& dir = options.serving.data_dir;
-  FLYBALL_TRY(PrepareDataFolder(dir));
+  FLYBALL_TRY(options.store.uses_etcd() ? PrepareKeyFolder(dir) : PrepareDataFolder(dir));
   executor_ = std::make_unique<ThreadPool>("server", options.threads);
   workers_ = std::make_unique<ThreadPool>("worker", kWorkers, RealClock(), ThreadPool::Priority::kBackground);
   options.api.workers = workers_.get();
@@ -77,7 +73,6 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   FLYBALL_TRY(PrepareNodeAccess(options.nodes, options.api));
   FLYBALL_TRY(PrepareProxyClient(options.serving, options.api));
   options.api.health_checks = store_->HealthChecks();
-  FLYBALL_TRY(WaitUntilReadable(options.serving));
   auto api = server::ApiServer::Make(options.api, store_->store(), *executor_, Random::System(), metrics_);
   if (!api) return Unexpected(LoadFailure(api.error()));
   api_ = std::move(*api);
@@ -98,22 +93,6 @@ Status ServerProcess::Open(ServerProcessOptions options) {
       options.serving, pki_, *executor_, [this](const server::Pki& renewed) { return UseRenewed(renewed); });
   renewal_->Start();
   return WriteKubeconfig(pki_);
-}
-
-Status ServerProcess::WaitUntilReadable(server::ServingOptions& serving) {
-  if (store_->KmsHealth()) return {};
-  const auto all = store_->store().Range("/");
-  if (all) return {};
-  auto unready =
-      server::Serve(serving, pki_, UnreadyHandler(kKmsCheck, [this] { return store_->KmsHealth(); }));
-  if (!unready) return Unexpected(ListenFailure(serving, unready.error()));
-  serving.port = (*unready)->port();
-  log::Warning("not ready: the store cannot be read without its KMS plugin",
-               {{"port", std::to_string(serving.port)}, {"error", all.error().message()}});
-  while (!store_->KmsHealth())
-    if (StopSignalWithin(kPluginPause))
-      return Unexpected(InternalError("stopped while waiting for a KMS plugin"));
-  return {};
 }
 
 Status ServerProcess::PrepareNodeAccess(const NodeAccessOptions& nodes, server::ApiServerOptions& api) {

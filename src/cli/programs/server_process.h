@@ -48,10 +48,6 @@ class ServerProcess {
  private:
   ServerProcess() = default;
   Status Open(ServerProcessOptions options);
-  // While the store cannot be read because a KMS plugin does not answer, serves health pages that say so, on
-  // the port of the API server (upstream starts too, and is not ready). An error if the process is asked to
-  // stop meanwhile.
-  Status WaitUntilReadable(server::ServingOptions& serving);
   Status PrepareNodeAccess(const NodeAccessOptions& nodes, server::ApiServerOptions& api);
   Status PrepareProxyClient(const server::ServingOptions& serving, server::ApiServerOptions& api);
   Status WriteKubeconfig(const server::Pki& pki);

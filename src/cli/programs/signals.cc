@@ -61,13 +61,6 @@ int WaitForStopSignal() {
   return number;
 }
 
-bool StopSignalWithin(Duration time) {
-  const sigset_t set = StopSignals();
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-  const timespec wait{.tv_sec = seconds.count(), .tv_nsec = std::chrono::nanoseconds(time - seconds).count()};
-  return sigtimedwait(&set, nullptr, &wait) > 0;
-}
-
 void StopBySignal() {
   kill(getpid(), SIGTERM);
 }

@@ -3,7 +3,6 @@
 
 #include <memory>
 
-#include "base/run/clock.h"
 #include "base/values/result.h"
 
 namespace flyball::cli {
@@ -13,8 +12,6 @@ namespace flyball::cli {
 void BlockStopSignals();
 // Waits for one of them; returns its number.
 int WaitForStopSignal();
-// Waits for one of them for so long at most; whether it came.
-bool StopSignalWithin(Duration time);
 // Makes the process stop as if it had been asked to from outside.
 void StopBySignal();
 

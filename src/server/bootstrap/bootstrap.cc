@@ -1,6 +1,7 @@
 #include "server/bootstrap/bootstrap.h"
 
 #include <algorithm>
+#include <span>
 
 #include "api/values/time.h"
 #include "base/run/notification.h"
@@ -110,21 +111,50 @@ Result<std::optional<store::Operation>> EnsureOperation(ServerState& state, Requ
 
 }  // namespace
 
-Status EnsureObjects(ServerState& state, const std::vector<json::Value>& objects, Existing existing) {
-  RequestScope scope({}, {}, state.executor, state.clock().Now());
-  scope.field_manager = "kube-apiserver";
-  store::Transaction transaction;
-  for (const auto& value : objects) {
-    FLYBALL_ASSIGN(auto operation, EnsureOperation(state, scope, value, existing));
-    if (operation) transaction.push_back(std::move(*operation));
-  }
-  if (transaction.empty()) return {};
+namespace {
+
+// How many operations etcd takes in one transaction (--max-txn-ops).
+constexpr std::size_t kMaxOperationsAtOnce = 100;
+// Servers that start together on one store make the same objects.
+constexpr int kMaxEnsureTries = 10;
+
+// False: another server was faster with one of them.
+Result<bool> CommitAll(store::Store& store, store::Transaction transaction) {
   const auto done = std::make_shared<Notification<Result<store::CommitOutcome>>>();
-  state.store.Commit(std::move(transaction),
-                     [done](Result<store::CommitOutcome> outcome) { done->Set(std::move(outcome)); });
+  store.Commit(std::move(transaction),
+               [done](Result<store::CommitOutcome> outcome) { done->Set(std::move(outcome)); });
   const auto outcome = done->Wait();
   if (!outcome) return Unexpected(outcome.error());
-  if (!outcome->committed) return Unexpected(InternalError("another server is starting on the same store"));
+  return outcome->committed;
+}
+
+// As many of the objects, from the first on, as fit into one transaction; how many that were.
+Result<std::size_t> EnsureSome(ServerState& state, std::span<const json::Value> objects, Existing existing) {
+  for (int tries = 1;; ++tries) {
+    RequestScope scope({}, {}, state.executor, state.clock().Now());
+    scope.field_manager = "kube-apiserver";
+    store::Transaction transaction;
+    std::size_t looked_at = 0;
+    while (looked_at < objects.size() && transaction.size() < kMaxOperationsAtOnce) {
+      FLYBALL_ASSIGN(auto operation, EnsureOperation(state, scope, objects[looked_at++], existing));
+      if (operation) transaction.push_back(std::move(*operation));
+    }
+    if (transaction.empty()) return looked_at;
+    FLYBALL_ASSIGN(const bool committed, CommitAll(state.store, std::move(transaction)));
+    if (committed) return looked_at;
+    if (tries == kMaxEnsureTries)
+      return Unexpected(InternalError("another server is starting on the same store"));
+  }
+}
+
+}  // namespace
+
+Status EnsureObjects(ServerState& state, const std::vector<json::Value>& objects, Existing existing) {
+  std::span<const json::Value> left = objects;
+  while (!left.empty()) {
+    FLYBALL_ASSIGN(const std::size_t done, EnsureSome(state, left, existing));
+    left = left.subspan(done);
+  }
   return {};
 }
 

@@ -13,6 +13,9 @@ std::string KeyOf(const StoredObject& object) {
   return object.namespace_name().empty() ? object.name() : object.namespace_name() + "/" + object.name();
 }
 
+// After a store that could not be read.
+constexpr Duration kResumePause = std::chrono::seconds(1);
+
 // So much, freed at once, goes back to the system.
 constexpr std::size_t kWorthReturning = 1u << 20;
 
@@ -264,6 +267,32 @@ void ResourceCache::Apply(const store::Event& event) {
   strand_->Post([self = shared_from_this()] { self->Dispatch(); });
 }
 
+void ResourceCache::Reconcile(std::vector<store::KeyValue> items, store::Revision revision) {
+  ObjectTable::Candidates present;
+  {
+    MutexLock lock(mu_);
+    present = objects_.Select(ObjectFilter{});
+  }
+  std::unordered_map<std::string, store::Revision> known;
+  present.ForEach([&](const ObjectPtr& object) {
+    known.emplace(prefix_ + KeyOf(*object), object->revision());
+    return true;
+  });
+  std::vector<store::Event> events;
+  for (auto& item : items) {
+    const auto it = known.find(item.key);
+    const bool same = it != known.end() && it->second == item.mod_revision;
+    if (it != known.end()) known.erase(it);
+    if (!same) events.push_back({store::Event::Type::kPut, std::move(item), std::nullopt});
+  }
+  std::sort(events.begin(), events.end(),
+            [](const auto& a, const auto& b) { return a.kv.mod_revision < b.kv.mod_revision; });
+  // When they went is not known: by now.
+  for (const auto& [key, unused] : known)
+    events.push_back({store::Event::Type::kDelete, {key, nullptr, 0, revision}, std::nullopt});
+  for (const auto& event : events) Apply(event);
+}
+
 void ResourceCache::Remember(const ChangePtr& change) {
   ring_.push_back(change);
   ring_bytes_ += change->size();
@@ -336,12 +365,14 @@ void ResourceCache::CloseAll() {
   for (const auto& subscriber : subscribers) subscriber->Close();
 }
 
-WatchCache::WatchCache(store::Store& store, Executor& executor) : store_(store), executor_(executor) {
+WatchCache::WatchCache(store::Store& store, Executor& executor)
+    : store_(store), executor_(executor), resume_(executor, [this] { Resume(); }) {
   revision_ = store.CurrentRevision();
   watch_ = store_.WatchPrefix("/registry/", revision_, this);
 }
 
 WatchCache::~WatchCache() {
+  resume_.Close();
   watch_.reset();
   CloseAll();
 }
@@ -431,8 +462,41 @@ void WatchCache::OnProgress(store::Revision revision) {
 }
 
 void WatchCache::OnError(const Error& error) {
-  log::Error("the watch on the store ended; every client watch is closed", {{"error", error.ToString()}});
-  CloseAll();
+  log::Error("the watch on the store ended; reading everything again", {{"error", error.ToString()}});
+  resume_.Set(executor_.clock().Steady());
+}
+
+void WatchCache::Resume() {
+  watch_.reset();
+  const auto caches = All();
+  {
+    MutexLock lock(mu_);
+    for (auto& [prefix, slot] : slots_) slot.loading = true;
+  }
+  // A read tells the newest revision, where the new watch begins.
+  const auto newest = store_.Range("/registry/", {.limit = 1});
+  Status status = newest ? Status() : Unexpected(newest.error());
+  if (status) watch_ = store_.WatchPrefix("/registry/", newest->revision, this);
+  std::unordered_map<const ResourceCache*, store::Revision> reached;
+  for (auto it = caches.begin(); status && it != caches.end(); ++it) {
+    auto range = store_.Range((*it)->prefix());
+    if (!range) status = Unexpected(range.error());
+    if (!range) break;
+    reached[it->get()] = range->revision;
+    (*it)->Reconcile(std::move(range->items), range->revision);
+  }
+  if (!status) {
+    log::Error("the store cannot be read; trying again", {{"error", status.error().message()}});
+    return resume_.Set(executor_.clock().Steady() + kResumePause);
+  }
+  MutexLock lock(mu_);
+  for (auto& [prefix, slot] : slots_) {
+    for (const auto& event : std::exchange(slot.missed, {}))
+      if (event.kv.mod_revision > reached[slot.cache.get()]) slot.cache->Apply(event);
+    slot.loading = false;
+  }
+  if (newest->revision > revision_) revision_.store(newest->revision, std::memory_order_release);
+  loaded_.NotifyAll();
 }
 
 std::vector<std::shared_ptr<ResourceCache>> WatchCache::All() const {

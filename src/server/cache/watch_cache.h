@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/run/alarm.h"
 #include "base/run/executor.h"
 #include "base/run/mutex.h"
 #include "server/cache/object_table.h"
@@ -123,6 +124,9 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   // For WatchCache. Apply must be called in revision order.
   void Load(std::vector<ObjectPtr> objects, store::Revision revision);
   void Apply(const store::Event& event);
+  // Makes the cache what the store has, by the changes that lead there, in their order: for one that has
+  // missed events. `items` is all there is at `revision`.
+  void Reconcile(std::vector<store::KeyValue> items, store::Revision revision);
   void BookmarkAll();
   void CloseAll();
 
@@ -214,6 +218,8 @@ class WatchCache final : public store::WatchSink {
   };
   Slot* Find(std::string_view key) FLYBALL_REQUIRES(mu_);
   std::vector<std::shared_ptr<ResourceCache>> All() const;
+  // The watch on the store has ended: begins another, and brings every cache to where that begins.
+  void Resume();
   Result<store::RangeResult> LoadObjects(ResourceCache& cache, std::vector<ObjectPtr>& objects);
 
   store::Store& store_;
@@ -223,6 +229,7 @@ class WatchCache final : public store::WatchSink {
   CondVar loaded_;
   std::map<std::string, Slot, std::less<>> slots_ FLYBALL_GUARDED_BY(mu_);
   std::unique_ptr<store::Watch> watch_;
+  Alarm resume_;
 };
 
 }  // namespace flyball::server

@@ -4,6 +4,7 @@
 
 #include "api/schema/schema.h"
 #include "base/run/sim_executor.h"
+#include "store/memory/memory_store.h"
 
 namespace flyball::server {
 namespace {
@@ -156,6 +157,91 @@ TEST_F(WatchCacheTest, AnEncodingThatShowsAgesIsMadeAgainInAnotherSecond) {
   EXPECT_EQ(*change.Encoded({"v1", 1, 10}, make), "1");
   EXPECT_EQ(*change.Encoded({"v1", 1, 10}, make), "1");
   EXPECT_EQ(*change.Encoded({"v1", 1, 11}, make), "2");
+}
+
+// A store whose watch can be ended, as by a compaction that overtakes it.
+class EndableStore final : public store::Store {
+ public:
+  explicit EndableStore(std::unique_ptr<store::Store> inner) : inner_(std::move(inner)) {}
+  void EndWatch() {
+    watching_ = false;
+    sink_->OnError(Error(Reason::kExpired, "compacted"));
+  }
+
+  store::Revision CurrentRevision() const override { return inner_->CurrentRevision(); }
+  Result<std::optional<store::KeyValue>> Get(std::string_view key) const override { return inner_->Get(key); }
+  Result<store::RangeResult> Range(std::string_view prefix, const store::RangeOptions& o) const override {
+    return inner_->Range(prefix, o);
+  }
+  Result<std::size_t> Count(std::string_view prefix) const override { return inner_->Count(prefix); }
+  void Commit(store::Transaction t, UniqueFunction<void(Result<store::CommitOutcome>)> done) override {
+    inner_->Commit(std::move(t), std::move(done));
+  }
+  std::unique_ptr<store::Watch> WatchPrefix(std::string prefix, store::Revision after,
+                                            store::WatchSink* sink) override {
+    sink_ = sink;
+    watching_ = true;
+    return inner_->WatchPrefix(std::move(prefix), after, &gate_);
+  }
+  Status Compact(store::Revision revision) override { return inner_->Compact(revision); }
+  store::Revision CompactedRevision() const override { return inner_->CompactedRevision(); }
+  Status Health() const override { return inner_->Health(); }
+  store::StoreStats Stats() const override { return inner_->Stats(); }
+
+ private:
+  // Passes on while the watch has not been ended.
+  struct Gate final : store::WatchSink {
+    explicit Gate(EndableStore& store) : owner(store) {}
+    void OnEvents(const std::vector<store::Event>& events) override {
+      if (owner.watching_) owner.sink_->OnEvents(events);
+    }
+    void OnProgress(store::Revision revision) override {
+      if (owner.watching_) owner.sink_->OnProgress(revision);
+    }
+    void OnError(const Error&) override {}
+    EndableStore& owner;
+  };
+  const std::unique_ptr<store::Store> inner_;
+  store::WatchSink* sink_ = nullptr;
+  bool watching_ = false;
+  Gate gate_{*this};
+};
+
+TEST(WatchCacheResumeTest, AWatchThatEndedIsMadeUpFor) {
+  SimExecutor sim(1);
+  EndableStore store(store::NewMemoryStore(sim));
+  const auto commit = [&](const std::string& name, const char* value) {
+    store::Transaction transaction(1);
+    transaction[0].key = "/registry/configmaps/n/" + name;
+    if (value)
+      transaction[0].value = MakeBytes(R"({"metadata":{"name":")" + name +
+                                       R"(","namespace":"n"},"data":{"x":")" + value + "\"}}");
+    store.Commit(std::move(transaction), [](Result<store::CommitOutcome>) {});
+  };
+  commit("kept", "1");
+  commit("changed", "1");
+  commit("deleted", "1");
+  WatchCache cache(store, sim);
+  const std::shared_ptr<const api::KindInfo> kind(api::FindBuiltinKind("", "v1", "ConfigMap"),
+                                                  [](const api::KindInfo*) {});
+  const auto maps = *cache.AddResource("/registry/configmaps/", kind);
+  auto watch = maps->SubscribeNow({});
+  store.EndWatch();
+  commit("changed", "2");
+  commit("deleted", nullptr);
+  commit("new", "1");
+  EXPECT_FALSE(maps->Get("n/new"));
+  sim.RunReady();
+  EXPECT_TRUE(maps->Get("n/new"));
+  EXPECT_TRUE(maps->Get("n/kept"));
+  EXPECT_FALSE(maps->Get("n/deleted"));
+  std::vector<Subscriber::Item> items;
+  ASSERT_TRUE(watch.subscriber->Take(items, nullptr));
+  EXPECT_EQ(items.size(), 3u);
+  EXPECT_EQ(cache.revision(), store.CurrentRevision());
+  commit("later", "1");
+  sim.RunReady();
+  EXPECT_TRUE(maps->Get("n/later"));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ class KmsProvider {
     TimePoint used;
   };
 
-  Status AskPlugin() FLYBALL_REQUIRES(asking_);
+  Status AskPlugin();
   Status Rotate(const std::string& key_id);
   Result<Seed> NewSeed(TimePoint expires);
   std::optional<std::string> FindKnown(const std::string& cache_key) const;

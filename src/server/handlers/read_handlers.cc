@@ -157,6 +157,8 @@ Task<Result<RequestedList>> ListRequested(ServerState& state, RequestScope& scop
   FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *resource.kind, false));
   const ObjectFilter filter = FilterOf(scope.info, options);
   FLYBALL_CO_ASSIGN(const ListPage page, co_await PageOf(state, scope, options));
+  // The past may have to be read from the store, which takes a while if that is elsewhere.
+  if (page.revision > 0 && state.store.shared()) co_await state.ContinueOnWorker(scope);
   auto listing = ListServed(state, scope, filter, page);
   auto snapshot = co_await std::move(listing);
   RequestedList list;

@@ -1,5 +1,7 @@
 #include "server/handlers/request_handler.h"
 
+#include <charconv>
+
 #include "api/custom/custom_kind.h"
 #include "api/values/duration.h"
 #include "api/wire/protobuf.h"
@@ -93,9 +95,29 @@ Result<Duration> TimeoutAsked(const RequestInfo& info) {
   return *timeout;
 }
 
-// Documents that are made when they are asked for, and take a while.
-bool IsLargeDocument(const RequestInfo& info) {
-  return info.path.starts_with("/openapi/") || info.path == "/metrics";
+// Documents that are made when they are asked for, and take a while; of a store that is elsewhere, its
+// health.
+bool IsLargeDocument(const RequestInfo& info, const ServerState& state) {
+  const bool health = info.path.starts_with("/healthz") || info.path.starts_with("/livez") ||
+                      info.path.starts_with("/readyz");
+  return info.path.starts_with("/openapi/") || info.path == "/metrics" || (health && state.store.shared());
+}
+
+// Whether what other servers have committed must be in the cache before the request looks at it. A create
+// only looks for its namespace, which is missing here if another server has just made it.
+bool NeedsNewest(const ServerState& state, const RequestScope& scope) {
+  const auto& info = scope.info;
+  if (info.verb == "create") {
+    if (!scope.resource->kind->namespaced) return false;
+    const auto namespaces = state.catalog.Find("", "v1", "namespaces");
+    return namespaces && namespaces->cache && !namespaces->cache->Get(info.namespace_name);
+  }
+  if (info.verb != "get" && info.verb != "list" && info.verb != "watch") return true;
+  const auto version = info.query.Get("resourceVersion");
+  if (version.empty()) return true;
+  store::Revision wanted = 0;
+  std::from_chars(version.data(), version.data() + version.size(), wanted);
+  return wanted > state.cache.revision();
 }
 
 // What the request brought, for the audit log: an object as it was understood, with its defaults; a patch and
@@ -243,7 +265,7 @@ Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request&
     auto served = aggregator_.Serve(std::move(remote), scope, request, std::move(stream));
     co_return co_await std::move(served);
   }
-  if (!IsLongRunning(scope.info) && (work.IsLarge() || IsLargeDocument(scope.info)))
+  if (!IsLongRunning(scope.info) && (work.IsLarge() || IsLargeDocument(scope.info, state_)))
     FLYBALL_CO_TRY(co_await MoveToWorker(scope));
   if (scope.info.is_resource) co_return co_await RouteResource(scope, request, std::move(stream));
   auto page = documents_.Get(scope, request);
@@ -251,6 +273,13 @@ Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request&
   if (!*page) co_return std::optional(TextAnswer(404, "404 page not found\n"));
   if (request.method != "GET" && request.method != "HEAD") co_return Unexpected(MethodNotAllowed());
   co_return page;
+}
+
+Task<Status> RequestHandler::CatchUp(RequestScope& scope) const {
+  if (!NeedsNewest(state_, scope)) co_return Status();
+  auto start = [this](UniqueFunction<void(Status)> done) { state_.store.CatchUp(std::move(done)); };
+  auto caught_up = Callback<Status>(scope.executor, std::move(start));
+  co_return co_await caught_up;
 }
 
 Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::Request& request,
@@ -292,6 +321,7 @@ Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::
   if (info.verb == "create" && scope.resource->terminating)
     co_return Unexpected(DefinitionTerminating(kind, info.verb));
 
+  if (state_.store.shared()) FLYBALL_CO_TRY(co_await CatchUp(scope));
   if (auto* endpoint = endpoints_.Find(*scope.resource, info.subresource))
     co_return co_await endpoint->Handle(state_, scope, request, std::move(stream));
   if (!scope.resource->cache || (!info.subresource.empty() && info.subresource != "status"))

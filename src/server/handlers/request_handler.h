@@ -50,6 +50,8 @@ class RequestHandler {
   // Everything about the request from here on happens on a worker thread: I/O threads are for short work.
   // An error if it is not wanted any more when its turn comes.
   Task<Status> MoveToWorker(RequestScope& scope) const;
+  // Of a store that others write too: waits until the cache has what the request must see.
+  Task<Status> CatchUp(RequestScope& scope) const;
   // Sends the answer, unless the deadline has answered; its code.
   Task<int> SendFinal(RequestScope& scope, const net::Request& request, net::ResponseStream& stream,
                       Answer& answer);

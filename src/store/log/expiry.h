@@ -1,8 +1,9 @@
 // Expiry: time to live in the store.
 #pragma once
 
-#include <cstdint>
-#include <map>
+#include <functional>
+#include <memory>
+#include <queue>
 #include <string>
 #include <vector>
 
@@ -26,32 +27,11 @@ class Expiry {
 
  private:
   struct Deadline {
-    std::int64_t unix_ms = 0;
-    Revision revision = 0;
-    std::string key{};
+    std::int64_t unix_ms;
+    Revision revision;
+    std::string key;
+    bool operator>(const Deadline& other) const { return unix_ms > other.unix_ms; }
   };
-  // The deadlines of about a second, packed: keys that follow one another mostly begin alike, and Events are
-  // many.
-  class Batch {
-   public:
-    void Add(const Deadline& deadline);
-    // Takes out all that are due.
-    std::vector<Deadline> TakeDue(std::int64_t now);
-    bool empty() const { return packed_.empty(); }
-    std::int64_t earliest() const { return earliest_; }
-
-   private:
-    struct Head {
-      std::int64_t unix_ms;
-      Revision revision;
-      std::uint32_t shared,
-          rest;  // of the key: what it has in common with the one before, and how much follows
-    };
-    std::string packed_;  // a Head and the rest of the key, again and again
-    std::string last_key_;
-    std::int64_t earliest_ = INT64_MAX;
-  };
-  static constexpr std::int64_t kBatchMs = 1024;
 
   void Ring();
   void Arm(std::int64_t unix_ms);
@@ -60,7 +40,7 @@ class Expiry {
   Executor& executor_;
   Store& store_;
   Mutex mu_;
-  std::map<std::int64_t, Batch> batches_ FLYBALL_GUARDED_BY(mu_);  // by unix_ms / kBatchMs
+  std::priority_queue<Deadline, std::vector<Deadline>, std::greater<>> deadlines_ FLYBALL_GUARDED_BY(mu_);
   Alarm alarm_;
 };
 
