@@ -214,6 +214,32 @@ for raw_name, raw_response in {
     CASES.append(made_case)
 
 
+def redirected(status, to):
+    def run(bench):
+        location = to.replace('PORT', str(bench.hooks.port))
+        headers = [('location', location)] if to else []
+        bench.hooks.answers['/hook'] = lambda request: (status, b'', headers)
+        review = {'apiVersion': 'admission.k8s.io/v1', 'kind': 'AdmissionReview', 'response': {'allowed': False, 'status': {'message': 'after all'}}}
+        bench.hooks.answers['/there'] = lambda request: (
+            200, json.dumps({**review, 'response': {'uid': request['uid'] if request else '', **review['response']}}).encode())
+        bench.configure('validating', 'v', bench.entry('v.example.com', '/hook'))
+        before = len(bench.hooks.reviews)
+        told = bench.told(bench.create_map())
+        calls = [(asked, bool(review)) for _, asked, review in bench.hooks.reviews[before:]]
+        return [told, len(calls), calls[-1]]
+    return run
+
+
+for redirect_status in (301, 302, 303, 307, 308):
+    for redirect_name, redirect_to in {'there': '/there', 'in_full': 'https://127.0.0.1:PORT/there?x=y', 'to_itself': '/hook', 'nowhere': '',
+                                       'to_another_scheme': 'ftp://127.0.0.1/there'}.items():
+        if redirect_status not in (302, 307) and redirect_name != 'there':
+            continue
+        made_case = redirected(redirect_status, redirect_to)
+        made_case.__name__ = 'redirect_%d_%s' % (redirect_status, redirect_name)
+        CASES.append(made_case)
+
+
 @case
 def review_of_a_create(bench):
     bench.configure('mutating', 'm', bench.entry('m.example.com', '/mutate'))

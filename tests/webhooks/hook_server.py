@@ -29,7 +29,8 @@ def patch(*operations):
 
 
 class HookServer:
-    """`answers[path]` is a function of the review's request that gives the response, or a (status, bytes) as it is."""
+    """`answers[path]` is a function of the review's request that gives the response, or a (status, bytes) or (status, bytes, headers)
+    as it is. A GET, which is what some redirects become, has no review."""
 
     def __init__(self, folder, names='IP:127.0.0.1,DNS:hook.default.svc'):
         make_certificate(folder, names)
@@ -43,9 +44,18 @@ class HookServer:
                 body = json.loads(self.rfile.read(int(self.headers['content-length'])))
                 path = self.path.split('?')[0]
                 hooks.reviews.append((path, self.path, body))
-                status, answer = hooks.answer(path, body)
+                self.give(*hooks.answer(path, body))
+
+            def do_GET(self):
+                path = self.path.split('?')[0]
+                hooks.reviews.append((path, self.path, None))
+                self.give(*hooks.answers[path](None))
+
+            def give(self, status, answer, headers=()):
                 self.send_response(status)
                 self.send_header('content-type', 'application/json')
+                for name, value in headers:
+                    self.send_header(name, value)
                 self.send_header('content-length', str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)

@@ -33,52 +33,106 @@ Error NoAnswer(const std::string& url, const Error& cause) {
                "Post \"" + url + "\": " + why);
 }
 
-}  // namespace
-
-Result<WebhookCaller::Place> WebhookCaller::PlaceOf(const WebhookTarget& target) const {
-  if (target.service) {
-    const auto& service = *target.service;
-    FLYBALL_ASSIGN(const ServiceAddress address,
-                   ResolveService(catalog_, random_, service.namespace_name, service.name, service.port));
-    return Place{address.Url(), service.ServerName(),
-                 service.ServerName() + ":" + std::to_string(service.port), service.path};
-  }
-  FLYBALL_ASSIGN(const net::Origin origin, net::ParseOrigin(target.url));
-  if (!origin.tls) return Unexpected(BadRequest("the URL of a webhook must begin with https://"));
-  return Place{"https://" + origin.authority(), "", "", origin.path_prefix.empty() ? "/" : origin.path_prefix,
-               IsLocal(origin.host)};
+// A path with its query, "/" at least.
+std::string TargetOf(std::string_view url) {
+  const std::size_t begin = url.find("://") + 3;
+  const std::size_t path = std::min(url.find_first_of("/?#", begin), url.size());
+  const std::size_t end = std::min(url.find('#', path), url.size());
+  const std::string out(url.substr(path, end - path));
+  return out.starts_with('/') ? out : "/" + out;
 }
 
-Task<Result<std::string>> WebhookCaller::Post(const WebhookTarget& target, std::string body, Limits limits,
-                                              Executor& resume) {
-  limits.timeout = std::min(limits.timeout, kMaxTime);
-  const std::string query = "?timeout=" + api::FormatDuration(RoundedUp(limits.timeout));
-  const std::string shown = target.ShownUrl() + query;
-  const auto place = PlaceOf(target);
-  if (!place) co_return Unexpected(NoAnswer(shown, place.error()));
+// Where a Location leads from a URL.
+std::string Resolved(const std::string& url, const std::string& location) {
+  if (location.find("://") != std::string::npos) return location;
+  const std::size_t host = url.find("://") + 3;
+  if (location.starts_with("//")) return url.substr(0, host - 2) + location;
+  const std::size_t path = std::min(url.find_first_of("/?#", host), url.size());
+  if (location.starts_with('/')) return url.substr(0, path) + location;
+  const std::string whole = url.substr(0, std::min(url.find_first_of("?#", path), url.size()));
+  const std::size_t slash = whole.rfind('/');
+  return (slash == std::string::npos || slash < path ? whole + "/" : whole.substr(0, slash + 1)) + location;
+}
+
+bool IsRedirect(int status) {
+  return (status >= 301 && status <= 303) || status == 307 || status == 308;
+}
+
+// The body of an answer that is a success to client-go, which takes 200 to 206 for it.
+Result<std::string> BodyOf(net::Response response) {
+  if (response.status < 200 || response.status > 206)
+    return Unexpected(ErrorFromResponse(response.status, response.headers, response.body));
+  if (response.body.empty())
+    return Unexpected(Error(Reason::kConnection, 503,
+                            "0-length response with status code: " + std::to_string(response.status) +
+                                " and content type: " + std::string(response.headers.Get("content-type"))));
+  return std::move(response.body);
+}
+
+}  // namespace
+
+Result<WebhookCaller::Place> WebhookCaller::PlaceAt(const WebhookTarget& target,
+                                                    const std::string& url) const {
+  const std::string scheme = url.substr(0, url.find("://"));
+  if (scheme != "https" && scheme != "http")
+    return Unexpected(Error(Reason::kConnection, 503, "unsupported protocol scheme \"" + scheme + "\""));
+  const std::string server_name = target.service ? target.service->ServerName() : "";
+  if (target.service) {
+    const auto& service = *target.service;
+    const std::string authority = server_name + ":" + std::to_string(service.port);
+    if (url.starts_with("https://" + authority + "/")) {
+      FLYBALL_ASSIGN(const ServiceAddress address,
+                     ResolveService(catalog_, random_, service.namespace_name, service.name, service.port));
+      return Place{address.Url(), server_name, authority};
+    }
+  }
+  FLYBALL_ASSIGN(const net::Origin origin, net::ParseOrigin(url.substr(0, url.find_first_of("?#"))));
+  return Place{scheme + "://" + origin.authority(), server_name, "", IsLocal(origin.host)};
+}
+
+Task<Result<net::Response>> WebhookCaller::Send(const WebhookTarget& target, const Step& step, Limits limits,
+                                                Executor& resume) {
+  const auto place = PlaceAt(target, step.url);
+  if (!place) co_return Unexpected(NoAnswer(step.url, place.error()));
   auto transport = transports_.To(place->url, {target.ca_pem, place->server_name, false, place->http2});
   if (!transport) co_return Unexpected(transport.error());
   net::Request request;
-  request.method = "POST";
-  request.target = place->path + query;
-  request.body = std::move(body);
-  request.headers.Set("content-type", "application/json");
+  request.method = step.method;
+  request.target = TargetOf(step.url);
+  request.body = step.body;
+  if (step.method == "POST") request.headers.Set("content-type", "application/json");
   request.headers.Set("accept", "application/json, */*");
   request.headers.Set("user-agent", std::string(kUserAgent));
   if (!place->host_header.empty()) request.headers.Set("host", place->host_header);
   const RemoteLimits remote{limits.timeout, limits.max_answer_bytes};
   auto fetch = calls_.Fetch(*transport, std::move(request), remote, resume);
   auto response = co_await std::move(fetch);
-  if (!response) co_return Unexpected(NoAnswer(shown, response.error()));
-  // client-go takes 200 to 206 for success.
-  if (response->status < 200 || response->status > 206)
-    co_return Unexpected(ErrorFromResponse(response->status, response->headers, response->body));
-  if (response->body.empty())
-    co_return Unexpected(
-        Error(Reason::kConnection, 503,
-              "0-length response with status code: " + std::to_string(response->status) +
-                  " and content type: " + std::string(response->headers.Get("content-type"))));
-  co_return std::move(response->body);
+  if (!response) co_return Unexpected(NoAnswer(step.url, response.error()));
+  co_return std::move(*response);
+}
+
+Task<Result<std::string>> WebhookCaller::Post(const WebhookTarget& target, std::string body, Limits limits,
+                                              Executor& resume) {
+  limits.timeout = std::min(limits.timeout, kMaxTime);
+  Step step{"POST", target.ShownUrl() + "?timeout=" + api::FormatDuration(RoundedUp(limits.timeout)),
+            std::move(body)};
+  if (!step.url.starts_with("https://"))
+    co_return Unexpected(BadRequest("the URL of a webhook must begin with https://"));
+  const SteadyTime end = resume.clock().Steady() + limits.timeout;
+  for (int sent = 1;; ++sent) {
+    limits.timeout = std::max(Duration::zero(), Duration(end - resume.clock().Steady()));
+    auto sending = Send(target, step, limits, resume);
+    FLYBALL_CO_ASSIGN(net::Response response, co_await std::move(sending));
+    const std::string location(response.headers.Get("location"));
+    if (!IsRedirect(response.status) || location.empty()) co_return BodyOf(std::move(response));
+    if (sent == kMostRequests)
+      co_return Unexpected(
+          Error(Reason::kConnection, 503, "Post \"" + location + "\": stopped after 10 redirects"));
+    step.url = Resolved(step.url, location);
+    if (response.status > 303) continue;
+    step.method = "GET";
+    step.body.clear();
+  }
 }
 
 }  // namespace flyball::server

@@ -1,7 +1,8 @@
 // WebhookCaller: posts reviews to webhooks. Connections are kept and shared by all calls to the same place;
 // HTTP/2 where the other side speaks it, except to hosts elsewhere, where HTTP/1.1 spreads calls over what is
-// behind a name (upstream: ClientManager). Redirects are not followed: the place is what an administrator
-// wrote, and nothing else.
+// behind a name (upstream: ClientManager). Redirects are followed as Go's client does: 307 and 308 ask the
+// same question elsewhere, the others become a GET; what is asked there must be trusted by the same
+// authorities.
 #pragma once
 
 #include <string>
@@ -39,15 +40,23 @@ class WebhookCaller {
                                  Executor& resume);
 
  private:
-  // Where one call goes.
+  // How often one question is sent at most, redirects included (Go's http.Client).
+  static constexpr int kMostRequests = 10;
+
+  // What one request is.
+  struct Step {
+    std::string method, url, body;
+  };
+  // Where one request goes.
   struct Place {
     std::string url;          // scheme://host:port
     std::string server_name;  // empty: the URL's host
     std::string host_header;  // empty: the URL's authority
-    std::string path;         // starts with '/'
     bool http2 = true;
   };
-  Result<Place> PlaceOf(const WebhookTarget& target) const;
+  Result<Place> PlaceAt(const WebhookTarget& target, const std::string& url) const;
+  Task<Result<net::Response>> Send(const WebhookTarget& target, const Step& step, Limits limits,
+                                   Executor& resume);
 
   const Catalog& catalog_;
   Random& random_;

@@ -139,11 +139,33 @@ TEST_F(WebhookCallerTest, LargeAnswersAreNotRead) {
   EXPECT_TRUE(Post(Url(), {.max_answer_bytes = 5000}));
 }
 
-TEST_F(WebhookCallerTest, RedirectsAreNotFollowed) {
-  Answer(302, "", {{"location", remote_.url() + "/elsewhere"}});
+TEST_F(WebhookCallerTest, RedirectsAreFollowed) {
+  const auto redirect = [&](int status, const std::string& location) {
+    remote_.SetAnswer([=](const net::Request& request) {
+      if (request.target.starts_with("/hook")) return net::Response{status, {{"location", location}}, ""};
+      return net::Response{200, {}, request.method + " " + request.target + " " + request.body};
+    });
+  };
+  redirect(302, remote_.url() + "/elsewhere?a=b");
+  EXPECT_EQ(*Post(Url()), "GET /elsewhere?a=b ");
+  redirect(307, "/elsewhere");
+  EXPECT_EQ(*Post(Url()), "POST /elsewhere {}");
+  redirect(308, "elsewhere");
+  EXPECT_EQ(*Post(Url()), "POST /elsewhere {}");
+}
+
+TEST_F(WebhookCallerTest, RedirectsEnd) {
+  Answer(307, "", {{"location", "/hook"}});
+  EXPECT_EQ(Problem(Post(Url())), "Post \"/hook\": stopped after 10 redirects");
+  EXPECT_EQ(remote_.requests("/hook"), 10);
+  Answer(302, "");
   EXPECT_EQ(Problem(Post(Url())),
             "the server responded with the status code 302 but did not return more information");
-  EXPECT_EQ(remote_.requests("/elsewhere"), 0);
+  for (const std::string scheme : {"ftp", "unix", "h2c"}) {
+    Answer(307, "", {{"location", scheme + "://x/y"}});
+    EXPECT_EQ(Problem(Post(Url())),
+              "Post \"" + scheme + "://x/y\": unsupported protocol scheme \"" + scheme + "\"");
+  }
 }
 
 TEST_F(WebhookCallerTest, StatusesAreWhatClientGoSays) {
