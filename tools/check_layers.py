@@ -188,7 +188,7 @@ ROOMS = {
         'volumes': 'runtime images',
         'pod': 'runtime volumes',
         'streams': 'runtime volumes pod',
-        'monitor': '',
+        'monitor': 'images',
         'oci': 'runtime images monitor',
         'certificates': '',
         'agent': 'runtime volumes pod streams',

@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "base/observe/log.h"
-#include "node/oci/monitor_program.h"
+#include "node/monitor/monitor_program.h"
 #include "node/oci/oci_runtime_core.h"
 
 namespace flyball::node {

@@ -1,4 +1,4 @@
-#include "node/oci/monitor_program.h"
+#include "node/monitor/monitor_program.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
