@@ -231,7 +231,7 @@ TEST(WatchCacheResumeTest, AWatchThatEndedIsMadeUpFor) {
   commit("deleted", nullptr);
   commit("new", "1");
   EXPECT_FALSE(maps->Get("n/new"));
-  sim.RunReady();
+  sim.RunFor(std::chrono::milliseconds(1));
   EXPECT_TRUE(maps->Get("n/new"));
   EXPECT_TRUE(maps->Get("n/kept"));
   EXPECT_FALSE(maps->Get("n/deleted"));

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kKey = "/registry/configmaps/default/a";
 const Bytes kConfigMap = MakeBytes(
-    R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default","uid":"u","creationTimestamp":"2026-01-02T03:04:05Z"},"data":{"k":"v"}})");
+    R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"default","uid":"u","creationTimestamp":"2026-01-02T03:04:05Z"},"data":{"k":"v"}})");
 
 TEST(StoredMediaTypeTest, BuiltInKindsAreProtobufAndComeBackEqual) {
   const StoredMediaType protobuf(true);

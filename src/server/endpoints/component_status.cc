@@ -83,7 +83,8 @@ class ComponentStatusEndpoint final : public Endpoint {
                                              std::shared_ptr<net::ResponseStream>) override {
     scope.warnings.emplace_back("v1 ComponentStatus is deprecated in v1.19+");
     FLYBALL_CO_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
-    const Presenter presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
+    const Presenter presenter(scope.resource, PresentedFormat(scope, format), scope.now,
+                              scope.info.query.Get("includeObject"));
     if (scope.info.verb == "get") {
       for (const auto& part : kParts) {
         if (part.name != scope.info.name) continue;

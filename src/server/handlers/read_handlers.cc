@@ -29,7 +29,7 @@ Result<Presenter> PresenterFor(const RequestScope& scope, const net::Request& re
   FLYBALL_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
   const auto include = scope.info.query.Get("includeObject");
   if (format.form == AnswerForm::kTable) FLYBALL_TRY(CheckIncludeObject(include));
-  return Presenter(scope.resource, format, scope.now, include);
+  return Presenter(scope.resource, PresentedFormat(scope, format), scope.now, include);
 }
 
 Task<Status> WaitForVersion(ServerState& state, RequestScope& scope, store::Revision wanted) {

@@ -57,7 +57,8 @@ Task<Status> DeleteAll(ServerState& state, RequestScope& scope, const std::vecto
 Result<Answer> ObjectAnswer(const RequestScope& scope, const net::Request& request,
                             const StoredObject& object, int code) {
   FLYBALL_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
-  const Presenter presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
+  const Presenter presenter(scope.resource, PresentedFormat(scope, format), scope.now,
+                            scope.info.query.Get("includeObject"));
   return presenter.Object(object, code);
 }
 
@@ -145,7 +146,8 @@ Task<Result<Answer>> HandleDelete(ServerState& state, RequestScope& scope, const
 Task<Result<Answer>> HandleDeleteCollection(ServerState& state, RequestScope& scope,
                                             const net::Request& request) {
   FLYBALL_CO_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
-  const Presenter presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
+  const Presenter presenter(scope.resource, PresentedFormat(scope, format), scope.now,
+                            scope.info.query.Get("includeObject"));
   FLYBALL_CO_TRY(ParseListOptions(scope.info, *scope.resource->kind, false));
   FLYBALL_CO_ASSIGN(const DeleteOptions options, ReadDeleteOptions(scope, request));
   FLYBALL_CO_ASSIGN(RequestedList list, co_await ListRequested(state, scope));

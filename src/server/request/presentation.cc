@@ -40,6 +40,11 @@ std::size_t TotalBytes(const std::vector<ObjectPtr>& objects) {
 
 }  // namespace
 
+AnswerFormat PresentedFormat(const RequestScope& scope, AnswerFormat format) {
+  if (scope.audited) format.protobuf = false;
+  return format;
+}
+
 Presenter::Presenter(ResourcePtr resource, AnswerFormat format, TimePoint now,
                      std::string_view include_object)
     : resource_(std::move(resource)), format_(format), table_options_{now, IncludeOf(include_object)} {

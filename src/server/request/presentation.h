@@ -25,6 +25,10 @@ struct ListMeta {
   std::int64_t remaining = 0;  // 0: not said
 };
 
+// The format that objects are answered in. The audit log keeps answers as JSON: what it may want is made
+// protobuf after it has seen it.
+AnswerFormat PresentedFormat(const RequestScope& scope, AnswerFormat format);
+
 // One request's way of showing objects. Confined to it. Objects of custom kinds come as ServedForms has them.
 class Presenter {
  public:
