@@ -113,15 +113,24 @@ def definitions_reach_the_other(two):
     wait_until('the other server serves toys', lambda: two('get', 'toys', 'bear', '-o', 'name') == 'toy.example.com/bear')
 
 
+def read_until(stream, wanted):
+    for line in stream:
+        if line.strip() == wanted:
+            return
+    raise AssertionError('the watch ended before ' + wanted)
+
+
 def survives_etcds_death(one, two, etcd):
-    watch = subprocess.Popen([*two.command, 'get', 'configmaps', '--watch-only', '-o', 'name'], stdout=subprocess.PIPE, text=True)
+    one('create', 'configmap', 'before')
+    watch = subprocess.Popen([*two.command, 'get', 'configmaps', '--watch', '-o', 'name'], stdout=subprocess.PIPE, text=True)
+    read_until(watch.stdout, 'configmap/before')
     etcd.stop()
     down = one.run('get', '--raw', '/readyz?verbose', check=False)
     assert '[-]etcd failed' in down.stdout + down.stderr, down
     assert one.run('create', 'configmap', 'lost', '--request-timeout=8s', check=False).returncode != 0
     etcd.start()
     wait_until('writes work again', lambda: one.run('create', 'configmap', 'after', check=False).returncode == 0)
-    assert watch.stdout.readline().strip() == 'configmap/after'
+    read_until(watch.stdout, 'configmap/after')
     watch.send_signal(signal.SIGINT)
     watch.wait()
     assert two('get', 'configmap', 'after', '-o', 'name') == 'configmap/after'

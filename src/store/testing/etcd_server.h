@@ -98,8 +98,11 @@ class EtcdServer {
     waitpid(child_, nullptr, 0);
     child_ = 0;
   }
-  // Sends a signal that does not end it (SIGSTOP, SIGCONT).
-  void Signal(int signal) { kill(child_, signal); }
+  // Sends a signal that does not end it (SIGSTOP, SIGCONT). One that is to stop it has stopped on return.
+  void Signal(int signal) {
+    kill(child_, signal);
+    if (signal == SIGSTOP) waitpid(child_, nullptr, WUNTRACED);
+  }
 
  private:
   static std::string Program() {
