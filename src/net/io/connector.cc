@@ -79,11 +79,11 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
     proxy_request = "CONNECT " + authority + " HTTP/1.1\r\nHost: " + authority + "\r\n\r\n";
   }
 
-  void Start(Duration timeout) {
+  // Keeps it alive until it is finished or the loop drops it.
+  void StartTimer(Duration timeout) {
     timer = loop->PostAfter(timeout, [self = shared_from_this()] {
       self->Finish(Unexpected(Error(Reason::kTimeout, "connecting to " + self->Where() + " timed out")));
     });
-    TryNext();
   }
 
   std::string Where() const { return host + ":" + std::to_string(port); }
@@ -177,20 +177,29 @@ void Connector::Connect(std::shared_ptr<IoLoop> loop, UniqueFunction<void(Result
   const auto address = boost::asio::ip::make_address(via.host, not_numeric);
   if (not_numeric) return Resolve(attempt);
   attempt->endpoints.emplace_back(address, static_cast<unsigned short>(via.port));
-  loop->Post([attempt, timeout = timeout_] { attempt->Start(timeout); });
+  loop->Post([attempt, timeout = timeout_] {
+    attempt->StartTimer(timeout);
+    attempt->TryNext();
+  });
 }
 
+// The resolver's thread never holds the attempt itself: what the attempt owns may own this connector, and a
+// thread cannot wait for its own end.
 void Connector::Resolve(const std::shared_ptr<Attempt>& attempt) {
+  attempt->loop->Post([attempt, timeout = timeout_] { attempt->StartTimer(timeout); });
   MutexLock lock(mu_);
   if (!resolver_) resolver_ = std::make_unique<ThreadPool>("resolver", 1);
-  resolver_->Post([attempt, timeout = timeout_] {
-    auto endpoints = LookUp(attempt->host, attempt->port);
-    attempt->loop->Post([attempt, timeout, endpoints = std::move(endpoints)] {
-      if (!endpoints) return attempt->Finish(Unexpected(endpoints.error()));
-      attempt->endpoints = *endpoints;
-      attempt->Start(timeout);
-    });
-  });
+  resolver_->Post(
+      [weak = std::weak_ptr(attempt), loop = attempt->loop, host = attempt->host, port = attempt->port] {
+        auto endpoints = LookUp(host, port);
+        loop->Post([weak, endpoints = std::move(endpoints)] {
+          const auto self = weak.lock();
+          if (!self || !self->done) return;
+          if (!endpoints) return self->Finish(Unexpected(endpoints.error()));
+          self->endpoints = *endpoints;
+          self->TryNext();
+        });
+      });
 }
 
 }  // namespace flyball::net

@@ -20,7 +20,7 @@ class Connector {
   ~Connector();
 
   // Calls done on the loop with a connected, non-blocking socket that the callee owns, or with kConnection or
-  // kTimeout. Tries every address of the host in turn.
+  // kTimeout. Tries every address of the host in turn. The time for the lookup counts.
   void Connect(std::shared_ptr<IoLoop> loop, UniqueFunction<void(Result<int>)> done);
 
  private:
