@@ -35,6 +35,8 @@ struct ClientConfig {
 struct KubeconfigParams {
   std::string path{};     // empty: $KUBECONFIG (a list, merged), else ~/.kube/config
   std::string context{};  // empty: current-context
+  // In place of those of the context; empty: those.
+  std::string cluster{}, user{};
 };
 
 // Contexts, certificates inline and by file, tokens, token files, basic authentication, exec plugins,

@@ -97,9 +97,11 @@ Result<DiscoveryDocuments> RestMapper::Fetch() {
 
 Result<RestMapper::Table> RestMapper::Load(bool fresh) {
   const SteadyTime now = client_.runtime().clock().Steady();
+  uint64_t resets = 0;
   {
     MutexLock lock(mu_);
     if (table_ && (!fresh || now - loaded_ < kFreshEnough)) return table_;
+    resets = resets_;
   }
   std::optional<DiscoveryDocuments> kept;
   if (cache_ && !fresh) kept = cache_->Read(client_.runtime().clock().Now());
@@ -109,13 +111,15 @@ Result<RestMapper::Table> RestMapper::Load(bool fresh) {
     if (!documents) return Unexpected(documents.error());
     kept = std::move(*documents);
   }
-  auto table = std::make_shared<std::vector<ApiResource>>();
+  const auto table = std::make_shared<std::vector<ApiResource>>();
   for (const auto& [group_version, resources] : kept->resources) {
     const auto [group, version] = SplitApiVersion(group_version);
     ReadResources(resources, std::string(group), std::string(version), table.get());
   }
   MutexLock lock(mu_);
-  table_ = std::move(table);
+  // Reset was called meanwhile: what was read may be from before the reason for it.
+  if (resets != resets_) return Table(table);
+  table_ = table;
   // A copy from disk may be outdated at once.
   loaded_ = from_disk ? now - kFreshEnough : now;
   return table_;
@@ -124,6 +128,7 @@ Result<RestMapper::Table> RestMapper::Load(bool fresh) {
 void RestMapper::Reset() {
   MutexLock lock(mu_);
   table_ = nullptr;
+  ++resets_;
 }
 
 Result<std::vector<ApiResource>> RestMapper::Resources() {

@@ -39,7 +39,7 @@ class RestMapper {
   Result<KindRef> ForObject(const json::Value& object);
   // Everything, preferred versions first.
   Result<std::vector<ApiResource>> Resources();
-  // Forgets what was read.
+  // Forgets what was read, and what is being read now.
   void Reset();
 
  private:
@@ -51,6 +51,7 @@ class RestMapper {
   const std::optional<DiscoveryCache> cache_;
   Mutex mu_;
   Table table_ FLYBALL_GUARDED_BY(mu_);
+  uint64_t resets_ FLYBALL_GUARDED_BY(mu_) = 0;
   SteadyTime loaded_ FLYBALL_GUARDED_BY(mu_){};
 };
 

@@ -154,6 +154,12 @@ Status ReadUser(const Kubeconfig::Entry& entry, const Kubeconfig::Entry& cluster
   if (user["as-groups"].is_array())
     for (const json::Value& group : user["as-groups"].as_array())
       config->rest.impersonate_groups.emplace_back(group.string_or(""));
+  config->rest.impersonate_uid = user["as-uid"].string_or("");
+  if (user["as-user-extra"].is_object())
+    for (const auto& [key, values] : user["as-user-extra"].as_object())
+      if (values.is_array())
+        for (const json::Value& value : values.as_array())
+          config->rest.impersonate_extra.emplace_back(key, value.string_or(""));
   if (user.Find("auth-provider"))
     return Unexpected(
         BadRequest("kubeconfig: auth-provider of user \"" + entry.name + "\" is not supported; use exec"));
@@ -171,19 +177,21 @@ Status ReadUser(const Kubeconfig::Entry& entry, const Kubeconfig::Entry& cluster
   return {};
 }
 
-Result<ClientConfig> Resolve(const Kubeconfig& file, const std::string& wanted, const Clock& clock) {
-  const std::string& name = wanted.empty() ? file.current_context : wanted;
+Result<ClientConfig> Resolve(const Kubeconfig& file, const KubeconfigParams& params, const Clock& clock) {
+  const std::string& name = params.context.empty() ? file.current_context : params.context;
   if (name.empty()) return Unexpected(BadRequest("kubeconfig: no current-context is set"));
   const auto* context = Kubeconfig::Find(file.contexts, name);
   if (!context) return Unexpected(BadRequest("kubeconfig: context \"" + name + "\" does not exist"));
-  const std::string cluster_name(context->value["cluster"].string_or(""));
+  const std::string cluster_name(params.cluster.empty() ? context->value["cluster"].string_or("")
+                                                        : std::string_view(params.cluster));
   const auto* cluster = Kubeconfig::Find(file.clusters, cluster_name);
   if (!cluster) return Unexpected(BadRequest("kubeconfig: cluster \"" + cluster_name + "\" does not exist"));
 
   ClientConfig config;
   config.default_namespace = context->value["namespace"].string_or("default");
   FLYBALL_TRY(ReadCluster(*cluster, &config));
-  const std::string user_name(context->value["user"].string_or(""));
+  const std::string user_name(params.user.empty() ? context->value["user"].string_or("")
+                                                  : std::string_view(params.user));
   if (user_name.empty()) {
     FollowFiles(*cluster, nullptr, &config, clock);
     return config;
@@ -215,7 +223,7 @@ Result<ClientConfig> ParseKubeconfig(std::string_view yaml, const std::string& d
                                      const std::string& context, const Clock& clock) {
   Kubeconfig file;
   FLYBALL_TRY(file.Merge(yaml, directory));
-  return Resolve(file, context, clock);
+  return Resolve(file, {.context = context}, clock);
 }
 
 Result<ClientConfig> LoadKubeconfig(const KubeconfigParams& params, const Clock& clock) {
@@ -231,7 +239,7 @@ Result<ClientConfig> LoadKubeconfig(const KubeconfigParams& params, const Clock&
     FLYBALL_TRY(merged.Merge(*text, fs::absolute(path).parent_path().string()));
   }
   if (!any) return Unexpected(Error(Reason::kNotFound, "no kubeconfig found"));
-  return Resolve(merged, params.context, clock);
+  return Resolve(merged, params, clock);
 }
 
 Result<ClientConfig> LoadInClusterConfig(const Clock& clock, const std::string& directory) {

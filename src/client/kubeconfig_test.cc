@@ -50,7 +50,7 @@ clusters:
   cluster: {server: "https://two:6443", insecure-skip-tls-verify: true}
 users:
 - name: u1
-  user: {token: secret, as: jane, as-groups: [a, b]}
+  user: {token: secret, as: jane, as-groups: [a, b], as-uid: u-1, as-user-extra: {scope: [x, z]}}
 - name: u2
   user: {client-certificate: cert.pem, client-key-data: a2V5}
 contexts:
@@ -70,6 +70,18 @@ TEST_F(KubeconfigTest, CurrentContext) {
   EXPECT_EQ(config->default_namespace, "ns-one");
   EXPECT_EQ(config->rest.impersonate_user, "jane");
   EXPECT_EQ(config->rest.impersonate_groups, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(config->rest.impersonate_uid, "u-1");
+  EXPECT_EQ(config->rest.impersonate_extra,
+            (std::vector<std::pair<std::string, std::string>>{{"scope", "x"}, {"scope", "z"}}));
+  EXPECT_EQ(Authorization(*config), "Bearer secret");
+}
+
+TEST_F(KubeconfigTest, AnotherClusterAndUserThanTheContexts) {
+  auto config = LoadKubeconfig(
+      {.path = Write("config", kTwoContexts), .context = "two", .cluster = "c1", .user = "u1"});
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->http.url, "https://one:6443");
+  EXPECT_EQ(config->default_namespace, "default");
   EXPECT_EQ(Authorization(*config), "Bearer secret");
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/run/notification.h"
+#include "base/values/ascii.h"
 #include "client/response_error.h"
 #include "json/json.h"
 
@@ -86,6 +87,9 @@ struct RestClient::Core {
     if (!request.body.empty()) out.headers.Set("content-type", request.content_type);
     if (!options.impersonate_user.empty()) out.headers.Set("impersonate-user", options.impersonate_user);
     for (const std::string& group : options.impersonate_groups) out.headers.Add("impersonate-group", group);
+    if (!options.impersonate_uid.empty()) out.headers.Set("impersonate-uid", options.impersonate_uid);
+    for (const auto& [key, value] : options.impersonate_extra)
+      out.headers.Add("impersonate-extra-" + PercentEncode(LowerCase(key)), value);
     out.body = request.body;
     if (credentials) FLYBALL_TRY(credentials->Authorize(out.headers));
     return out;

@@ -68,6 +68,8 @@ struct RestOptions {
   int burst = 10;
   std::string impersonate_user{};
   std::vector<std::string> impersonate_groups{};
+  std::string impersonate_uid{};
+  std::vector<std::pair<std::string, std::string>> impersonate_extra{};  // key and value
 };
 
 // A call under way; dropping it does not cancel. Thread-safe.

@@ -43,6 +43,17 @@ TEST_F(RestClientTest, EncodesPathAndQueryAndHeaders) {
   EXPECT_FALSE(sent.headers.Has("content-type"));
 }
 
+TEST_F(RestClientTest, ImpersonatesWithUidAndExtra) {
+  auto client = Make({.impersonate_user = "jane",
+                      .impersonate_uid = "u-1",
+                      .impersonate_extra = {{"example.com/Scope", "x"}, {"example.com/Scope", "y"}}});
+  (void)client->Do({.path = "/api/v1/pods"});
+  const net::Request sent = server_->log().at(0);
+  EXPECT_EQ(sent.headers.Get("impersonate-uid"), "u-1");
+  const auto extra = sent.headers.GetAll("impersonate-extra-example.com%2Fscope");
+  EXPECT_EQ(std::vector<std::string>(extra.begin(), extra.end()), (std::vector<std::string>{"x", "y"}));
+}
+
 TEST_F(RestClientTest, AStatusBecomesAnErrorWithItsDetails) {
   server_->AnswerNext("GET", "pods", 422, R"({"kind":"Status","apiVersion":"v1","status":"Failure","code":422,
     "message":"Pod \"x\" is invalid","reason":"Invalid","details":{"name":"x","kind":"Pod","causes":[

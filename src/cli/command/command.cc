@@ -47,6 +47,11 @@ void AddIgnoredFlags(FlagSet& flags) {
             {.type = "int32", .default_text = "0", .help = "Accepted without effect", .set = ignore});
   flags.Add("--vmodule", {.help = "Accepted without effect", .set = ignore});
   flags.Add("--kuberc", {.help = "Accepted; preferences are not read", .set = ignore});
+  flags.Add("--match-server-version", {.type = "bool",
+                                       .default_text = "false",
+                                       .help = "Accepted without effect; this program works with any version",
+                                       .alone = "true",
+                                       .set = ignore});
   flags.Add("--disable-compression", {.type = "bool",
                                       .default_text = "false",
                                       .help = "Accepted; answers are not compressed",
@@ -80,9 +85,6 @@ void AddGlobalFlags(FlagSet& flags, ConnectionFlags& to) {
   flags.Add("--insecure-skip-tls-verify", BoolFlag(&to.insecure, "Do not check the server's certificate"));
   flags.Add("--warnings-as-errors",
             BoolFlag(&to.warnings_as_errors, "Exit with 1 if the server sends warnings"));
-  flags.Add(
-      "--match-server-version",
-      BoolFlag(&to.match_server_version, "Require the version of the server and of this program to match"));
   AddIgnoredFlags(flags);
 }
 

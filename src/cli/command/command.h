@@ -25,7 +25,7 @@ struct ConnectionFlags {
       tls_server_name;
   std::string request_timeout = "0";  // of one request; 0: the client's own
   bool insecure = false;
-  bool warnings_as_errors = false, match_server_version = false;
+  bool warnings_as_errors = false;
 };
 
 struct CommandNode;

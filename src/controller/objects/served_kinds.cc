@@ -17,7 +17,8 @@ bool HasVerb(const ApiResource& resource, std::string_view verb) {
 }  // namespace
 
 std::shared_ptr<ServedKinds> ServedKinds::Make(Manager& manager) {
-  auto kinds = std::make_shared<ServedKinds>(manager.client());
+  const auto definitions = manager.informers().MetadataOnly(kCustomResourceDefinitions);
+  auto kinds = std::make_shared<ServedKinds>(manager.client(), definitions);
   const auto reset = [weak = std::weak_ptr<ServedKinds>(kinds)] {
     const auto self = weak.lock();
     if (!self) return;
@@ -29,12 +30,25 @@ std::shared_ptr<ServedKinds> ServedKinds::Make(Manager& manager) {
   handler.on_add = [reset](const Ptr&, bool) { reset(); };
   handler.on_update = [reset](const Ptr&, const Ptr&) { reset(); };
   handler.on_delete = [reset](const Ptr&, bool) { reset(); };
-  manager.informers().MetadataOnly(kCustomResourceDefinitions).AddHandler(std::move(handler));
+  definitions.AddHandler(std::move(handler));
   return kinds;
+}
+
+bool ServedKinds::MissesAny(const std::vector<ApiResource>& kinds) const {
+  std::set<std::string> listed;
+  for (const ApiResource& resource : kinds) listed.insert(resource.ref.GroupResource());
+  const auto all = definitions_.lister().List();
+  return std::any_of(all.begin(), all.end(), [&](const auto& definition) {
+    return !listed.contains(std::string(definition->name()));
+  });
 }
 
 Result<std::vector<ApiResource>> ServedKinds::Deletable() {
   FLYBALL_ASSIGN(std::vector<ApiResource> all, mapper_.Resources());
+  if (MissesAny(all)) {
+    mapper_.Reset();
+    FLYBALL_ASSIGN(all, mapper_.Resources());
+  }
   std::set<std::pair<std::string, std::string>> seen;
   std::erase_if(all, [&](const ApiResource& resource) {
     if (!HasVerb(resource, "delete") || !HasVerb(resource, "list")) return true;

@@ -46,7 +46,9 @@ Result<Action> Collection::VerifyVirtual(const GraphNode& node) {
   if (!kind) return kind.error().Is(Reason::kNotFound) ? Result<Action>(Done()) : Unexpected(kind.error());
   if (kind->namespaced && node.ns.empty()) return Done();
   FLYBALL_ASSIGN(const auto live, Read(*kind, kind->namespaced ? node.ns : "", node.name, node.uid));
-  if (!live) Forget(node.uid);
+  // It exists and no watch has shown it. It may go before one does, so it is asked for again.
+  if (live) return Requeue();
+  Forget(node.uid);
   return Done();
 }
 

@@ -1,5 +1,8 @@
 #include "controllers/gc/garbage_collector.h"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <set>
 #include <utility>
@@ -17,6 +20,9 @@ ObjectKey KeyOfUid(const std::string& uid) {
   return {"uid", uid};
 }
 
+constexpr Duration kFirstPatience = std::chrono::milliseconds(50);
+constexpr Duration kLastPatience = std::chrono::seconds(30);
+
 // Thread-safe.
 class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
  public:
@@ -32,8 +38,8 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
     monitors_->OnSynced([weak] {
       if (const auto self = weak.lock()) self->ReleaseWaiting();
     });
-    kinds_->OnChange([weak_controller = controller_] {
-      if (const auto target = weak_controller.lock()) target->Enqueue(kFollowKinds);
+    kinds_->OnChange([weak] {
+      if (const auto self = weak.lock()) self->KindsChanged();
     });
     controller->Enqueue(kFollowKinds);
   }
@@ -49,11 +55,18 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
   }
 
  private:
+  void KindsChanged() {
+    patience_ = kFirstPatience;
+    if (const auto target = controller_.lock()) target->Enqueue(kFollowKinds);
+  }
   Result<Action> FollowKinds() {
     FLYBALL_ASSIGN(const std::vector<ApiResource> kinds, kinds_->Deletable());
     monitors_->Follow(kinds);
     LookAt(graph_.VirtualNodes());
-    return Done();
+    if (!kinds_->MissesAny(kinds)) return Done();
+    const Duration delay = patience_;
+    patience_ = std::min(2 * delay, kLastPatience);
+    return RequeueAfter(delay);
   }
 
   bool HoldBack(const std::string& uid) {
@@ -82,6 +95,8 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
   std::weak_ptr<Controller> controller_;
   ObjectGraph graph_;
   std::shared_ptr<Monitors> monitors_;
+  // How long until discovery is read again for a definition that it does not list.
+  std::atomic<Duration> patience_ = kFirstPatience;
   Mutex mu_;
   std::set<std::string> waiting_ FLYBALL_GUARDED_BY(mu_);
 };

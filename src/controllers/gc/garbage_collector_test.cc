@@ -164,6 +164,25 @@ spec:
   EXPECT_FALSE(Has("inside"));
 }
 
+// Nobody watches Events.
+TEST_F(GarbageCollectorTest, AnOwnerThatIsNotWatched) {
+  plane_.Create(R"({apiVersion: v1, kind: Event, metadata: {name: e, namespace: default},
+    involvedObject: {kind: Pod, namespace: default, name: p}, reason: Seen, message: seen, type: Normal,
+    reportingComponent: test, reportingInstance: test})");
+  const KindRef events{"", "v1", "Event", "events", true};
+  const auto event = plane_.client->Dynamic(events).Get("default", "e");
+  ASSERT_TRUE(event) << event.error().ToString();
+  plane_.Create(
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: inside, namespace: default, ownerReferences: "
+      "[{apiVersion: events.k8s.io/v1, kind: Event, name: e, uid: " +
+      std::string(std::as_const(*event)["metadata"]["uid"].string_or("")) + "}]}}");
+  plane_.Run(2s);
+  EXPECT_TRUE(Has("inside"));
+  ASSERT_TRUE(plane_.client->Dynamic(events).Delete("default", "e"));
+  plane_.Run(10s);
+  EXPECT_FALSE(Has("inside"));
+}
+
 TEST_F(GarbageCollectorTest, ADeploymentTakesItsReplicaSetsAndPodsAlong) {
   plane_.Create(R"(
 apiVersion: apps/v1

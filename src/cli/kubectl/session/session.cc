@@ -8,6 +8,7 @@
 #include "cli/command/error_text.h"
 #include "cli/kubectl/session/external_program.h"
 #include "client/config.h"
+#include "client/credentials.h"
 #include "json/json.h"
 
 namespace flyball::cli {
@@ -55,6 +56,7 @@ Status ApplyOverrides(const ConnectionFlags& flags, ClientConfig& config) {
   if (!flags.tls_server_name.empty()) tls.server_name = flags.tls_server_name;
   if (flags.insecure) tls.insecure_skip_verify = true;
   if (!flags.token.empty()) config.credentials = BearerToken(flags.token);
+  if (!flags.username.empty()) config.credentials = BasicAuth(flags.username, flags.password);
   const bool bare = flags.request_timeout.find_first_not_of("0123456789") == std::string::npos;
   const auto timeout = api::ParseDuration(flags.request_timeout + (bare ? "s" : ""));
   if (!timeout)
@@ -66,11 +68,27 @@ Status ApplyOverrides(const ConnectionFlags& flags, ClientConfig& config) {
   return {};
 }
 
+Status ApplyImpersonation(const ConnectionFlags& flags, RestOptions& rest) {
+  if (!flags.as.empty()) rest.impersonate_user = flags.as;
+  if (!flags.as_uid.empty()) rest.impersonate_uid = flags.as_uid;
+  if (!flags.as_groups.empty()) rest.impersonate_groups = flags.as_groups;
+  if (!flags.as_extra.empty()) rest.impersonate_extra.clear();
+  for (const std::string& pair : flags.as_extra) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return Unexpected(LocalError("invalid --as-user-extra \"" + pair + "\": expected KEY=VALUE"));
+    rest.impersonate_extra.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  return {};
+}
+
 Result<ClientConfig> ConfigFor(const ConnectionFlags& flags) {
-  auto config = LoadKubeconfig({.path = flags.kubeconfig, .context = flags.context});
+  auto config = LoadKubeconfig(
+      {.path = flags.kubeconfig, .context = flags.context, .cluster = flags.cluster, .user = flags.user});
   if (!config && flags.server.empty()) return Unexpected(NoConfig(flags, config.error()));
   if (!config) config = ClientConfig();
   FLYBALL_TRY(ApplyOverrides(flags, *config));
+  FLYBALL_TRY(ApplyImpersonation(flags, config->rest));
   return config;
 }
 
@@ -91,8 +109,6 @@ Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
   if (!config) return Unexpected(config.error());
   config->rest.user_agent = "flyball";
   config->rest.retry_unasked = false;
-  if (!flags.as.empty()) config->rest.impersonate_user = flags.as;
-  if (!flags.as_groups.empty()) config->rest.impersonate_groups = flags.as_groups;
   session->url_ = config->http.url;
   session->ns_given_ = !flags.ns.empty();
   session->ns_ = flags.ns.empty() ? config->default_namespace : flags.ns;
@@ -166,6 +182,13 @@ void Session::PrintErrors() {
   errors_.clear();
 }
 
+void Session::FailOnWarnings() {
+  if (exit_code() != 0 || warned_.empty()) return;
+  std::cerr << "error: " << warned_.size() << (warned_.size() == 1 ? " warning" : " warnings")
+            << " received\n";
+  set_exit_code(1);
+}
+
 void Session::Pause(Duration delay) {
   SleepFor(delay);
 }
@@ -192,6 +215,7 @@ void RunVerb(const Command& command, std::function<Status(Session&)> verb) {
     }
     if (const Status status = verb(**session); !status) (*session)->Report(status.error());
     (*session)->PrintErrors();
+    if (invocation->connection.warnings_as_errors) (*session)->FailOnWarnings();
     return (*session)->exit_code();
   });
 }

@@ -57,6 +57,8 @@ class Session {
   bool failed() const { return failed_; }
   // Prints what was reported, as kubectl prints one error or several.
   void PrintErrors();
+  // --warnings-as-errors: a command that succeeded with warnings fails.
+  void FailOnWarnings();
   // The program's exit status, if the command succeeds: that of a remote command.
   void set_exit_code(int code) { exit_code_ = code; }
   int exit_code() const { return failed_ ? 1 : exit_code_; }
