@@ -12,9 +12,9 @@
 
 namespace flyball::controllers {
 
-// Reads discovery on first use, and again after a CustomResourceDefinition has changed. Nothing is polled. The
-// server may list a new kind a moment after its definition has been seen: MissesAny says so.
-// Thread-safe; calls block.
+// Reads discovery on first use, and again after a CustomResourceDefinition has changed. Nothing is polled.
+// The server may list a new kind a moment after its definition has been seen: MissesAny says so. Thread-safe;
+// calls block.
 class ServedKinds : public std::enable_shared_from_this<ServedKinds> {
  public:
   // Watches CustomResourceDefinitions through the manager's caches.
@@ -24,8 +24,8 @@ class ServedKinds : public std::enable_shared_from_this<ServedKinds> {
 
   // The kinds that can be listed and deleted, each once, at its preferred version.
   Result<std::vector<ApiResource>> Deletable();
-  // Some definition has no kind among `kinds`, the result of Deletable: it is not listed yet, or never will be
-  // because its names are taken.
+  // Some definition has no kind among `kinds`, the result of Deletable: it is not listed yet, or never will
+  // be because its names are taken.
   bool MissesAny(const std::vector<ApiResource>& kinds) const;
   // NotFound if the kind is not served.
   Result<KindRef> Find(std::string_view api_version, std::string_view kind);
