@@ -65,6 +65,27 @@ def use(kubectl):
     assert kubectl('get', 'orders', '-o', 'name') == ''
 
 
+def manage(kubectl):
+    """The APIService is an object like others: its status, patches, replacement and deletion by label."""
+    path = '/apis/apiregistration.k8s.io/v1/apiservices'
+    name = 'v1.shop.example.com'
+    kubectl('patch', 'apiservice', name, '--type=merge', '-p', '{"spec":{"versionPriority":400}}')
+    kubectl('label', 'apiservice', name, 'of=shop')
+    listed = json.loads(kubectl('get', 'apiservices', '-l', 'of=shop', '-o', 'json'))['items']
+    assert [item['spec']['versionPriority'] for item in listed] == [400], listed
+    conditions = listed[0]['status']['conditions'] + [{'type': 'StatusPatched', 'status': 'True', 'reason': 'Test', 'message': 'Set by a test',
+                                                       'lastTransitionTime': '2026-01-01T00:00:00Z'}]
+    kubectl('patch', 'apiservice', name, '--subresource=status', '--type=merge', '-p', json.dumps({'status': {'conditions': conditions}}))
+    kept = json.loads(kubectl('get', '--raw', '%s/%s/status' % (path, name)))['status']['conditions']
+    assert {c['type']: c['status'] for c in kept} == {'Available': 'True', 'StatusPatched': 'True'}, kept
+    replaced = json.loads(kubectl('get', 'apiservice', name, '-o', 'json'))
+    replaced['spec']['versionPriority'] = 10
+    kubectl('replace', '-f', '-', stdin=json.dumps(replaced))
+    kubectl('delete', '--raw', path + '?labelSelector=of%3Dshop')
+    wait_until('the group is gone', lambda: kubectl.run('get', '--raw', '/apis/shop.example.com', check=False).returncode != 0)
+    assert kubectl('get', 'apiservice', 'v1.apps', '-o', 'name')
+
+
 def lose(kubectl, server):
     """The server goes: its resources are gone with it, everything else works."""
     server.kill()
@@ -102,9 +123,13 @@ def main():
         crt, key = certificate(folder)
         server = subprocess.Popen([sys.executable, os.path.join(HERE, 'extension_server.py'), crt, key, authority], stdout=subprocess.PIPE,
                                   text=True)
-        register(kubectl, crt, int(server.stdout.readline()))
+        port = int(server.stdout.readline())
+        for step in (use, manage):
+            register(kubectl, crt, port)
+            wait_until('the APIService is available', lambda: condition(kubectl).get('reason') == 'Passed')
+            step(kubectl)
+        register(kubectl, crt, port)
         wait_until('the APIService is available', lambda: condition(kubectl).get('reason') == 'Passed')
-        use(kubectl)
         lose(kubectl, server)
         program.stop()
     except BaseException:

@@ -7,10 +7,11 @@ from program import Program
 
 
 class Cluster:
-    """Runs on a fresh folder until close(). `form` is 'up' or 'processes', `runtime` what the node runs containers with."""
+    """Runs on a fresh folder until close(). `form` is 'up' or 'processes', `runtime` what the node runs containers with,
+    `address` what the node of 'processes' says its address is."""
 
-    def __init__(self, binary, form, runtime='native'):
-        self.binary, self.form, self.runtime = binary, form, runtime
+    def __init__(self, binary, form, runtime='native', address='127.0.0.1'):
+        self.binary, self.form, self.runtime, self.address = binary, form, runtime, address
         self.folder = tempfile.mkdtemp(prefix='flyball-test-')
         self.programs = []
         self.start()
@@ -18,6 +19,10 @@ class Cluster:
     @property
     def kubeconfig(self):
         return os.path.join(self.folder, 'kubeconfig')
+
+    @property
+    def node_folder(self):
+        return os.path.join(self.folder, 'n1')
 
     def start(self):
         self.programs = []
@@ -27,7 +32,7 @@ class Cluster:
         connection = ('--kubeconfig', self.kubeconfig)
         self._run('controllers', '--use-service-account-credentials', *connection, ready='controllers running')
         self._run('scheduler', *connection, ready='scheduler running')
-        self._run('node', '--name', 'n1', '--data-dir', os.path.join(self.folder, 'n1'), '--runtime', self.runtime, *connection,
+        self._run('node', '--name', 'n1', '--data-dir', self.node_folder, '--address', self.address, '--runtime', self.runtime, *connection,
                   ready='node n1 running')
 
     def _run(self, part, *arguments, **options):

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import base64
 import re
+import select
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'webhooks'))
 from cases import Server, definition, convert, run  # noqa: E402
@@ -130,6 +131,124 @@ def definitions_are_denied(kubectl, hooks):
     kubectl('delete', 'validatingwebhookconfiguration', 'crds')
 
 
+HOSTS_V1 = 'hosts.v1.stable.example.com'
+HOST_RULE = {'apiGroups': ['stable.example.com'], 'apiVersions': ['*'], 'resources': ['hosts']}
+
+
+def define_hosts(kubectl, hooks, storage='v1', conversion=None, change=None):
+    """The definition of the hosts in two versions, established."""
+    bench = type('Bench', (), {'hooks': hooks})
+    body = {'apiVersion': 'apiextensions.k8s.io/v1', 'kind': 'CustomResourceDefinition', **definition(bench, storage, conversion)}
+    if change:
+        change(body)
+    kubectl('apply', '--server-side', '-f', '-', stdin=json.dumps(body))
+    kubectl('wait', '--for=condition=Established', 'crd/hosts.stable.example.com')
+
+
+def make_host(kubectl, name, spec, version='v1', labels=None):
+    host = {'apiVersion': 'stable.example.com/' + version, 'kind': 'Host', 'metadata': {'name': name, 'labels': labels or {}}, 'spec': spec}
+    return kubectl.run('create', '-f', '-', stdin=json.dumps(host), check=False)
+
+
+def custom_resources_are_denied(kubectl, hooks):
+    """Conformance: should be able to deny custom resource creation, update and deletion."""
+    def check(request):
+        unwanted = [o for o in (request['object'], request['oldObject']) if o and (o.get('spec') or {}).get('hostPort') == 'unwanted']
+        return {'allowed': not unwanted, 'status': {'message': 'the custom resource contains unwanted data'}}
+    hooks.answers['/hosts'] = check
+    define_hosts(kubectl, hooks, conversion={'strategy': 'None'})
+    wait_until('hosts can be made', lambda: make_host(kubectl, 'kept', {'hostPort': 'unwanted'}).returncode == 0)
+    kubectl('create', '-f', '-', stdin=configuration('ValidatingWebhookConfiguration', 'hosts', webhook(
+        'hosts.example.com', '/hosts', [{'operations': ['CREATE', 'UPDATE', 'DELETE'], **HOST_RULE}], hooks)))
+    said = 'the custom resource contains unwanted data'
+    assert said in make_host(kubectl, 'bad', {'hostPort': 'unwanted'}).stderr
+    assert make_host(kubectl, 'good', {'hostPort': 'a:1'}).returncode == 0
+    for command in (('patch', HOSTS_V1, 'good', '--type=merge', '-p', '{"spec":{"hostPort":"unwanted"}}'), ('delete', HOSTS_V1, 'kept')):
+        refused = kubectl.run(*command, check=False)
+        assert said in refused.stderr, (command, refused)
+    kubectl('delete', 'validatingwebhookconfiguration', 'hosts')
+    kubectl('delete', 'host', 'kept')
+    kubectl('delete', 'crd', 'hosts.stable.example.com')
+
+
+def custom_resources_are_mutated(kubectl, hooks):
+    """Conformance: should mutate custom resource; with different stored version; with pruning."""
+    hooks.answers['/change'] = lambda request: patch(
+        {'op': 'add', 'path': '/spec/' + ('host' if request['object']['apiVersion'].endswith('v2') else 'hostPort'), 'value': 'changed:1'},
+        {'op': 'add', 'path': '/spec/pruned', 'value': 'x'})
+    define_hosts(kubectl, hooks, conversion={'strategy': 'None'})
+    kubectl('create', '-f', '-', stdin=configuration('MutatingWebhookConfiguration', 'hosts', webhook(
+        'hosts.example.com', '/change', [{'operations': ['CREATE', 'UPDATE'], **HOST_RULE}], hooks)))
+    wait_until('hosts can be made', lambda: make_host(kubectl, 'one', {'hostPort': 'a:1'}).returncode == 0)
+    assert kubectl('get', HOSTS_V1, 'one', '-o', 'jsonpath={.spec}') == '{"hostPort":"changed:1"}'
+    define_hosts(kubectl, hooks, 'v2', {'strategy': 'None'})
+    kubectl('patch', 'hosts.v1.stable.example.com', 'one', '--type=merge', '-p', '{"spec":{"hostPort":"b:2"}}')
+    assert kubectl('get', 'hosts.v1.stable.example.com', 'one', '-o', 'jsonpath={.metadata.name}') == 'one'
+    wait_until('v2 is stored', lambda: make_host(kubectl, 'two', {}, 'v2').returncode == 0)
+    assert kubectl('get', 'hosts.v2.stable.example.com', 'two', '-o', 'jsonpath={.spec}') == '{"host":"changed:1"}'
+    kubectl('delete', 'mutatingwebhookconfiguration', 'hosts')
+    kubectl('delete', 'crd', 'hosts.stable.example.com')
+
+
+def everything_but_some_is_mutated(kubectl, hooks):
+    """Conformance: should mutate everything except 'skip-me' configmaps; listing webhooks, and deleting them as a collection."""
+    hooks.answers['/stage'] = lambda request: patch({'op': 'add', 'path': '/data/mutation-stage-1', 'value': 'yes'})
+    rules = [{'operations': ['CREATE'], 'apiGroups': [''], 'apiVersions': ['v1'], 'resources': ['configmaps']}]
+    entry = webhook('stage.example.com', '/stage', rules, hooks, matchConditions=[
+        {'name': 'not-skipped', 'expression': "object.metadata.name != 'skip-me'"}])
+    kubectl('create', '-f', '-', stdin=configuration('MutatingWebhookConfiguration', 'stage', entry))
+    kubectl('label', 'mutatingwebhookconfiguration', 'stage', 'of=test')
+    for name, data in (('taken', '{"a":"b","mutation-stage-1":"yes"}'), ('skip-me', '{"a":"b"}')):
+        kubectl('create', 'configmap', name, '--from-literal=a=b')
+        assert kubectl('get', 'configmap', name, '-o', 'jsonpath={.data}') == data
+    assert kubectl('get', 'mutatingwebhookconfigurations', '-l', 'of=test', '-o', 'name').endswith('/stage')
+    kubectl('delete', '--raw', '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations?labelSelector=of%3Dtest')
+    kubectl('create', 'configmap', 'later', '--from-literal=a=b')
+    assert kubectl('get', 'configmap', 'later', '-o', 'jsonpath={.data}') == '{"a":"b"}'
+
+
+def attaching_is_denied(kubectl, hooks):
+    """Conformance: should be able to deny attaching pod."""
+    hooks.answers['/attach'] = lambda request: {'allowed': request['operation'] != 'CONNECT', 'status': {'message': 'attaching to pod is not allowed'}}
+    rules = [{'operations': ['CONNECT'], 'apiGroups': [''], 'apiVersions': ['v1'], 'resources': ['pods/attach']}]
+    kubectl('create', '-f', '-', stdin=configuration('ValidatingWebhookConfiguration', 'attach', webhook('attach.example.com', '/attach', rules, hooks)))
+    kubectl('create', '-f', '-', stdin=json.dumps({'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'attached'}, 'spec': {
+        'containers': [{'name': 'c', 'image': 'i'}]}}))
+    refused = kubectl.run('get', '--raw', '/api/v1/namespaces/default/pods/attached/attach?stdin=true', check=False)
+    assert 'attaching to pod is not allowed' in refused.stderr, refused.stderr
+    kubectl('delete', 'validatingwebhookconfiguration', 'attach')
+    kubectl('delete', 'pod', 'attached', '--now')
+
+
+def fields_of_each_version_select(kubectl, hooks):
+    """Conformance: CustomResourceFieldSelectors MUST list and watch custom resources matching the field selector."""
+    def selectable(body):
+        for version, paths in zip(body['spec']['versions'], (['.spec.hostPort'], ['.spec.host', '.spec.port'])):
+            version['selectableFields'] = [{'jsonPath': path} for path in paths]
+    hooks.answers['/convert'] = convert
+    define_hosts(kubectl, hooks, change=selectable)
+    wait_until('hosts can be made', lambda: make_host(kubectl, 'one', {'hostPort': 'one:80'}).returncode == 0)
+    assert make_host(kubectl, 'two', {'host': 'two', 'port': '80'}, 'v2').returncode == 0
+    assert make_host(kubectl, 'three', {'host': 'three', 'port': '443'}, 'v2').returncode == 0
+    for version, selector, names in (('v1', 'spec.hostPort=two:80', ['two']), ('v2', 'spec.port=80', ['one', 'two']),
+                                     ('v2', 'spec.host=three,spec.port=443', ['three']), ('v2', 'spec.host!=three', ['one', 'two'])):
+        found = kubectl('get', 'hosts.%s.stable.example.com' % version, '--field-selector', selector, '-o', 'jsonpath={.items[*].metadata.name}')
+        assert found.split() == names, (version, selector, found)
+    watch = subprocess.Popen([*kubectl.command, 'get', 'hosts.v2.stable.example.com', '--watch-only', '--field-selector', 'spec.port=80', '-o', 'name'],
+                             stdout=subprocess.PIPE, text=True)
+    try:
+        # Until the watch is there, nothing is seen: a host for each try.
+        tries = iter(range(100))
+        wait_until('an event comes', lambda: make_host(kubectl, 'other%d' % next(tries), {'hostPort': 'x:1'}).returncode == 0 and
+                   make_host(kubectl, 'seen%d' % next(tries), {'hostPort': 'x:80'}).returncode == 0 and
+                   select.select([watch.stdout], [], [], 1)[0])
+        assert watch.stdout.readline().startswith('host.stable.example.com/seen')
+    finally:
+        watch.kill()
+        watch.wait()
+    kubectl('delete', 'crd', 'hosts.stable.example.com')
+
+
 def custom_resources_are_converted(kubectl, hooks):
     """Conformance: should be able to convert from CR v1 to CR v2; a non homogeneous list of CRs."""
     hooks.answers['/convert'] = convert
@@ -164,7 +283,8 @@ def main():
         kubectl('create', 'serviceaccount', 'default')
         check_recorded(client_of(os.path.join(folder, 'data', 'kubeconfig'), folder), hooks)
         for scenario in (pods_and_maps_are_denied, pods_are_mutated_and_defaulted, webhooks_fail_closed, configurations_are_left_alone,
-                         definitions_are_denied, custom_resources_are_converted):
+                         definitions_are_denied, custom_resources_are_denied, custom_resources_are_mutated, everything_but_some_is_mutated,
+                         attaching_is_denied, custom_resources_are_converted, fields_of_each_version_select):
             scenario(kubectl, hooks)
             print('ok', scenario.__name__)
     finally:

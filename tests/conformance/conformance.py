@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs the conformance suite of Kubernetes, unmodified, against Flyball with simulated nodes.
 
-    conformance.py FLYBALL [--class A,B] [--focus REGEX] [--e2e-test PATH] [--jobs N] [--results FILE] [--record]
+    conformance.py FLYBALL [--class A,B] [--focus REGEX] [--containers] [--e2e-test PATH] [--jobs N] [--record]
 
 expected.tsv lists every test of the suite: its class, whether it passes here, and why not if not. The command fails if a
 test that is expected to pass does not. Tests that are not expected to pass run too, and are named when they do; those
 that need real containers are not started unless --focus names them. --record writes what was seen into expected.tsv and
-docs/conformance.md.
+docs/conformance.md. With --containers there is one node, which runs containers (root and runc); the images are built from
+the Go module proxy.
 """
 import argparse
 import collections
@@ -16,17 +17,21 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 
-from program import Program  # noqa: E402
+import images  # noqa: E402
+from cluster import Cluster  # noqa: E402
+from program import Kubectl, Program  # noqa: E402
 
 VERSION = 'v1.37.1'
 OLDEST_GO = (1, 26)
@@ -55,6 +60,9 @@ SLOW = {
     'Preempt': 300,
     'ResourceQuota': 420,
 }
+
+# Tests whose webhook or API server is a pod.
+NEED_CONTAINERS = re.compile(r'\] (AdmissionWebhook|Aggregator|CustomResourceConversionWebhook|CustomResourceFieldSelectors) ')
 
 
 def fail(text):
@@ -86,9 +94,13 @@ def read_expected():
     return lines[0], [Test(line) for line in lines[1:]]
 
 
+def cache_folder():
+    return os.path.join(os.environ.get('XDG_CACHE_HOME', os.path.expanduser('~/.cache')), 'flyball', 'conformance-' + VERSION)
+
+
 def build_suite():
     """The suite's program, built once per version from the Go module proxy."""
-    folder = os.path.join(os.environ.get('XDG_CACHE_HOME', os.path.expanduser('~/.cache')), 'flyball', 'conformance-' + VERSION)
+    folder = cache_folder()
     program = os.path.join(folder, 'e2e.test')
     if os.path.exists(program):
         return program
@@ -104,11 +116,61 @@ def build_suite():
     return program
 
 
+class SimulatedCluster:
+    """Three nodes on which nothing runs."""
+
+    nodes = 3
+
+    def __init__(self, flyball, folder):
+        self.program = Program(flyball, 'up', '--runtime', 'sim', '--nodes', str(self.nodes), '--port', '0', '--data-dir', folder, data_dir=folder)
+        self.kubeconfig = self.program.kubeconfig
+
+    def ended(self):
+        """What was said last if it has ended by itself."""
+        return self.program.process.poll() is not None and self.program.output()[-3000:]
+
+    def stop(self):
+        self.program.stop()
+
+
+def own_address():
+    """An address of this machine that is not a loopback one, as EndpointSlices may hold no other. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.connect(('192.0.2.1', 9))
+        return s.getsockname()[0]
+
+
+class ContainerCluster:
+    """One node that runs containers, and the images that they need. Pods share the machine's network: one test at a time."""
+
+    nodes = 1
+
+    def __init__(self, flyball, _folder):
+        self.cluster = Cluster(flyball, 'processes', address=own_address())
+        self.kubeconfig = self.cluster.kubeconfig
+        try:
+            api = urllib.parse.urlsplit(self.cluster.programs[0].url)
+            images.load(flyball, self.cluster.node_folder, cache_folder(), api.hostname, api.port)
+        except BaseException:
+            self.cluster.close()
+            raise
+
+    def ended(self):
+        return any(program.process.poll() is not None for program in self.cluster.programs) and self.cluster.output()
+
+    def stop(self):
+        try:  # a node that is stopped leaves its containers running
+            Kubectl(self.kubeconfig).run('delete', 'pods', '--all', '--all-namespaces', '--timeout=60s', check=False, timeout=90)
+        finally:
+            self.cluster.close()
+
+
 class Suite:
     """Runs single tests on one cluster."""
 
-    def __init__(self, program, kubeconfig, kubectl, folder):
-        self.program, self.kubeconfig, self.kubectl, self.folder = program, kubeconfig, kubectl, folder
+    def __init__(self, program, cluster, kubectl, folder):
+        self.program, self.kubeconfig, self.kubectl, self.folder = program, cluster.kubeconfig, kubectl, folder
+        self.nodes = cluster.nodes
 
     def run(self, test):
         """State (pass, fail), why, and the seconds it took."""
@@ -116,7 +178,7 @@ class Suite:
         os.makedirs(reports, exist_ok=True)
         log = os.path.join(reports, 'log')
         start = time.monotonic()
-        command = [self.program, '--kubeconfig=' + self.kubeconfig, '--provider=skeleton', '--num-nodes=3', '--disable-log-dump',
+        command = [self.program, '--kubeconfig=' + self.kubeconfig, '--provider=skeleton', '--num-nodes=%d' % self.nodes, '--disable-log-dump',
                    '--dump-logs-on-failure=false', '--ginkgo.no-color', '--ginkgo.v', '--ginkgo.grace-period=15s', '--report-dir=' + reports,
                    '--ginkgo.focus=' + re.escape(test.name).replace(r'\ ', ' ') + '$']
         if self.kubectl:
@@ -166,14 +228,15 @@ class Run:
             return
         data = os.path.join(self.folder, name)
         os.makedirs(data)
-        cluster = Program(self.options.flyball, 'up', '--runtime', 'sim', '--nodes', '3', '--port', '0', '--data-dir', data, data_dir=data)
+        cluster = (ContainerCluster if self.options.containers else SimulatedCluster)(self.options.flyball, data)
         try:
-            suite = Suite(self.program, cluster.kubeconfig, self.options.kubectl, self.folder)
+            suite = Suite(self.program, cluster, self.options.kubectl, self.folder)
             with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
                 for test, result in zip(tests, pool.map(lambda test: self.one(suite, test, total), tests)):
                     self.seen[test.name] = result
-            if cluster.process.poll() is not None:
-                fail('the cluster ended during the run:\n' + cluster.output()[-3000:])
+            last_words = cluster.ended()
+            if last_words:
+                fail('the cluster ended during the run:\n' + last_words)
         finally:
             cluster.stop()
 
@@ -212,7 +275,8 @@ def print_table(scope, seen):
     for kind, row in table(scope, {test.name: seen.get(test.name, ('not run',)) for test in scope}).items():
         if row['all']:
             print('%s %-44s %5d %7d %7d %8d' % (kind, CLASSES[kind], row['all'], row['pass'], row['fail'], row['not run']))
-    for why, count in collections.Counter(test.why for test in scope if test.name not in seen).most_common():
+    reasons = [test.why or 'needs --containers' for test in scope if test.name not in seen]
+    for why, count in collections.Counter(reasons).most_common():
         print('not run: %d: %s' % (count, why))
 
 
@@ -264,6 +328,7 @@ def main():
     parser.add_argument('flyball', help='the program')
     parser.add_argument('--class', dest='classes', default='A,B', help='comma-separated: A to F (default A,B)')
     parser.add_argument('--focus', help='regular expression of test names')
+    parser.add_argument('--containers', action='store_true', help='one node that runs containers; without it, three simulated nodes')
     parser.add_argument('--e2e-test', default=os.environ.get('FLYBALL_E2E_TEST'), help="the suite's program, instead of building it")
     parser.add_argument('--kubectl', default=shutil.which('kubectl'), help='which kubectl the tests call')
     parser.add_argument('--jobs', type=int, default=max(2, os.cpu_count() or 2), help='how many tests at once')
@@ -275,11 +340,12 @@ def main():
     scope = in_scope(tests, options)
     # A test that waits for a container takes minutes to fail, and says nothing.
     chosen = [test for test in scope if options.focus or test.state != 'not run']
+    chosen = [test for test in chosen if options.containers or not NEED_CONTAINERS.search(test.name)]
     program = os.path.abspath(options.e2e_test or build_suite()) if chosen else None
     folder = tempfile.mkdtemp(prefix='flyball-conformance-')
     run = Run(options, program, folder)
     try:
-        run.on_cluster('parallel', [test for test in chosen if not test.serial], options.jobs, len(chosen))
+        run.on_cluster('parallel', [test for test in chosen if not test.serial], 1 if options.containers else options.jobs, len(chosen))
         run.on_cluster('serial', [test for test in chosen if test.serial], 1, len(chosen))
     finally:
         if not options.keep:
