@@ -145,34 +145,46 @@ void MeasureOneWriter(const Settings& settings, const MeasuredServer& server, Re
   report.Add("create, 1 client, p50", p50, "ms", AtMost(0.5), "2.5 ms");
 }
 
+constexpr char kWebhookConfigurations[] =
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+
+void Configure(net::Transport& client, const AllowingWebhook& webhook) {
+  net::Request request{.method = "POST", .target = kWebhookConfigurations};
+  request.headers = {{"content-type", "application/json"}};
+  request.body = webhook.Configuration("bench", "hooked");
+  MustSucceed(Ask(client, std::move(request)));
+}
+
+void RemoveConfiguration(net::Transport& client) {
+  net::Request request{.method = "DELETE", .target = kWebhookConfigurations + std::string("/bench")};
+  MustSucceed(Ask(client, std::move(request)));
+}
+
 // What a validating webhook on the same machine adds to a create, beyond the time it takes itself (next to
-// nothing); and what one adds that does not match.
+// nothing); and what one costs that does not match. The cases take turns, so that all see the same machine.
 void MeasureWebhook(const Settings& settings, const MeasuredServer& server, Report& report) {
   const AllowingWebhook webhook;
   const auto client = server.NewClient(true);
+  for (const char* space : {"unhooked", "hooked"}) MakeNamespace(*client, space);
   int run = 0;
   const auto p50 = [&](const std::string& space) {
-    return Least(settings.runs, [&] {
-      const std::string prefix = "hook" + std::to_string(run++);
-      return RunLoad(*client, 1, settings.Scaled(2000),
-                     [&](long i) { return CreateConfigMap(space, NameOf(prefix, i), false); })
-          .QuantileMs(0.5);
-    });
+    const std::string prefix = "hook" + std::to_string(run++);
+    return RunLoad(*client, 1, settings.Scaled(1000),
+                   [&](long i) { return CreateConfigMap(space, NameOf(prefix, i), false); })
+        .QuantileMs(0.5);
   };
-  for (const char* space : {"unhooked", "hooked"}) MakeNamespace(*client, space);
-  const double without = p50("unhooked");
-  net::Request configure{.method = "POST",
-                         .target = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"};
-  configure.headers = {{"content-type", "application/json"}};
-  configure.body = webhook.Configuration("bench", "hooked");
-  MustSucceed(Ask(*client, std::move(configure)));
-  report.Add("a webhook that does not match adds to a create, p50", p50("unhooked") - without, "ms", {}, "");
-  report.Add("a matching local webhook adds to a create, p50", p50("hooked") - without, "ms", AtMost(0.3),
-             "");
-  net::Request remove{
-      .method = "DELETE",
-      .target = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/bench"};
-  MustSucceed(Ask(*client, std::move(remove)));
+  double without = 1e9, beside = 1e9, matching = 1e9;
+  for (int turn = 0; turn < 3 * settings.runs; ++turn) {
+    without = std::min(without, p50("unhooked"));
+    Configure(*client, webhook);
+    beside = std::min(beside, p50("unhooked"));
+    matching = std::min(matching, p50("hooked"));
+    RemoveConfiguration(*client);
+  }
+  report.Add("create without a webhook, p50", without, "ms", {}, "");
+  report.Add("a create beside a webhook that does not match, to one without", 100 * beside / without, "%",
+             AtMost(102), "");
+  report.Add("a matching local webhook adds to a create, p50", matching - without, "ms", AtMost(0.3), "");
 }
 
 // Leaves the namespace `bench` with 50,000 objects.
