@@ -95,6 +95,8 @@ def under_the_name_kubectl_it_is_kubectl(machine):
     expect(machine.kubectl('get', 'ns', '-o', status=1), "flag needs an argument: 'o' in -o")
     expect(machine.kubectl('rollout', 'x', status=1), "See 'kubectl rollout -h' for help and examples")
     expect(machine.kubectl('create', 'ns', status=1), 'exactly one NAME is required, got 0')
+    expect(machine.kubectl('top', 'node', status=1), 'error: Metrics API not available')
+    expect(machine.kubectl('__complete', 'get', 'namespaces', 'kube-p'), 'kube-public\n:4\n')
     plugin = os.path.join(machine.home, 'kubectl-say-hello')
     with open(plugin, 'w') as f:
         f.write('#!/bin/sh\necho hello "$@"\n')

@@ -36,9 +36,10 @@ void DefineVerbs(const Command& root) {
              {&AddScaleCommand, &AddAutoscaleCommand, &AddRolloutCommand, &AddWaitCommand, &AddExecCommands,
               &AddPortForwardCommand});
   AddSection(root, "Look after nodes and certificates",
-             {&AddDrainCommands, &AddTaintCommand, &AddCertificateCommand});
-  AddSection(root, "Ask the server and the program",
-             {&AddAuthCommand, &AddDiscoveryCommands, &AddConfigCommand, &AddVersionCommand});
+             {&AddDrainCommands, &AddTaintCommand, &AddCertificateCommand, &AddTopCommand});
+  AddSection(
+      root, "Ask the server and the program",
+      {&AddAuthCommand, &AddDiscoveryCommands, &AddConfigCommand, &AddVersionCommand, &AddShellCommands});
 }
 
 void DefineProgram(const Command& root) {

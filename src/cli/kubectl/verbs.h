@@ -33,6 +33,9 @@ void AddExplainCommand(const Command& root);
 void AddDiscoveryCommands(const Command& root);
 void AddAuthCommand(const Command& root);
 void AddConfigCommand(const Command& root);
+// completion, plugin
+void AddShellCommands(const Command& root);
+void AddTopCommand(const Command& root);
 void AddVersionCommand(const Command& root);
 
 }  // namespace flyball::cli

@@ -1,9 +1,11 @@
 #include <memory>
 
+#include "api/values/duration.h"
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/create/create_options.h"
 #include "cli/kubectl/session/resource_args.h"
+#include "json/json.h"
 
 namespace flyball::cli {
 namespace {
@@ -85,7 +87,7 @@ void AddRole(const Command& create, const std::string& name, const char* kind) {
   command.Option("--resource", &flags->resources, "On what");
   command.Option("--resource-name", &flags->resource_names, "Only on objects of these names");
   RunVerb(command, [flags, kind](Session& session) -> Status {
-    FLYBALL_ASSIGN(const std::string object_name, OneName(flags->args));
+    FLYBALL_ASSIGN(const std::string object_name, OneName(session, flags->args));
     FLYBALL_ASSIGN(json::Array rules, RulesOf(session, *flags));
     json::Value object = NewObject("rbac.authorization.k8s.io/v1", kind, object_name);
     object["rules"] = std::move(rules);
@@ -105,7 +107,7 @@ void AddBinding(const Command& create, const std::string& name, const char* kind
   command.Option("--group", &flags->groups, "To a group; may be repeated");
   command.Option("--serviceaccount", &flags->service_accounts, "To namespace:name; may be repeated");
   RunVerb(command, [flags, kind](Session& session) -> Status {
-    FLYBALL_ASSIGN(const std::string object_name, OneName(flags->args));
+    FLYBALL_ASSIGN(const std::string object_name, OneName(session, flags->args));
     FLYBALL_ASSIGN(json::Array subjects, SubjectsOf(*flags));
     if (flags->role.empty() == flags->cluster_role.empty())
       return Unexpected(LocalError("exactly one of clusterrole or role must be specified"));
@@ -119,22 +121,72 @@ void AddBinding(const Command& create, const std::string& name, const char* kind
   });
 }
 
+struct TokenFlags {
+  std::vector<std::string> args, audiences;
+  std::string duration, bound_kind, bound_name, bound_uid;
+  PrintFlags print;
+};
+
+Result<json::Value> TokenRequestOf(const TokenFlags& flags) {
+  json::Value request;
+  request["apiVersion"] = "authentication.k8s.io/v1";
+  request["kind"] = "TokenRequest";
+  json::Value& spec = request["spec"];
+  spec = json::Object();
+  if (!flags.audiences.empty())
+    spec["audiences"] = json::Array(flags.audiences.begin(), flags.audiences.end());
+  if (!flags.duration.empty()) {
+    const auto duration = api::ParseDuration(flags.duration);
+    if (!duration || *duration < Duration::zero())
+      return Unexpected(LocalError("--duration must be greater than or equal to 0"));
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*duration).count();
+    if (seconds > 0) spec["expirationSeconds"] = static_cast<long long>(seconds);
+  }
+  if (!flags.bound_kind.empty()) {
+    if (flags.bound_name.empty())
+      return Unexpected(LocalError("--bound-object-name is required if --bound-object-kind is provided"));
+    json::Value& bound = spec["boundObjectRef"];
+    bound["apiVersion"] = "v1";
+    bound["kind"] = flags.bound_kind;
+    bound["name"] = flags.bound_name;
+    if (!flags.bound_uid.empty()) bound["uid"] = flags.bound_uid;
+  } else if (!flags.bound_name.empty() || !flags.bound_uid.empty()) {
+    return Unexpected(LocalError(std::string("--bound-object-") +
+                                 (flags.bound_name.empty() ? "uid" : "name") +
+                                 " can only be set if --bound-object-kind is provided"));
+  }
+  return request;
+}
+
+Status CreateToken(Session& session, const TokenFlags& flags) {
+  FLYBALL_ASSIGN(const std::string name, OneName(session, flags.args));
+  FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
+  FLYBALL_ASSIGN(const json::Value body, TokenRequestOf(flags));
+  RestRequest request;
+  request.verb = "POST";
+  request.path =
+      KindRef{"", "v1", "ServiceAccount", "serviceaccounts", true}.Path(session.ns(), name, "token");
+  request.body = json::Write(body);
+  const auto answer = session.Call(std::move(request));
+  if (!answer) return Unexpected(LocalError("failed to create token: " + answer.error().message()));
+  if (printer) return PrintTo(session.out(), *printer, *answer);
+  session.out() << (*answer)["status"]["token"].string_or("") << "\n";
+  return {};
+}
+
 void AddToken(const Command& create) {
-  auto args = std::make_shared<std::vector<std::string>>();
+  auto flags = std::make_shared<TokenFlags>();
   const Command command =
-      create.Sub("token", "Get a token of a ServiceAccount", "flyball create token robot");
-  command.Args("NAME", args.get(), "Name of the service account");
-  RunVerb(command, [args](Session& session) -> Status {
-    FLYBALL_ASSIGN(const std::string name, OneName(*args));
-    RestRequest request;
-    request.verb = "POST";
-    request.path =
-        KindRef{"", "v1", "ServiceAccount", "serviceaccounts", true}.Path(session.ns(), name, "token");
-    request.body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}})";
-    FLYBALL_ASSIGN(const json::Value answer, session.Call(std::move(request)));
-    session.out() << answer["status"]["token"].string_or("") << "\n";
-    return {};
-  });
+      create.Sub("token", "Get a token of a ServiceAccount", "flyball create token robot --duration=10m");
+  command.Args("NAME", &flags->args, "Name of the service account");
+  AddPrintFlags(command, &flags->print);
+  command.Option("--audience", &flags->audiences, "Whom the token is for; may be repeated");
+  command.Option("--duration", &flags->duration, "How long it is valid; 0 is the server's default");
+  command.Option("--bound-object-kind", &flags->bound_kind,
+                 "Valid while this object lives: Pod, Secret or Node");
+  command.Option("--bound-object-name", &flags->bound_name, "The name of that object");
+  command.Option("--bound-object-uid", &flags->bound_uid, "The UID of that object");
+  RunVerb(command, [flags](Session& session) { return CreateToken(session, *flags); });
 }
 
 }  // namespace

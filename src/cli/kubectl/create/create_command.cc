@@ -13,9 +13,19 @@
 namespace flyball::cli {
 
 void CreateOptions::AddTo(const Command& command) {
-  command.Option("-o,--output", &print.output, "yaml, json, name, jsonpath=...");
-  command.Option("--template", &print.template_text, "Template of -o go-template and jsonpath, or its file");
-  command.Option("--dry-run", &dry_run, "client: only print it; server: everything but storing it");
+  AddPrintFlags(command, &print);
+  AddDryRunFlag(command, &dry_run);
+  command.Option("--field-manager", &field_manager, "Who is said to own the fields");
+  command.Option("--validate", &validate, "strict, warn or ignore: what to do about unknown fields",
+                 "strict");
+  command.Flag("--save-config", &save_config, "Remember what is created, for a later apply");
+}
+
+Result<std::string> ValidationOf(const std::string& validate) {
+  if (validate == "strict" || validate == "true") return std::string("Strict");
+  if (validate == "warn") return std::string("Warn");
+  if (validate == "ignore" || validate == "false") return std::string("Ignore");
+  return Unexpected(LocalError("invalid validate option \"" + validate + "\""));
 }
 
 namespace {
@@ -52,13 +62,17 @@ Error CreateError(const json::Value& object, const Error& error) {
 
 Status CreateObject(Session& session, const CreateOptions& options, json::Value object,
                     std::string_view verb) {
+  FLYBALL_TRY(CheckDryRun(options.dry_run));
+  FLYBALL_ASSIGN(const std::string validation, ValidationOf(options.validate));
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(options.print));
   FLYBALL_ASSIGN(const KindRef kind, session.mapper().ForObject(object));
   const std::string ns = session.NamespaceFor(kind);
   if (kind.namespaced && (options.dry_run != "client" || session.ns_given()))
     object["metadata"]["namespace"] = ns;
+  if (options.save_config) object = WithLastApplied(object);
   if (options.dry_run != "client") {
-    auto made = session.Create(kind, ns, object, "kubectl-create", options.dry_run == "server");
+    auto made =
+        session.Create(kind, ns, object, options.field_manager, options.dry_run == "server", validation);
     if (!made) return Unexpected(verb == "created" ? CreateError(object, made.error()) : made.error());
     object = std::move(*made);
   }
@@ -74,7 +88,6 @@ namespace {
 struct CreateFlags {
   ManifestFlags files;
   CreateOptions options;
-  bool save_config = false;
   std::string raw;
 };
 
@@ -93,15 +106,18 @@ Status CreateRaw(Session& session, const CreateFlags& flags) {
 
 Status CreateFromFiles(Session& session, const CreateFlags& flags) {
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
+  FLYBALL_TRY(CheckDryRun(flags.options.dry_run));
+  FLYBALL_ASSIGN(const std::string validation, ValidationOf(flags.options.validate));
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.options.print));
   ReadProblems problems;
   FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files, &problems));
   for (const Manifest& manifest : manifests) {
-    auto made = flags.options.dry_run == "client"
-                    ? Result<json::Value>(manifest.object)
-                    : session.Create(manifest.kind, manifest.ns,
-                                     flags.save_config ? WithLastApplied(manifest.object) : manifest.object,
-                                     "kubectl-create", flags.options.dry_run == "server");
+    auto made =
+        flags.options.dry_run == "client"
+            ? Result<json::Value>(manifest.object)
+            : session.Create(manifest.kind, manifest.ns,
+                             flags.options.save_config ? WithLastApplied(manifest.object) : manifest.object,
+                             flags.options.field_manager, flags.options.dry_run == "server", validation);
     if (!made)
       session.Report(made.error().Annotate("error when creating \"" + manifest.source + "\""));
     else if (printer)
@@ -123,9 +139,9 @@ void AddCreateCommand(const Command& root) {
   AddManifestFlags(create, &flags->files);
   flags->options.AddTo(create);
   create.Option("--raw", &flags->raw, "Post the file to this path as it is");
-  create.Flag("--save-config", &flags->save_config, "Remember what is created, for a later apply");
   AddConfigCreators(create);
   AddWorkloadCreators(create);
+  AddNetworkCreators(create);
   AddAccessCreators(create);
   RunVerb(create, [flags](Session& session) {
     return flags->raw.empty() ? CreateFromFiles(session, *flags) : CreateRaw(session, *flags);

@@ -19,9 +19,9 @@ json::Value NewObject(std::string_view api_version, std::string_view kind, const
   return object;
 }
 
-Result<std::string> OneName(const std::vector<std::string>& args) {
+Result<std::string> OneName(const Session& session, const std::vector<std::string>& args) {
   if (args.size() != 1)
-    return Unexpected(LocalError("exactly one NAME is required, got " + std::to_string(args.size())));
+    return Unexpected(session.UsageError("exactly one NAME is required, got " + std::to_string(args.size())));
   return args[0];
 }
 
@@ -82,7 +82,7 @@ void AddSimple(const Command& create, const std::string& names, const char* kind
   const Command command =
       Begin(create, names, summary, "flyball create " + names.substr(0, names.find(',')) + " demo", flags);
   RunVerb(command, [flags, kind](Session& session) -> Status {
-    FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
+    FLYBALL_ASSIGN(const std::string name, OneName(session, flags->args));
     json::Value object = NewObject("v1", kind, name);
     if (std::string_view(kind) == "Namespace") {
       object["spec"] = json::Object();
@@ -99,7 +99,7 @@ void AddConfigMap(const Command& create) {
   command.Option("--from-literal", &flags->literals, "key=value; may be repeated");
   command.Option("--from-file", &flags->files, "[key=]path; may be repeated");
   RunVerb(command, [flags](Session& session) -> Status {
-    FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
+    FLYBALL_ASSIGN(const std::string name, OneName(session, flags->args));
     FLYBALL_ASSIGN(json::Object data, DataOf(*flags));
     json::Value object = NewObject("v1", "ConfigMap", name);
     if (!data.empty()) object["data"] = std::move(data);
@@ -109,6 +109,8 @@ void AddConfigMap(const Command& create) {
 
 void AddSecret(const Command& create) {
   const Command secret = create.Sub("secret", "Create a Secret");
+  secret.RequireSub();
+  AddSecretKinds(secret);
   auto flags = std::make_shared<CreateConfigFlags>();
   const Command command = Begin(secret, "generic", "From literals and files",
                                 "flyball create secret generic db --from-literal=password=x", flags);
@@ -116,7 +118,7 @@ void AddSecret(const Command& create) {
   command.Option("--from-file", &flags->files, "[key=]path; may be repeated");
   command.Option("--type", &flags->type, "Type of the secret; Opaque if absent");
   RunVerb(command, [flags](Session& session) -> Status {
-    FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
+    FLYBALL_ASSIGN(const std::string name, OneName(session, flags->args));
     FLYBALL_ASSIGN(json::Object data, DataOf(*flags));
     for (auto& [key, value] : data) value = net::Base64Encode(value.as_string());
     json::Value object = NewObject("v1", "Secret", name);
@@ -148,6 +150,8 @@ Result<json::Array> PortsOf(const std::vector<std::string>& tcp) {
 
 void AddService(const Command& create) {
   const Command service = create.Sub("service,svc", "Create a Service");
+  service.RequireSub();
+  AddExternalName(service);
   for (const auto& [verb, type] : {std::pair("clusterip", "ClusterIP"), std::pair("nodeport", "NodePort"),
                                    std::pair("loadbalancer", "LoadBalancer")}) {
     auto flags = std::make_shared<CreateConfigFlags>();
@@ -157,7 +161,7 @@ void AddService(const Command& create) {
     command.Option("--tcp", &flags->tcp, "port[:target port]; may be repeated");
     command.Option("--clusterip", &flags->cluster_ip, "A fixed address, or None");
     RunVerb(command, [flags, type = type](Session& session) -> Status {
-      FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
+      FLYBALL_ASSIGN(const std::string name, OneName(session, flags->args));
       FLYBALL_ASSIGN(json::Array ports, PortsOf(flags->tcp));
       json::Value object = NewObject("v1", "Service", name);
       object["metadata"]["labels"]["app"] = name;
@@ -178,7 +182,7 @@ void AddQuota(const Command& create) {
   command.Option("--hard", &flags->hard, "Limits: resource=quantity,...");
   command.Option("--scopes", &flags->scopes, "Which pods count: BestEffort, NotTerminating, ...");
   RunVerb(command, [flags](Session& session) -> Status {
-    FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
+    FLYBALL_ASSIGN(const std::string name, OneName(session, flags->args));
     FLYBALL_ASSIGN(json::Object hard, ParsePairs(flags->hard));
     json::Value object = NewObject("v1", "ResourceQuota", name);
     if (!hard.empty()) object["spec"]["hard"] = std::move(hard);
@@ -201,7 +205,7 @@ void AddPriorityClass(const Command& create) {
   command.Option("--preemption-policy", &flags->preemption, "PreemptLowerPriority or Never");
   command.Flag("--global-default", &flags->global_default, "For pods that name no class");
   RunVerb(command, [flags, value](Session& session) -> Status {
-    FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
+    FLYBALL_ASSIGN(const std::string name, OneName(session, flags->args));
     json::Value object = NewObject("scheduling.k8s.io/v1", "PriorityClass", name);
     object["value"] = static_cast<long long>(value->value_or(0));
     object["description"] = flags->description;

@@ -13,7 +13,8 @@ namespace flyball::cli {
 
 struct CreateOptions {
   PrintFlags print;
-  std::string dry_run;
+  std::string dry_run, field_manager = "kubectl-create", validate = "strict";
+  bool save_config = false;
   void AddTo(const Command& command);
 };
 
@@ -24,12 +25,17 @@ Status CreateObject(Session& session, const CreateOptions& options, json::Value 
 // Each adds subcommands of `create`.
 void AddConfigCreators(const Command& create);    // namespace, configmap, secret, serviceaccount, ...
 void AddWorkloadCreators(const Command& create);  // deployment, job, cronjob, poddisruptionbudget, ...
+void AddNetworkCreators(const Command& create);   // ingress
+void AddSecretKinds(const Command& secret);       // tls, docker-registry
+void AddExternalName(const Command& service);     // externalname
 void AddAccessCreators(const Command& create);    // role, rolebinding, clusterrole, clusterrolebinding, token
 
 // apiVersion, kind, and metadata with kubectl's null creationTimestamp.
 json::Value NewObject(std::string_view api_version, std::string_view kind, const std::string& name);
 // The one name that the arguments must contain.
-Result<std::string> OneName(const std::vector<std::string>& args);
+Result<std::string> OneName(const Session& session, const std::vector<std::string>& args);
+// The server's fieldValidation for --validate.
+Result<std::string> ValidationOf(const std::string& validate);
 // "a=b,c=d" as an object of strings; values may be numbers (quantities).
 Result<json::Object> ParsePairs(const std::string& text);
 

@@ -40,9 +40,9 @@ json::Value Container(const std::string& name, const std::string& image, const c
   return container;
 }
 
-Result<json::Value> NewDeployment(const CreateWorkloadsFlags& flags,
+Result<json::Value> NewDeployment(const Session& session, const CreateWorkloadsFlags& flags,
                                   const std::vector<std::string>& command) {
-  FLYBALL_ASSIGN(const std::string name, OneName(flags.args));
+  FLYBALL_ASSIGN(const std::string name, OneName(session, flags.args));
   if (flags.images.empty()) return Unexpected(LocalError("required flag(s) \"image\" not set"));
   json::Value object = NewObject("apps/v1", "Deployment", name);
   object["metadata"]["labels"]["app"] = name;
@@ -115,7 +115,7 @@ void AddDeployment(const Command& create) {
   command.Option("--port", &flags->port, "Port the container serves");
   Invocation& invocation = command.invocation();
   RunVerb(command, [flags, &invocation](Session& session) -> Status {
-    FLYBALL_ASSIGN(json::Value object, NewDeployment(*flags, invocation.after_dashes));
+    FLYBALL_ASSIGN(json::Value object, NewDeployment(session, *flags, invocation.after_dashes));
     return CreateObject(session, flags->options, std::move(object));
   });
 }
@@ -128,7 +128,7 @@ void AddJobs(const Command& create) {
   job_command.Option("--from", &job->from, "cronjob/NAME to make it from");
   Invocation& invocation = create.invocation();
   RunVerb(job_command, [job, &invocation](Session& session) -> Status {
-    FLYBALL_ASSIGN(const std::string name, OneName(job->args));
+    FLYBALL_ASSIGN(const std::string name, OneName(session, job->args));
     if (!job->from.empty()) {
       FLYBALL_ASSIGN(json::Value object, JobFromCronJob(session, *job, name));
       return CreateObject(session, job->options, std::move(object));
@@ -147,7 +147,7 @@ void AddJobs(const Command& create) {
   cron_command.Option("--schedule", &cron->schedule, "When, in cron's five fields");
   cron_command.Option("--restart", &cron->restart, "OnFailure or Never");
   RunVerb(cron_command, [cron, &invocation](Session& session) -> Status {
-    FLYBALL_ASSIGN(const std::string name, OneName(cron->args));
+    FLYBALL_ASSIGN(const std::string name, OneName(session, cron->args));
     json::Value object = NewObject("batch/v1", "CronJob", name);
     json::Value& tmpl = object["spec"]["jobTemplate"];
     tmpl["metadata"]["creationTimestamp"] = nullptr;
@@ -167,7 +167,7 @@ void AddDisruptionBudget(const Command& create) {
   command.Option("--min-available", &flags->min_available, "A number or a percentage");
   command.Option("--max-unavailable", &flags->max_unavailable, "A number or a percentage");
   RunVerb(command, [flags](Session& session) -> Status {
-    FLYBALL_ASSIGN(const std::string name, OneName(flags->args));
+    FLYBALL_ASSIGN(const std::string name, OneName(session, flags->args));
     FLYBALL_ASSIGN(json::Object labels, ParsePairs(flags->selector));
     const auto amount = [](const std::string& text) {
       return text.back() == '%' ? json::Value(text) : json::Value(std::stoi(text));
@@ -181,8 +181,9 @@ void AddDisruptionBudget(const Command& create) {
   });
 }
 
-Result<json::Value> NewPod(const CreateWorkloadsFlags& flags, const std::vector<std::string>& words) {
-  FLYBALL_ASSIGN(const std::string name, OneName(flags.args));
+Result<json::Value> NewPod(const Session& session, const CreateWorkloadsFlags& flags,
+                           const std::vector<std::string>& words) {
+  FLYBALL_ASSIGN(const std::string name, OneName(session, flags.args));
   if (flags.image.empty()) return Unexpected(LocalError("required flag(s) \"image\" not set"));
   json::Value object = NewObject("v1", "Pod", name);
   FLYBALL_ASSIGN(json::Object labels, ParsePairs(flags.labels));
@@ -247,7 +248,7 @@ void AddRunCommand(const Command& root) {
   command.Flag("--command", &flags->command, "What follows -- is the command, not its arguments");
   Invocation& invocation = command.invocation();
   RunVerb(command, [flags, &invocation](Session& session) -> Status {
-    FLYBALL_ASSIGN(json::Value object, NewPod(*flags, invocation.after_dashes));
+    FLYBALL_ASSIGN(json::Value object, NewPod(session, *flags, invocation.after_dashes));
     return CreateObject(session, flags->options, std::move(object));
   });
 }

@@ -217,7 +217,28 @@ Result<OutputFormat> FormatOf(const PrintFlags& flags) {
 
 }  // namespace
 
+void AddPrintFlags(const Command& command, PrintFlags* flags) {
+  command.Option("-o,--output", &flags->output, "yaml, json, name, jsonpath=..., go-template=...");
+  command.Option("--template", &flags->template_text, "Template of -o go-template and jsonpath, or its file");
+  command.Flag("--allow-missing-template-keys", &flags->allow_missing_keys,
+               "Print nothing for fields that are not there");
+  command.Flag("--show-managed-fields", &flags->show_managed_fields, "Keep managedFields in yaml and json");
+}
+
+void AddDryRunFlag(const Command& command, std::string* dry_run) {
+  command.Option("--dry-run", dry_run,
+                 "client: only say what would be done; server: everything but storing it", "client");
+}
+
+Status CheckDryRun(std::string_view dry_run) {
+  if (dry_run.empty() || dry_run == "none" || dry_run == "client" || dry_run == "server") return {};
+  return Unexpected(LocalError("Invalid dry-run value (" + std::string(dry_run) +
+                               "). Must be \"none\", \"server\", or \"client\"."));
+}
+
 Result<std::unique_ptr<ObjectPrinter>> NewObjectPrinter(const PrintFlags& flags) {
+  if (!flags.allow_missing_keys)
+    return Unexpected(LocalError("--allow-missing-template-keys=false is not implemented"));
   FLYBALL_ASSIGN(const OutputFormat format, FormatOf(flags));
   const std::string& name = format.name;
   if (name.empty() || name == "wide") return std::unique_ptr<ObjectPrinter>();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/values/result.h"
+#include "cli/command/command.h"
 #include "client/kind_ref.h"
 #include "json/value.h"
 
@@ -26,7 +27,14 @@ struct PrintFlags {
   std::string template_text{};  // as given to --template
   bool show_managed_fields = false;
   bool no_headers = false;
+  bool allow_missing_keys = true;  // of templates; the other way is refused
 };
+// -o, --template, --allow-missing-template-keys and --show-managed-fields.
+void AddPrintFlags(const Command& command, PrintFlags* flags);
+// --dry-run, which without a value means client.
+void AddDryRunFlag(const Command& command, std::string* dry_run);
+// kubectl's refusal of a value that is none of none, server and client.
+Status CheckDryRun(std::string_view dry_run);
 
 // For yaml, json, name, jsonpath, custom-columns and go-template, the last three also from a file. Returns
 // null for "" and "wide", which are tables, and an error for unknown formats.

@@ -110,6 +110,7 @@ Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
   config->rest.user_agent = "flyball";
   config->rest.retry_unasked = false;
   session->url_ = config->http.url;
+  session->command_path_ = invocation.path;
   session->ns_given_ = !flags.ns.empty();
   session->ns_ = flags.ns.empty() ? config->default_namespace : flags.ns;
   session->executor_ = std::make_unique<ThreadPool>("client", 1);
@@ -163,14 +164,19 @@ Result<json::Value> Session::Patch(const KindRef& kind, std::string_view ns, std
 }
 
 Result<json::Value> Session::Create(const KindRef& kind, std::string_view ns, const json::Value& object,
-                                    const std::string& field_manager, bool dry_run) {
+                                    const std::string& field_manager, bool dry_run,
+                                    const std::string& validation) {
   RestRequest request;
   request.verb = "POST";
   request.path = kind.Path(ns);
   request.body = json::Write(object);
-  request.Query("fieldManager", field_manager).Query("fieldValidation", "Strict");
+  request.Query("fieldManager", field_manager).Query("fieldValidation", validation);
   if (dry_run) request.Query("dryRun", "All");
   return Call(std::move(request));
+}
+
+Error Session::UsageError(const std::string& message) const {
+  return LocalError(message + "\nSee '" + command_path_ + " -h' for help and examples");
 }
 
 void Session::PrintErrors() {

@@ -35,7 +35,8 @@ class Session {
                             std::string_view content_type, const json::Value& patch,
                             const std::string& field_manager, std::string_view subresource = {});
   Result<json::Value> Create(const KindRef& kind, std::string_view ns, const json::Value& object,
-                             const std::string& field_manager, bool dry_run = false);
+                             const std::string& field_manager, bool dry_run = false,
+                             const std::string& validation = "Strict");
 
   // The namespace from -n, else from the context, else "default".
   const std::string& ns() const { return ns_; }
@@ -43,6 +44,8 @@ class Session {
   std::string NamespaceFor(const KindRef& kind) const { return kind.namespaced ? ns_ : std::string(); }
   bool ns_given() const { return ns_given_; }
   const std::string& url() const { return url_; }
+  // An error of usage, with where to find help.
+  Error UsageError(const std::string& message) const;
 
   RestMapper& mapper() { return *mapper_; }
   RestClient& rest() { return *rest_; }
@@ -69,7 +72,7 @@ class Session {
  private:
   Session() = default;
 
-  std::string ns_, url_;
+  std::string ns_, url_, command_path_;
   bool ns_given_ = false;
   bool failed_ = false;
   int exit_code_ = 0;

@@ -18,7 +18,9 @@ struct GetFlags {
   PrintFlags print;
   TableFlags table;
   ManifestFlags files;
-  std::string label_selector, field_selector, raw, sort_by;
+  std::string label_selector, field_selector, raw, sort_by, subresource;
+  std::optional<std::int64_t> chunk_size;
+  bool server_print = true, show_kind = false;
   bool all_namespaces = false, watch = false, watch_only = false, ignore_not_found = false;
 };
 
@@ -30,7 +32,7 @@ struct Query {
 
 RestRequest RequestFor(const GetFlags& flags, const Query& query) {
   RestRequest request;
-  request.path = query.kind.Path(query.ns, query.name);
+  request.path = query.kind.Path(query.ns, query.name, query.name.empty() ? "" : flags.subresource);
   if (query.name.empty())
     request.Query("labelSelector", flags.label_selector).Query("fieldSelector", flags.field_selector);
   return request;
@@ -109,7 +111,7 @@ Status PrintTables(Session& session, const GetFlags& flags, const std::vector<Qu
   bool first = true;
   for (const auto& [kind, table] : tables) {
     TableFlags table_flags = flags.table;
-    table_flags.with_kind = several_kinds;
+    table_flags.with_kind = several_kinds || flags.show_kind;
     table_flags.with_namespace = flags.all_namespaces && kind.namespaced;
     if (!std::exchange(first, false) && !flags.table.no_headers) session.out() << "\n";
     session.out() << TablePrinter(kind, table_flags).Print(table);
@@ -191,6 +193,15 @@ Status GetRaw(Session& session, const std::string& path) {
 
 Status RunGet(Session& session, GetFlags& flags) {
   if (!flags.raw.empty()) return GetRaw(session, flags.raw);
+  if (flags.args.empty() && flags.files.empty()) {
+    session.err()
+        << "You must specify the type of resource to get. Use \"kubectl api-resources\" for a complete list "
+           "of supported resources.\n\n";
+    return Unexpected(session.UsageError(
+        "Required resource not specified.\nUse \"kubectl explain <resource>\" for a detailed "
+        "description of that resource (e.g. kubectl explain pods)."));
+  }
+  if (!flags.server_print) return Unexpected(LocalError("--server-print=false is not implemented"));
   std::vector<std::string> labels;
   for (const std::string& list : flags.table.label_columns)
     for (const std::string& label : SplitText(list, ',')) labels.push_back(label);
@@ -220,6 +231,12 @@ void AddGetCommand(const Command& root) {
   get.Option("--sort-by", &flags->sort_by, "Sort by this field: .metadata.creationTimestamp");
   get.Option("-L,--label-columns", &flags->table.label_columns, "Labels to show as columns");
   get.Option("--raw", &flags->raw, "Print what the server answers for this path");
+  get.Option("--chunk-size", &flags->chunk_size, "Accepted; lists are read whole");
+  get.Option("--subresource", &flags->subresource, "status, scale or resize instead of the object itself");
+  get.Flag("--server-print", &flags->server_print, "Tables made by the server, which is the only way");
+  get.Flag("--show-kind", &flags->show_kind, "The kind before each name");
+  get.Flag("--allow-missing-template-keys", &flags->print.allow_missing_keys,
+           "Print nothing for fields that are not there");
   get.Flag("-A,--all-namespaces", &flags->all_namespaces, "In every namespace");
   get.Flag("-w,--watch", &flags->watch, "Go on showing changes");
   get.Flag("--watch-only", &flags->watch_only, "Show changes only");

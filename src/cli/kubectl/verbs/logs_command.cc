@@ -16,22 +16,27 @@ namespace {
 
 struct LogsFlags {
   std::vector<std::string> args;
-  std::string container, label_selector, since;
+  std::string container, label_selector, since, since_time;
   std::optional<std::int64_t> tail, limit_bytes;
-  bool follow = false, previous = false, timestamps = false, all_containers = false, prefix = false;
+  bool follow = false, previous = false, timestamps = false, all_containers = false, prefix = false,
+       all_pods = false, ignore_errors = false;
+  int max_requests = 5;
 };
 
 const KindRef kLogPods{"", "v1", "Pod", "pods", true};
 
-// Prints data as it arrives.
+// Prints data as it arrives, with a prefix before every line.
 class LogSink final : public net::ResponseSink {
  public:
+  explicit LogSink(std::string prefix) : prefix_(std::move(prefix)) {}
   void OnHead(int status, const net::Headers&) override { status_ = status; }
   void OnData(std::string_view data) override {
     if (status_ >= 400)
       body_.append(data);
-    else
+    else if (prefix_.empty())
       std::cout << data << std::flush;
+    else
+      PrintLines(data);
   }
   void OnEnd() override {
     if (status_ >= 400) {
@@ -50,6 +55,20 @@ class LogSink final : public net::ResponseSink {
   }
 
  private:
+  void PrintLines(std::string_view data) {
+    while (!data.empty()) {
+      if (std::exchange(at_line_start_, false)) std::cout << prefix_;
+      const std::size_t end = data.find('\n');
+      std::cout << data.substr(0, end == std::string_view::npos ? end : end + 1);
+      if (end == std::string_view::npos) break;
+      at_line_start_ = true;
+      data.remove_prefix(end + 1);
+    }
+    std::cout << std::flush;
+  }
+
+  const std::string prefix_;
+  bool at_line_start_ = true;
   int status_ = 0;
   std::string body_;
   Status result_;
@@ -64,6 +83,7 @@ Result<std::vector<json::Value>> PodsOf(Session& session, const LogsFlags& flags
         LocalError("expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\nPOD or TYPE/NAME is a "
                    "required argument for the logs command"));
   FLYBALL_ASSIGN(auto pods, PodsBehind(session, flags.args[0]));
+  if (flags.all_pods) return pods;
   if (pods.size() > 1)
     session.err() << "Found " << pods.size() << " pods, using pod/"
                   << std::as_const(pods[0])["metadata"]["name"].string_or("") << "\n";
@@ -86,7 +106,16 @@ std::vector<std::string> ContainersOf(Session& session, const LogsFlags& flags, 
 
 Status RunLogs(Session& session, LogsFlags& flags) {
   if (flags.args.size() > 1) flags.container = flags.args[1];
+  if (!flags.since.empty() && !flags.since_time.empty())
+    return Unexpected(LocalError("at most one of `sinceTime` or `sinceSeconds` may be specified"));
+  if (flags.all_pods) flags.prefix = true;
+  if (!flags.label_selector.empty() && !flags.tail) flags.tail = 10;
   FLYBALL_ASSIGN(const auto pods, PodsOf(session, flags));
+  if (flags.follow && static_cast<int>(pods.size()) > flags.max_requests)
+    return Unexpected(LocalError("you are attempting to follow " + std::to_string(pods.size()) +
+                                 " log streams, but maximum allowed concurrency is " +
+                                 std::to_string(flags.max_requests) +
+                                 ", use --max-log-requests to increase the limit"));
   std::string since_seconds;
   if (!flags.since.empty()) {
     FLYBALL_ASSIGN(const Duration since, api::ParseDuration(flags.since));
@@ -99,14 +128,19 @@ Status RunLogs(Session& session, LogsFlags& flags) {
                                    pod["metadata"]["name"].string_or(""), "log");
       request.accept = "*/*";
       request.Query("container", container).Query("sinceSeconds", since_seconds);
+      request.Query("sinceTime", flags.since_time);
       if (flags.follow) request.Query("follow", "true");
       if (flags.previous) request.Query("previous", "true");
       if (flags.timestamps) request.Query("timestamps", "true");
       if (flags.tail && *flags.tail >= 0) request.Query("tailLines", std::to_string(*flags.tail));
       if (flags.limit_bytes) request.Query("limitBytes", std::to_string(*flags.limit_bytes));
-      auto sink = std::make_shared<LogSink>();
+      auto sink = std::make_shared<LogSink>(
+          flags.prefix ? "[pod/" + std::string(pod["metadata"]["name"].string_or("")) + "/" + container + "] "
+                       : "");
       const auto call = session.rest().Stream(std::move(request), sink);
-      FLYBALL_TRY(sink->Wait());
+      const Status read = sink->Wait();
+      if (!read && !flags.ignore_errors) return read;
+      if (!read) session.err() << "error: " << read.error().message() << "\n";
     }
   }
   return {};
@@ -127,6 +161,11 @@ void AddLogsCommand(const Command& root) {
   command.Flag("-f,--follow", &flags->follow, "Go on as more is written");
   command.Flag("-p,--previous", &flags->previous, "Of the container before its last restart");
   command.Flag("--timestamps", &flags->timestamps, "The time before each line");
+  command.Option("--since-time", &flags->since_time, "Only after this time (RFC 3339)");
+  command.Option("--max-log-requests", &flags->max_requests, "Most containers to follow at once with -l");
+  command.Flag("--prefix", &flags->prefix, "The pod and container before each line");
+  command.Flag("--all-pods", &flags->all_pods, "Of every pod of the object; with --prefix");
+  command.Flag("--ignore-errors", &flags->ignore_errors, "Go on with the next container after an error");
   command.Flag("--all-containers", &flags->all_containers, "Of every container");
   RunVerb(command, [flags](Session& session) { return RunLogs(session, *flags); });
 }

@@ -1,10 +1,12 @@
 #include <memory>
 
 #include "cli/command/error_text.h"
+#include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/session/manifests.h"
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
 #include "cli/kubectl/verbs.h"
+#include "json/json.h"
 
 namespace flyball::cli {
 namespace {
@@ -13,6 +15,8 @@ struct ScaleFlags {
   std::vector<std::string> args;
   ManifestFlags files;
   Selection selection;
+  PrintFlags print;
+  std::string dry_run;
   std::optional<std::int64_t> replicas, current_replicas;
 };
 
@@ -28,8 +32,21 @@ Status ScaleOne(Session& session, const ScaleFlags& flags, const ObjectRef& obje
   }
   json::Value patch;
   patch["spec"]["replicas"] = static_cast<long long>(*flags.replicas);
-  FLYBALL_TRY(session.Patch(object.kind, object.ns, object.name, kMergePatch, patch, "kubectl", "scale"));
-  session.out() << DisplayName(object.kind, object.name) << " scaled\n";
+  if (flags.dry_run != "client") {
+    RestRequest request;
+    request.verb = "PATCH";
+    request.path = object.kind.Path(object.ns, object.name, "scale");
+    request.content_type = kMergePatch;
+    request.body = json::Write(patch);
+    if (flags.dry_run == "server") request.Query("dryRun", "All");
+    FLYBALL_TRY(session.Call(std::move(request)));
+  }
+  FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
+  if (printer) {
+    FLYBALL_ASSIGN(const json::Value after, session.Get(object.kind, object.ns, object.name));
+    return PrintTo(session.out(), *printer, after);
+  }
+  session.out() << DisplayName(object.kind, object.name) << " scaled" << DryRunNote(flags.dry_run) << "\n";
   return {};
 }
 
@@ -37,6 +54,7 @@ Status RunScale(Session& session, const ScaleFlags& flags) {
   if (!flags.replicas || *flags.replicas < 0)
     return Unexpected(
         LocalError("The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0"));
+  FLYBALL_TRY(CheckDryRun(flags.dry_run));
   FLYBALL_ASSIGN(const auto objects, NamedObjects(session, flags.files, flags.args, flags.selection));
   for (const ObjectRef& object : objects)
     if (Status s = ScaleOne(session, flags, object); !s) session.Report(s.error());
@@ -54,6 +72,8 @@ void AddScaleCommand(const Command& root) {
   command.Option("--replicas", &flags->replicas, "How many there should be");
   command.Option("--current-replicas", &flags->current_replicas, "Only if there are this many now");
   command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
+  AddPrintFlags(command, &flags->print);
+  AddDryRunFlag(command, &flags->dry_run);
   command.Flag("--all", &flags->selection.all, "All of the kind in the namespace");
   RunVerb(command, [flags](Session& session) { return RunScale(session, *flags); });
 }
