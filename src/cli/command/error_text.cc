@@ -5,6 +5,7 @@ namespace {
 
 // Never an HTTP status.
 constexpr int kLocalCode = 0;
+constexpr int kPlainCode = 1;
 
 std::string InvalidText(const Error& error) {
   const ErrorDetails& details = error.details();
@@ -26,6 +27,10 @@ Error LocalError(std::string message) {
   return Error(Reason::kUnknown, kLocalCode, std::move(message));
 }
 
+Error PlainError(std::string message) {
+  return Error(Reason::kUnknown, kPlainCode, std::move(message));
+}
+
 Error PrintedError() {
   return LocalError("");
 }
@@ -35,6 +40,7 @@ std::string ErrorTextInList(const Error& error) {
 }
 
 std::string ErrorText(const Error& error) {
+  if (error.code() == kPlainCode && error.Is(Reason::kUnknown)) return error.message();
   if (error.code() == kLocalCode && error.Is(Reason::kUnknown))
     return error.message().empty() || error.message().starts_with("error: ") ? error.message()
                                                                              : "error: " + error.message();

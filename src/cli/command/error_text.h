@@ -10,6 +10,8 @@ namespace flyball::cli {
 
 // What is wrong on this side: flags, files, names of resources.
 Error LocalError(std::string message);
+// The same, printed without "error: ": kubectl's way to say that a kind is not served.
+Error PlainError(std::string message);
 // An error whose text has been printed already: it makes the exit status 1 and prints nothing.
 Error PrintedError();
 

@@ -3,13 +3,12 @@
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/apply/apply_object.h"
+#include "cli/kubectl/apply/last_applied_commands.h"
 #include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/session/manifests.h"
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
 #include "cli/kubectl/verbs.h"
-#include "json/json.h"
-#include "json/yaml/yaml.h"
 
 namespace flyball::cli {
 namespace {
@@ -18,9 +17,9 @@ struct ApplyFlags {
   ManifestFlags files;
   PrintFlags print;
   ApplyOptions options;
-  std::string label_selector, validate;
+  std::string label_selector;
   std::vector<std::string> prune_allowlist;
-  bool prune = false;
+  bool prune = false, all = false;
 };
 
 bool Listed(const std::vector<Manifest>& manifests, const KindRef& kind, const json::Value& object) {
@@ -57,7 +56,25 @@ Status Prune(Session& session, const ApplyFlags& flags, const std::vector<Manife
   return {};
 }
 
+Status CheckApply(const ApplyFlags& flags) {
+  const ApplyOptions& options = flags.options;
+  if (options.force_conflicts && !options.server_side)
+    return Unexpected(LocalError("--force-conflicts only works with --server-side"));
+  if (options.server_side && options.dry_run == "client")
+    return Unexpected(LocalError(
+        "--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)"));
+  if (flags.prune && flags.all && !flags.label_selector.empty())
+    return Unexpected(LocalError("cannot set --all and --selector at the same time"));
+  if (flags.prune && !flags.all && flags.label_selector.empty())
+    return Unexpected(LocalError(
+        "all resources selected for prune without explicitly passing --all. To prune all resources, "
+        "pass the --all flag. If you did not mean to prune all resources, specify a label selector"));
+  return {};
+}
+
 Status RunApply(Session& session, const ApplyFlags& flags) {
+  FLYBALL_TRY(CheckDryRun(flags.options.dry_run));
+  FLYBALL_TRY(CheckApply(flags));
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
   ReadProblems problems;
@@ -79,51 +96,28 @@ Status RunApply(Session& session, const ApplyFlags& flags) {
   return {};
 }
 
-Status ViewLastApplied(Session& session, const ManifestFlags& files, const std::vector<std::string>& args,
-                       const std::string& output) {
-  FLYBALL_ASSIGN(const auto refs, NamedObjects(session, files, args, {}));
-  for (const ObjectRef& ref : refs) {
-    FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
-    const json::Value& text = LastAppliedIn(object);
-    if (!text.is_string())
-      return Unexpected(
-          LocalError("no last-applied-configuration annotation found on resource: " + ref.name));
-    FLYBALL_ASSIGN(const json::Value applied, json::Parse(text.as_string()));
-    session.out() << (output == "json" ? json::WritePretty(applied) + "\n" : json::WriteYaml(applied));
-  }
-  return {};
-}
-
 }  // namespace
 
 void AddApplyCommand(const Command& root) {
   auto flags = std::make_shared<ApplyFlags>();
   const Command apply = root.Sub("apply", "Make objects match their manifests", "flyball apply -f web.yaml");
   AddManifestFlags(apply, &flags->files);
-  apply.Option("-o,--output", &flags->print.output, "yaml, json, name, jsonpath=...");
+  AddPrintFlags(apply, &flags->print);
   apply.Option("--field-manager", &flags->options.field_manager, "Who is said to own the fields");
-  apply.Option("--dry-run", &flags->options.dry_run,
-               "client: only say what would be done; server: everything but storing it");
+  AddDryRunFlag(apply, &flags->options.dry_run);
   apply.Option("-l,--selector", &flags->label_selector, "With --prune: only objects with these labels");
   apply.Option("--prune-allowlist", &flags->prune_allowlist,
                "With --prune: group/version/kind; may be repeated");
-  apply.Option("--validate", &flags->validate, "strict, which is the default");
+  apply.Option("--validate", &flags->options.validate,
+               "strict, warn or ignore: what to do about unknown fields", "strict");
+  apply.Flag("--all", &flags->all, "With --prune: whatever the labels");
+  apply.Flag("--overwrite", &flags->options.overwrite, "Take over what others changed (default)");
   apply.Flag("--prune", &flags->prune, "Delete what was applied before and is no more in the manifests");
   apply.Flag("--server-side", &flags->options.server_side,
              "Let the server merge and keep the owners of fields");
   apply.Flag("--force-conflicts", &flags->options.force_conflicts,
              "With --server-side: take over fields of others");
-  const Command view = apply.Sub("view-last-applied", "Show what was applied last",
-                                 "flyball apply view-last-applied deploy/web");
-  auto files = std::make_shared<ManifestFlags>();
-  auto args = std::make_shared<std::vector<std::string>>();
-  auto output = std::make_shared<std::string>();
-  AddManifestFlags(view, files.get());
-  view.Args("TYPE/NAME", args.get(), "Which objects");
-  view.Option("-o,--output", output.get(), "yaml or json");
-  RunVerb(view, [files, args, output](Session& session) {
-    return ViewLastApplied(session, *files, *args, *output);
-  });
+  AddLastAppliedCommands(apply);
   RunVerb(apply, [flags](Session& session) { return RunApply(session, *flags); });
 }
 

@@ -33,8 +33,9 @@ json::Value ToApply(const ApplyOptions& options, const Manifest& manifest) {
 Result<Applied> CreateFirst(Session& session, const ApplyOptions& options, const Manifest& manifest,
                             const std::string& manager) {
   if (options.dry_run == "client") return Applied{manifest.object, "created"};
+  FLYBALL_ASSIGN(const std::string validation, ValidationOf(options.validate));
   auto made = session.Create(manifest.kind, manifest.ns, ToApply(options, manifest), manager,
-                             options.dry_run == "server");
+                             options.dry_run == "server", validation);
   if (!made) return Unexpected(made.error().Annotate("error when creating \"" + manifest.source + "\""));
   return Applied{std::move(*made), "created"};
 }
@@ -63,6 +64,9 @@ std::string PatchFailure(const Manifest& manifest, const json::Value& patch) {
 }
 
 Result<Applied> ApplyOnClient(Session& session, const ApplyOptions& options, const Manifest& manifest) {
+  const std::string_view generated = manifest.object["metadata"]["generateName"].string_or("");
+  if (manifest.name.empty() && !generated.empty())
+    return Unexpected(LocalError("from " + std::string(generated) + ": cannot use generate name with apply"));
   const std::string manager =
       options.field_manager.empty() ? "kubectl-client-side-apply" : options.field_manager;
   auto current = session.Get(manifest.kind, manifest.ns, manifest.name);
@@ -80,7 +84,8 @@ Result<Applied> ApplyOnClient(Session& session, const ApplyOptions& options, con
   request.path = manifest.kind.Path(manifest.ns, manifest.name);
   request.content_type = builtin ? kStrategicPatch : kMergePatch;
   request.body = json::Write(patch);
-  request.Query("fieldManager", manager).Query("fieldValidation", "Strict");
+  FLYBALL_ASSIGN(const std::string validation, ValidationOf(options.validate));
+  request.Query("fieldManager", manager).Query("fieldValidation", validation);
   if (options.dry_run == "server") request.Query("dryRun", "All");
   auto patched = session.Call(std::move(request));
   if (!patched) return Unexpected(patched.error().Annotate(PatchFailure(manifest, patch)));
@@ -94,8 +99,9 @@ Result<json::Value> SendApply(Session& session, const ApplyOptions& options, con
   request.path = manifest.kind.Path(manifest.ns, manifest.name);
   request.content_type = kApplyPatch;
   request.body = json::Write(manifest.object);
+  FLYBALL_ASSIGN(const std::string validation, ValidationOf(options.validate));
   request.Query("fieldManager", manager)
-      .Query("fieldValidation", "Strict")
+      .Query("fieldValidation", validation)
       .Query("force", options.force_conflicts ? "true" : "false");
   if (options.dry_run == "server") request.Query("dryRun", "All");
   auto applied = session.Call(std::move(request));

@@ -42,20 +42,24 @@ std::string FileName(const Manifest& manifest) {
 }
 
 // Writes the live object and the object after apply, each into its folder.
-Status WriteBoth(Session& session, const DiffFlags& flags, const Manifest& manifest, ObjectPrinter& printer,
+Status WriteSide(const DiffFlags& flags, const std::string& file, const json::Value& object,
+                 const TemporaryFolder& folder) {
+  FLYBALL_ASSIGN(const auto printer,
+                 NewObjectPrinter({.output = "yaml", .show_managed_fields = flags.show_managed_fields}));
+  FLYBALL_ASSIGN(const std::string text, printer->Print(object));
+  FLYBALL_TRY(folder.Write(file, text));
+  return {};
+}
+
+Status WriteBoth(Session& session, const DiffFlags& flags, const Manifest& manifest,
                  const TemporaryFolder& folder) {
   auto live = session.Get(manifest.kind, manifest.ns, manifest.name);
   if (!live && !live.error().Is(Reason::kNotFound)) return Unexpected(live.error());
   FLYBALL_ASSIGN(Applied merged, ApplyManifest(session, flags.options, manifest));
   json::Value before = live ? std::move(*live) : json::Value();
   if (manifest.kind.kind == "Secret" && manifest.kind.group.empty()) MaskData(before, merged.object);
-  if (!before.is_null()) {
-    FLYBALL_ASSIGN(const std::string text, printer.Print(before));
-    FLYBALL_TRY(folder.Write("LIVE/" + FileName(manifest), text));
-  }
-  FLYBALL_ASSIGN(const std::string after, printer.Print(merged.object));
-  FLYBALL_TRY(folder.Write("MERGED/" + FileName(manifest), after));
-  return {};
+  if (!before.is_null()) FLYBALL_TRY(WriteSide(flags, "LIVE/" + FileName(manifest), before, folder));
+  return WriteSide(flags, "MERGED/" + FileName(manifest), merged.object, folder);
 }
 
 Status RunDiff(Session& session, DiffFlags& flags, int* exit_code) {
@@ -65,11 +69,7 @@ Status RunDiff(Session& session, DiffFlags& flags, int* exit_code) {
   FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
   FLYBALL_ASSIGN(const TemporaryFolder folder, TemporaryFolder::Make());
   for (const char* side : {"LIVE", "MERGED"}) std::filesystem::create_directories(folder.path() / side);
-  for (const Manifest& manifest : manifests) {
-    FLYBALL_ASSIGN(const auto printer,
-                   NewObjectPrinter({.output = "yaml", .show_managed_fields = flags.show_managed_fields}));
-    FLYBALL_TRY(WriteBoth(session, flags, manifest, *printer, folder));
-  }
+  for (const Manifest& manifest : manifests) FLYBALL_TRY(WriteBoth(session, flags, manifest, folder));
   const std::string differ = FromEnvironment({"KUBECTL_EXTERNAL_DIFF"}, "diff -u -N");
   *exit_code = RunExternal(differ, {(folder.path() / "LIVE").string(), (folder.path() / "MERGED").string()});
   return {};
@@ -89,9 +89,14 @@ void AddDiffCommand(const Command& root) {
                "With --server-side: take over fields of others");
   command.Flag("--show-managed-fields", &flags->show_managed_fields, "Compare managedFields too");
   RunVerb(command, [flags](Session& session) -> Status {
+    // 1 means that something differs, more than 1 that it could not be found out.
     int exit_code = 0;
-    FLYBALL_TRY(RunDiff(session, *flags, &exit_code));
-    return exit_code == 0 ? Status{} : Unexpected(PrintedError());
+    if (const Status done = RunDiff(session, *flags, &exit_code); !done) {
+      session.err() << ErrorText(done.error()) << "\n";
+      exit_code = 2;
+    }
+    session.set_exit_code(exit_code);
+    return {};
   });
 }
 

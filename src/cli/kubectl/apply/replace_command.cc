@@ -1,6 +1,8 @@
 #include <memory>
 
 #include "cli/command/error_text.h"
+#include "cli/kubectl/apply/apply_object.h"
+#include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/session/manifests.h"
 #include "cli/kubectl/session/object_wait.h"
 #include "cli/kubectl/session/resource_args.h"
@@ -13,11 +15,35 @@ namespace {
 
 struct ReplaceFlags {
   ManifestFlags files;
-  bool force = false;
+  PrintFlags print;
+  std::string raw, dry_run, field_manager = "kubectl-replace", validate = "strict", subresource;
+  bool force = false, save_config = false;
 };
 
-Status ReplaceOne(Session& session, const Manifest& manifest) {
-  json::Value object = manifest.object;
+Status SayReplaced(Session& session, const ReplaceFlags& flags, const Manifest& manifest,
+                   const json::Value& object) {
+  FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
+  if (printer) return PrintTo(session.out(), *printer, object);
+  session.out() << DisplayName(manifest.kind, manifest.name) << " replaced" << DryRunNote(flags.dry_run)
+                << "\n";
+  return {};
+}
+
+Status ReplaceRaw(Session& session, const ReplaceFlags& flags) {
+  if (flags.files.files.size() != 1)
+    return Unexpected(LocalError("--raw can only use a single local file or stdin"));
+  FLYBALL_ASSIGN(const std::string body, ReadSource(flags.files.files[0]));
+  RestRequest request = RawRequest(flags.raw);
+  request.verb = "PUT";
+  request.body = body;
+  FLYBALL_ASSIGN(const std::string answer, session.CallText(std::move(request)));
+  session.out() << answer;
+  return {};
+}
+
+Status ReplaceOne(Session& session, const ReplaceFlags& flags, const Manifest& manifest) {
+  json::Value object = flags.save_config ? WithLastApplied(manifest.object) : manifest.object;
+  if (flags.dry_run == "client") return SayReplaced(session, flags, manifest, object);
   // A manifest without a version means the newest: the last write wins, as in kubectl.
   if (std::as_const(object)["metadata"]["resourceVersion"].is_null()) {
     auto current = session.Get(manifest.kind, manifest.ns, manifest.name);
@@ -27,17 +53,18 @@ Status ReplaceOne(Session& session, const Manifest& manifest) {
   }
   RestRequest request;
   request.verb = "PUT";
-  request.path = manifest.kind.Path(manifest.ns, manifest.name);
+  request.path = manifest.kind.Path(manifest.ns, manifest.name, flags.subresource);
   request.body = json::Write(object);
-  request.Query("fieldManager", "kubectl-replace").Query("fieldValidation", "Strict");
+  FLYBALL_ASSIGN(const std::string validation, ValidationOf(flags.validate));
+  request.Query("fieldManager", flags.field_manager).Query("fieldValidation", validation);
+  if (flags.dry_run == "server") request.Query("dryRun", "All");
   auto replaced = session.Call(std::move(request));
   if (!replaced)
     return Unexpected(replaced.error().Annotate("error when replacing \"" + manifest.source + "\""));
-  session.out() << DisplayName(manifest.kind, manifest.name) << " replaced\n";
-  return {};
+  return SayReplaced(session, flags, manifest, *replaced);
 }
 
-Status Recreate(Session& session, const Manifest& manifest) {
+Status Recreate(Session& session, const ReplaceFlags& flags, const Manifest& manifest) {
   RestRequest request;
   request.verb = "DELETE";
   request.path = manifest.kind.Path(manifest.ns, manifest.name);
@@ -48,17 +75,20 @@ Status Recreate(Session& session, const Manifest& manifest) {
     session.out() << TypeName(manifest.kind) << " \"" << manifest.name << "\" deleted\n";
     FLYBALL_TRY(WaitUntilGone(session, {manifest.kind, manifest.ns, manifest.name}, "", {}));
   }
-  FLYBALL_TRY(session.Create(manifest.kind, manifest.ns, manifest.object, "kubectl-replace"));
-  session.out() << DisplayName(manifest.kind, manifest.name) << " replaced\n";
-  return {};
+  FLYBALL_ASSIGN(const json::Value made,
+                 session.Create(manifest.kind, manifest.ns, manifest.object, flags.field_manager));
+  return SayReplaced(session, flags, manifest, made);
 }
 
 Status RunReplace(Session& session, const ReplaceFlags& flags) {
+  if (!flags.raw.empty()) return ReplaceRaw(session, flags);
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
+  FLYBALL_TRY(CheckDryRun(flags.dry_run));
   ReadProblems problems;
   FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files, &problems));
   for (const Manifest& manifest : manifests)
-    if (Status s = flags.force ? Recreate(session, manifest) : ReplaceOne(session, manifest); !s)
+    if (Status s = flags.force ? Recreate(session, flags, manifest) : ReplaceOne(session, flags, manifest);
+        !s)
       session.Report(s.error());
   problems.Report(session);
   return {};
@@ -71,6 +101,15 @@ void AddReplaceCommand(const Command& root) {
   const Command command =
       root.Sub("replace", "Put whole objects in the place of those there", "flyball replace -f web.yaml");
   AddManifestFlags(command, &flags->files);
+  AddPrintFlags(command, &flags->print);
+  AddDryRunFlag(command, &flags->dry_run);
+  command.Option("--raw", &flags->raw, "Put the file to this path as it is");
+  command.Option("--field-manager", &flags->field_manager, "Who is said to own the fields");
+  command.Option("--validate", &flags->validate, "strict, warn or ignore: what to do about unknown fields",
+                 "strict");
+  command.Option("--subresource", &flags->subresource,
+                 "status, scale or resize instead of the object itself");
+  command.Flag("--save-config", &flags->save_config, "Remember what is written, for a later apply");
   command.Flag("--force", &flags->force, "Delete and create anew");
   RunVerb(command, [flags](Session& session) { return RunReplace(session, *flags); });
 }

@@ -12,17 +12,33 @@ namespace {
 struct AutoscaleFlags {
   std::vector<std::string> args;
   CreateOptions options;
-  std::string name;
+  std::string name, cpu, memory;
   std::optional<std::int64_t> min, max, cpu_percent;
 };
 
-json::Value CpuTarget(std::int64_t percent) {
+// "70%": of what the pods request; "500m": on average.
+json::Value MetricTarget(const char* resource, const std::string& text) {
   json::Value metric;
   metric["type"] = "Resource";
-  metric["resource"]["name"] = "cpu";
-  metric["resource"]["target"]["type"] = "Utilization";
-  metric["resource"]["target"]["averageUtilization"] = static_cast<long long>(percent);
+  metric["resource"]["name"] = resource;
+  json::Value& target = metric["resource"]["target"];
+  if (text.back() == '%') {
+    target["type"] = "Utilization";
+    target["averageUtilization"] = std::atoll(text.c_str());
+  } else {
+    target["type"] = "AverageValue";
+    target["averageValue"] = text;
+  }
   return metric;
+}
+
+json::Array Metrics(const AutoscaleFlags& flags) {
+  json::Array metrics;
+  if (flags.cpu_percent && *flags.cpu_percent >= 0)
+    metrics.push_back(MetricTarget("cpu", std::to_string(*flags.cpu_percent) + "%"));
+  if (!flags.cpu.empty()) metrics.push_back(MetricTarget("cpu", flags.cpu));
+  if (!flags.memory.empty()) metrics.push_back(MetricTarget("memory", flags.memory));
+  return metrics;
 }
 
 json::Value NewAutoscaler(const AutoscaleFlags& flags, const ObjectRef& target) {
@@ -35,8 +51,9 @@ json::Value NewAutoscaler(const AutoscaleFlags& flags, const ObjectRef& target) 
   reference["apiVersion"] = target.kind.ApiVersion();
   reference["kind"] = target.kind.kind;
   reference["name"] = target.name;
-  if (flags.cpu_percent && *flags.cpu_percent >= 0)
-    spec["metrics"] = json::Array{CpuTarget(*flags.cpu_percent)};
+  if (json::Array metrics = Metrics(flags); !metrics.empty()) spec["metrics"] = std::move(metrics);
+  object["status"]["currentMetrics"] = nullptr;
+  object["status"]["desiredReplicas"] = 0;
   return object;
 }
 
@@ -64,8 +81,12 @@ void AddAutoscaleCommand(const Command& root) {
   command.Args("TYPE/NAME", &flags->args, "Which objects");
   command.Option("--min", &flags->min, "At least this many replicas");
   command.Option("--max", &flags->max, "At most this many; required");
-  command.Option("--cpu-percent", &flags->cpu_percent,
-                 "Average CPU the pods should use, of what they request");
+  command.Required("--max");
+  command.Option("--cpu-percent", &flags->cpu_percent, "The same as --cpu with a percentage");
+  command.Option("--cpu", &flags->cpu,
+                 "CPU the pods should use: 70% of what they request, or 500m on average");
+  command.Option("--memory", &flags->memory,
+                 "Memory the pods should use: 70% of what they request, or 500Mi");
   command.Option("--name", &flags->name, "Name of the autoscaler; the object's own if absent");
   flags->options.AddTo(command);
   RunVerb(command, [flags](Session& session) { return RunAutoscale(session, *flags); });

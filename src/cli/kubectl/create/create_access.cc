@@ -1,4 +1,5 @@
 #include <memory>
+#include <set>
 
 #include "api/values/duration.h"
 #include "base/values/ascii.h"
@@ -12,8 +13,8 @@ namespace {
 
 struct CreateAccessFlags {
   CreateOptions options;
-  std::vector<std::string> args, verbs, resources, resource_names, users, groups, service_accounts;
-  std::string role, cluster_role;
+  std::vector<std::string> args, verbs, resources, resource_names, users, groups, service_accounts, urls;
+  std::string role, cluster_role, aggregation;
 };
 
 std::vector<std::string> Flatten(const std::vector<std::string>& lists) {
@@ -30,18 +31,25 @@ json::Value Strings(const std::vector<std::string>& texts) {
   return list;
 }
 
+// "nopes", or "nopes" in group "example.com".
+std::string QuotedType(const std::string& text) {
+  const std::size_t dot = text.find('.');
+  return "\"" + text.substr(0, dot) + "\"" +
+         (dot == std::string::npos ? "" : " in group \"" + text.substr(dot + 1) + "\"");
+}
+
 // One rule per API group, as kubectl creates them.
 Result<json::Array> RulesOf(Session& session, const CreateAccessFlags& flags) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_group;
   for (const std::string& text : Flatten(flags.resources)) {
     const std::size_t slash = text.find('/');
-    std::string group, resource = text;
-    if (text != "*") {
-      FLYBALL_ASSIGN(const KindRef kind, session.mapper().ForResource(text.substr(0, slash)));
-      group = kind.group;
-      resource = kind.plural + (slash == std::string::npos ? "" : text.substr(slash));
-    } else {
-      group = "*";
+    std::string group = "*", resource = "*";
+    if (text != "*" && text != "*.*") {
+      const std::string name = text.substr(0, slash);
+      const auto kind = session.mapper().ForResource(name);
+      if (!kind) return Unexpected(PlainError("the server doesn't have a resource type " + QuotedType(name)));
+      group = kind->group;
+      resource = kind->plural + (slash == std::string::npos ? "" : text.substr(slash));
     }
     auto at = by_group.begin();
     while (at != by_group.end() && at->first != group) ++at;
@@ -77,6 +85,47 @@ Result<json::Array> SubjectsOf(const CreateAccessFlags& flags) {
   return subjects;
 }
 
+Status CheckRole(Session& session, const CreateAccessFlags& flags, bool cluster) {
+  static const std::set<std::string> kStandard{
+      "*",   "get",  "list",     "watch",      "create", "update", "patch", "delete", "deletecollection",
+      "use", "bind", "escalate", "impersonate"};
+  if (flags.verbs.empty()) return Unexpected(LocalError("at least one verb must be specified"));
+  if (cluster && flags.resources.empty() && flags.urls.empty())
+    return Unexpected(LocalError("one of resource or nonResourceURL must be specified"));
+  if (!cluster && flags.resources.empty())
+    return Unexpected(LocalError("at least one resource must be specified"));
+  if (flags.urls.empty())
+    for (const std::string& verb : Flatten(flags.verbs))
+      if (!kStandard.contains(verb))
+        session.err() << "Warning: '" << verb << "' is not a standard resource verb\n";
+  return {};
+}
+
+// What a ClusterRole that is the sum of others selects: "a=b,c=d".
+Result<json::Value> Aggregation(const std::string& text) {
+  FLYBALL_ASSIGN(json::Object labels, ParsePairs(text));
+  json::Value rule;
+  rule["clusterRoleSelectors"] = json::Array{json::Object{{"matchLabels", std::move(labels)}}};
+  return rule;
+}
+
+Result<json::Value> NewRole(Session& session, const CreateAccessFlags& flags, const char* kind) {
+  FLYBALL_ASSIGN(const std::string name, OneName(session, flags.args));
+  json::Value object = NewObject("rbac.authorization.k8s.io/v1", kind, name);
+  if (!flags.aggregation.empty()) {
+    FLYBALL_ASSIGN(object["aggregationRule"], Aggregation(flags.aggregation));
+    object["rules"] = nullptr;
+    return object;
+  }
+  FLYBALL_TRY(CheckRole(session, flags, std::string_view(kind) == "ClusterRole"));
+  FLYBALL_ASSIGN(json::Array rules, RulesOf(session, flags));
+  if (!flags.urls.empty())
+    rules.emplace_back(json::Object{{"nonResourceURLs", Strings(Flatten(flags.urls))},
+                                    {"verbs", Strings(Flatten(flags.verbs))}});
+  object["rules"] = std::move(rules);
+  return object;
+}
+
 void AddRole(const Command& create, const std::string& name, const char* kind) {
   auto flags = std::make_shared<CreateAccessFlags>();
   const Command command = create.Sub(name, std::string("Create a ") + kind,
@@ -86,11 +135,13 @@ void AddRole(const Command& create, const std::string& name, const char* kind) {
   command.Option("--verb", &flags->verbs, "What is allowed");
   command.Option("--resource", &flags->resources, "On what");
   command.Option("--resource-name", &flags->resource_names, "Only on objects of these names");
+  if (std::string_view(kind) == "ClusterRole") {
+    command.Option("--non-resource-url", &flags->urls, "On paths that are no objects: /healthz");
+    command.Option("--aggregation-rule", &flags->aggregation,
+                   "The sum of the ClusterRoles with these labels");
+  }
   RunVerb(command, [flags, kind](Session& session) -> Status {
-    FLYBALL_ASSIGN(const std::string object_name, OneName(session, flags->args));
-    FLYBALL_ASSIGN(json::Array rules, RulesOf(session, *flags));
-    json::Value object = NewObject("rbac.authorization.k8s.io/v1", kind, object_name);
-    object["rules"] = std::move(rules);
+    FLYBALL_ASSIGN(json::Value object, NewRole(session, *flags, kind));
     return CreateObject(session, flags->options, std::move(object));
   });
 }
@@ -103,6 +154,7 @@ void AddBinding(const Command& create, const std::string& name, const char* kind
   flags->options.AddTo(command);
   command.Option("--role", &flags->role, "The Role");
   command.Option("--clusterrole", &flags->cluster_role, "The ClusterRole");
+  if (std::string_view(kind) == "ClusterRoleBinding") command.Required("--clusterrole");
   command.Option("--user", &flags->users, "To a user; may be repeated");
   command.Option("--group", &flags->groups, "To a group; may be repeated");
   command.Option("--serviceaccount", &flags->service_accounts, "To namespace:name; may be repeated");
@@ -167,7 +219,7 @@ Status CreateToken(Session& session, const TokenFlags& flags) {
   request.path =
       KindRef{"", "v1", "ServiceAccount", "serviceaccounts", true}.Path(session.ns(), name, "token");
   request.body = json::Write(body);
-  const auto answer = session.Call(std::move(request));
+  const Result<json::Value> answer = session.Call(std::move(request));
   if (!answer) return Unexpected(LocalError("failed to create token: " + answer.error().message()));
   if (printer) return PrintTo(session.out(), *printer, *answer);
   session.out() << (*answer)["status"]["token"].string_or("") << "\n";

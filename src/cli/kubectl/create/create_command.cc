@@ -21,13 +21,6 @@ void CreateOptions::AddTo(const Command& command) {
   command.Flag("--save-config", &save_config, "Remember what is created, for a later apply");
 }
 
-Result<std::string> ValidationOf(const std::string& validate) {
-  if (validate == "strict" || validate == "true") return std::string("Strict");
-  if (validate == "warn") return std::string("Warn");
-  if (validate == "ignore" || validate == "false") return std::string("Ignore");
-  return Unexpected(LocalError("invalid validate option \"" + validate + "\""));
-}
-
 namespace {
 
 // How kubectl names a kind it failed to create; the other kinds' errors are shown as the server gave them.

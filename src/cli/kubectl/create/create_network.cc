@@ -126,11 +126,19 @@ Result<json::Value> NewIngress(const NetworkFlags& flags, const std::string& nam
   return object;
 }
 
+Result<std::string> ReadPem(const std::string& path) {
+  auto text = ReadFile(path);
+  if (!text)
+    return Unexpected(
+        LocalError("Cannot read file " + path + ", open " + path + ": no such file or directory"));
+  return text;
+}
+
 Result<json::Value> NewTlsSecret(const NetworkFlags& flags, const std::string& name) {
   if (flags.key.empty() || flags.certificate.empty())
     return Unexpected(LocalError("key and cert must be specified"));
-  FLYBALL_ASSIGN(const std::string certificate, ReadFile(flags.certificate));
-  FLYBALL_ASSIGN(const std::string key, ReadFile(flags.key));
+  FLYBALL_ASSIGN(const std::string certificate, ReadPem(flags.certificate));
+  FLYBALL_ASSIGN(const std::string key, ReadPem(flags.key));
   json::Value object = NewObject("v1", "Secret", name);
   object["data"]["tls.crt"] = net::Base64Encode(certificate);
   object["data"]["tls.key"] = net::Base64Encode(key);

@@ -1,8 +1,10 @@
 // Shared by the commands that create an object from flags.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/command/command.h"
 #include "cli/kubectl/print/printers.h"
@@ -32,10 +34,20 @@ void AddAccessCreators(const Command& create);    // role, rolebinding, clusterr
 
 // apiVersion, kind, and metadata with kubectl's null creationTimestamp.
 json::Value NewObject(std::string_view api_version, std::string_view kind, const std::string& name);
+// A container with the words as its `field`: "command" or "args".
+json::Value Container(const std::string& name, const std::string& image, const char* field,
+                      const std::vector<std::string>& words);
+// A Service that has one TCP port for each number.
+struct ServicePlan {
+  std::string name, type{}, protocol = "TCP", cluster_ip{}, session_affinity{}, load_balancer_ip{},
+                            external_ip{};
+  json::Value labels{}, selector{};
+  std::vector<std::int64_t> ports{};
+  std::string target_port{};  // a number or a name; empty: the port itself
+};
+json::Value NewService(const ServicePlan& plan);
 // The one name that the arguments must contain.
 Result<std::string> OneName(const Session& session, const std::vector<std::string>& args);
-// The server's fieldValidation for --validate.
-Result<std::string> ValidationOf(const std::string& validate);
 // "a=b,c=d" as an object of strings; values may be numbers (quantities).
 Result<json::Object> ParsePairs(const std::string& text);
 

@@ -6,15 +6,24 @@
 #include "cli/kubectl/verbs.h"
 
 namespace flyball::cli {
+
+json::Value Container(const std::string& name, const std::string& image, const char* field,
+                      const std::vector<std::string>& words) {
+  json::Value container;
+  if (!words.empty()) container[field] = json::Array(words.begin(), words.end());
+  container["image"] = image;
+  container["name"] = name;
+  container["resources"] = json::Object();
+  return container;
+}
+
 namespace {
 
 struct CreateWorkloadsFlags {
   CreateOptions options;
-  std::vector<std::string> args, images, env;
-  std::string image, schedule, restart, from, selector, min_available, max_unavailable, labels, port_name;
-  std::string service_type, name;
-  std::optional<std::int64_t> replicas, port, target_port;
-  bool command = false;
+  std::vector<std::string> args, images;
+  std::string image, schedule, restart, from, selector, min_available, max_unavailable;
+  std::optional<std::int64_t> replicas, port;
 };
 using CreateWorkloadsFlagsPtr = std::shared_ptr<CreateWorkloadsFlags>;
 
@@ -22,22 +31,6 @@ using CreateWorkloadsFlagsPtr = std::shared_ptr<CreateWorkloadsFlags>;
 std::string ContainerName(const std::string& image) {
   std::string name = image.substr(image.rfind('/') + 1);
   return name.substr(0, name.find_first_of(":@"));
-}
-
-json::Value StringArray(const std::vector<std::string>& texts) {
-  json::Array list;
-  for (const std::string& text : texts) list.emplace_back(text);
-  return list;
-}
-
-json::Value Container(const std::string& name, const std::string& image, const char* field,
-                      const std::vector<std::string>& words) {
-  json::Value container;
-  if (!words.empty()) container[field] = StringArray(words);
-  container["image"] = image;
-  container["name"] = name;
-  container["resources"] = json::Object();
-  return container;
 }
 
 Result<json::Value> NewDeployment(const Session& session, const CreateWorkloadsFlags& flags,
@@ -78,9 +71,9 @@ json::Value JobSpec(const std::string& name, const CreateWorkloadsFlags& flags,
 Result<json::Value> JobFromCronJob(Session& session, const CreateWorkloadsFlags& flags,
                                    const std::string& name) {
   FLYBALL_ASSIGN(const auto objects, ResolveObjects(session, {flags.from}, {}));
-  if (objects.size() != 1 || objects[0].kind.kind != "CronJob")
-    return Unexpected(LocalError("from must be an existing cronjob"));
   FLYBALL_ASSIGN(const json::Value cron, session.Get(objects[0].kind, objects[0].ns, objects[0].name));
+  if (objects[0].kind.kind != "CronJob")
+    return Unexpected(LocalError("unknown object type " + objects[0].kind.kind));
   json::Value job = NewObject("batch/v1", "Job", name);
   const json::Value& tmpl = cron["spec"]["jobTemplate"];
   if (tmpl["metadata"]["annotations"].is_object())
@@ -93,6 +86,7 @@ Result<json::Value> JobFromCronJob(Session& session, const CreateWorkloadsFlags&
                                                                 {"name", cron["metadata"]["name"]},
                                                                 {"uid", cron["metadata"]["uid"]}}};
   job["spec"] = tmpl["spec"];
+  job["status"] = json::Object();
   return job;
 }
 
@@ -145,6 +139,7 @@ void AddJobs(const Command& create) {
                     "flyball create cronjob tick --image=host --schedule='*/5 * * * *' -- date", cron);
   cron_command.Option("--image", &cron->image, "Image of the container");
   cron_command.Option("--schedule", &cron->schedule, "When, in cron's five fields");
+  cron_command.Required("--image").Required("--schedule");
   cron_command.Option("--restart", &cron->restart, "OnFailure or Never");
   RunVerb(cron_command, [cron, &invocation](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(session, cron->args));
@@ -168,6 +163,11 @@ void AddDisruptionBudget(const Command& create) {
   command.Option("--max-unavailable", &flags->max_unavailable, "A number or a percentage");
   RunVerb(command, [flags](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(session, flags->args));
+    if (flags->selector.empty()) return Unexpected(LocalError("a selector must be specified"));
+    if (flags->min_available.empty() && flags->max_unavailable.empty())
+      return Unexpected(LocalError("one of min-available or max-unavailable must be specified"));
+    if (!flags->min_available.empty() && !flags->max_unavailable.empty())
+      return Unexpected(LocalError("min-available and max-unavailable cannot be both specified"));
     FLYBALL_ASSIGN(json::Object labels, ParsePairs(flags->selector));
     const auto amount = [](const std::string& text) {
       return text.back() == '%' ? json::Value(text) : json::Value(std::stoi(text));
@@ -176,56 +176,10 @@ void AddDisruptionBudget(const Command& create) {
     object["spec"]["selector"]["matchLabels"] = std::move(labels);
     if (!flags->min_available.empty()) object["spec"]["minAvailable"] = amount(flags->min_available);
     if (!flags->max_unavailable.empty()) object["spec"]["maxUnavailable"] = amount(flags->max_unavailable);
-    object["status"] = json::Object();
+    for (const char* count : {"currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods"})
+      object["status"][count] = 0;
     return CreateObject(session, flags->options, std::move(object));
   });
-}
-
-Result<json::Value> NewPod(const Session& session, const CreateWorkloadsFlags& flags,
-                           const std::vector<std::string>& words) {
-  FLYBALL_ASSIGN(const std::string name, OneName(session, flags.args));
-  if (flags.image.empty()) return Unexpected(LocalError("required flag(s) \"image\" not set"));
-  json::Value object = NewObject("v1", "Pod", name);
-  FLYBALL_ASSIGN(json::Object labels, ParsePairs(flags.labels));
-  if (labels.empty()) labels.Set("run", name);
-  object["metadata"]["labels"] = std::move(labels);
-  json::Value container = Container(name, flags.image, flags.command ? "command" : "args", words);
-  json::Array env;
-  for (const std::string& pair : flags.env) {
-    const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos) return Unexpected(LocalError("invalid env: " + pair));
-    env.emplace_back(json::Object{{"name", pair.substr(0, equals)}, {"value", pair.substr(equals + 1)}});
-  }
-  if (!env.empty()) container["env"] = std::move(env);
-  if (flags.port)
-    container["ports"] = json::Array{json::Object{{"containerPort", static_cast<long long>(*flags.port)}}};
-  object["spec"]["containers"] = json::Array{std::move(container)};
-  object["spec"]["dnsPolicy"] = "ClusterFirst";
-  object["spec"]["restartPolicy"] = flags.restart.empty() ? "Always" : flags.restart.c_str();
-  object["status"] = json::Object();
-  return object;
-}
-
-Result<json::Value> ServiceFor(const CreateWorkloadsFlags& flags, const json::Value& target) {
-  const std::string name(flags.name.empty() ? target["metadata"]["name"].string_or("") : flags.name);
-  const std::string_view kind = target["kind"].string_or("");
-  const json::Value& selector = kind == "Pod"                     ? target["metadata"]["labels"]
-                                : kind == "Service"               ? target["spec"]["selector"]
-                                : kind == "ReplicationController" ? target["spec"]["selector"]
-                                                                  : target["spec"]["selector"]["matchLabels"];
-  if (selector.empty())
-    return Unexpected(LocalError("couldn't retrieve selectors via --selector flag or introspection"));
-  if (!flags.port) return Unexpected(LocalError("couldn't find port via --port flag or introspection"));
-  json::Value service = NewObject("v1", "Service", name);
-  if (target["metadata"]["labels"].is_object()) service["metadata"]["labels"] = target["metadata"]["labels"];
-  const auto port = static_cast<long long>(*flags.port);
-  const auto target_port = static_cast<long long>(flags.target_port.value_or(*flags.port));
-  service["spec"]["ports"] =
-      json::Array{json::Object{{"port", port}, {"protocol", "TCP"}, {"targetPort", target_port}}};
-  service["spec"]["selector"] = selector;
-  if (!flags.service_type.empty()) service["spec"]["type"] = flags.service_type;
-  service["status"]["loadBalancer"] = json::Object();
-  return service;
 }
 
 }  // namespace
@@ -234,42 +188,6 @@ void AddWorkloadCreators(const Command& create) {
   AddDeployment(create);
   AddJobs(create);
   AddDisruptionBudget(create);
-}
-
-void AddRunCommand(const Command& root) {
-  auto flags = std::make_shared<CreateWorkloadsFlags>();
-  const Command command = BeginWorkload(
-      root, "run", "Run one pod", "flyball run hello --image=host --restart=Never -- echo hello", flags);
-  command.Option("--image", &flags->image, "Image of the container; `host` is the machine itself");
-  command.Option("--restart", &flags->restart, "Always, OnFailure or Never");
-  command.Option("-l,--labels", &flags->labels, "Labels: a=b,c=d");
-  command.Option("--env", &flags->env, "NAME=value; may be repeated");
-  command.Option("--port", &flags->port, "Port the container serves");
-  command.Flag("--command", &flags->command, "What follows -- is the command, not its arguments");
-  Invocation& invocation = command.invocation();
-  RunVerb(command, [flags, &invocation](Session& session) -> Status {
-    FLYBALL_ASSIGN(json::Value object, NewPod(session, *flags, invocation.after_dashes));
-    return CreateObject(session, flags->options, std::move(object));
-  });
-}
-
-void AddExposeCommand(const Command& root) {
-  auto flags = std::make_shared<CreateWorkloadsFlags>();
-  const Command command = BeginWorkload(root, "expose", "Make a Service for the pods of an object",
-                                        "flyball expose deploy web --port=80", flags);
-  command.Option("--port", &flags->port, "Port of the service");
-  command.Option("--target-port", &flags->target_port, "Port of the pods");
-  command.Option("--name", &flags->name, "Name of the service");
-  command.Option("--type", &flags->service_type, "ClusterIP, NodePort or LoadBalancer");
-  RunVerb(command, [flags](Session& session) -> Status {
-    FLYBALL_ASSIGN(const auto objects, ResolveObjects(session, flags->args, {}));
-    for (const ObjectRef& object : objects) {
-      FLYBALL_ASSIGN(const json::Value target, session.Get(object.kind, object.ns, object.name));
-      FLYBALL_ASSIGN(json::Value service, ServiceFor(*flags, target));
-      FLYBALL_TRY(CreateObject(session, flags->options, std::move(service), "exposed"));
-    }
-    return {};
-  });
 }
 
 }  // namespace flyball::cli

@@ -32,6 +32,10 @@ Result<std::vector<json::Value>> ObjectsOf(Session& session, const DescribeFlags
     for (const Manifest& m : manifests) FLYBALL_TRY(get(m.kind, m.ns, m.name));
     return objects;
   }
+  if (flags.args.empty())
+    return Unexpected(LocalError(
+        "You must specify the type of resource to describe. Use \"kubectl api-resources\" for a complete "
+        "list of supported resources."));
   FLYBALL_ASSIGN(const auto resources, ParseResourceArgs(session, flags.args));
   for (const ResourceArg& resource : resources) {
     const std::string ns = flags.selection.all_namespaces ? "" : session.NamespaceFor(resource.kind);

@@ -12,19 +12,6 @@ namespace flyball::cli {
 namespace {
 
 const KindRef kEndpointSlices{"discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", true};
-const KindRef kPods{"", "v1", "Pod", "pods", true};
-
-std::string MetadataLines(const json::Value& object) {
-  return NameLines(object) + LabelLines("Labels", object["metadata"]["labels"]) +
-         AnnotationLines("Annotations", object["metadata"]["annotations"]);
-}
-
-std::string Joined(const json::Value& list, const char* between = ",") {
-  std::string out;
-  if (list.is_array())
-    for (const json::Value& item : list.as_array()) out += (out.empty() ? "" : between) + TextOr(item, "");
-  return out;
-}
 
 // The addresses behind one port, at most three.
 std::string EndpointsText(const std::vector<json::Value>& slices, const json::Value& port_name) {
@@ -85,15 +72,6 @@ void WriteFields(const json::Value& value, int level, std::string& out) {
   json::Object sorted = value.as_object();
   sorted.SortKeys();
   for (const auto& [key, member] : sorted) WriteField(SpacedName(key), member, level, out);
-}
-
-std::string AmountLines(const char* title, const json::Value& amounts) {
-  std::string out = std::string(title) + ":\n";
-  if (!amounts.is_object()) return out;
-  json::Object sorted = amounts.as_object();
-  sorted.SortKeys();
-  for (const auto& [name, quantity] : sorted) out += "  " + name + ":\t" + TextOr(quantity, "") + "\n";
-  return out;
 }
 
 }  // namespace
@@ -187,47 +165,6 @@ std::string RoleText(const json::Value& object) {
   return out;
 }
 
-std::string NodeText(Session& session, const json::Value& object) {
-  const json::Value &status = object["status"], &spec = object["spec"];
-  std::string out = MetadataLines(object) + "CreationTimestamp:\t" +
-                    LongTime(object["metadata"]["creationTimestamp"]) + "\nTaints:\t";
-  if (spec["taints"].empty()) out += "<none>\n";
-  for (std::size_t i = 0; i < spec["taints"].size(); ++i) {
-    const json::Value& taint = spec["taints"].as_array()[i];
-    out += (i ? "\t" : "") + TextOr(taint["key"], "") +
-           (taint["value"].string_or("").empty() ? "" : "=" + TextOr(taint["value"], "")) + ":" +
-           TextOr(taint["effect"], "") + "\n";
-  }
-  out += std::string("Unschedulable:\t") + (spec["unschedulable"].bool_or(false) ? "true" : "false") + "\n";
-  if (!status["conditions"].empty()) {
-    out +=
-        "Conditions:\n  Type\tStatus\tLastHeartbeatTime\tLastTransitionTime\tReason\tMessage\n"
-        "  ----\t------\t-----------------\t------------------\t------\t-------\n";
-    for (const json::Value& c : status["conditions"].as_array())
-      out += "  " + TextOr(c["type"], "") + " \t" + TextOr(c["status"], "") + " \t" +
-             LongTime(c["lastHeartbeatTime"]) + " \t" + LongTime(c["lastTransitionTime"]) + " \t" +
-             TextOr(c["reason"], "") + " \t" + TextOr(c["message"], "") + "\n";
-  }
-  out += "Addresses:\n";
-  if (status["addresses"].is_array())
-    for (const json::Value& address : status["addresses"].as_array())
-      out += "  " + TextOr(address["type"], "") + ":\t" + TextOr(address["address"], "") + "\n";
-  out += AmountLines("Capacity", status["capacity"]) + AmountLines("Allocatable", status["allocatable"]);
-  out += "System Info:\n";
-  if (status["nodeInfo"].is_object()) WriteFields(status["nodeInfo"], 1, out);
-  if (!TextOr(spec["podCIDR"], "").empty())
-    out += "PodCIDR:\t" + TextOr(spec["podCIDR"], "") + "\nPodCIDRs:\t" + Joined(spec["podCIDRs"]) + "\n";
-  const auto pods =
-      ListObjects(session, kPods, "", "", "spec.nodeName=" + TextOr(object["metadata"]["name"], ""));
-  if (!pods) return out;
-  out += "Non-terminated Pods:\t(" + std::to_string(pods->size()) +
-         " in total)\n  Namespace\tName\tAge\n  ---------\t----\t---\n";
-  for (const json::Value& pod : *pods)
-    out += "  " + TextOr(pod["metadata"]["namespace"], "") + "\t" + TextOr(pod["metadata"]["name"], "") +
-           "\t" + AgeSince(session, pod["metadata"]["creationTimestamp"]) + "\n";
-  return out;
-}
-
 std::string GenericText(const json::Value& object) {
   std::string out = "Name:\t" + TextOr(object["metadata"]["name"], "") + "\nNamespace:\t" +
                     TextOr(object["metadata"]["namespace"], "") + "\n" +
@@ -250,15 +187,22 @@ Description Describe(Session& session, const json::Value& object) {
     if (kind == "Node") return {NodeText(session, object)};
     if (kind == "ConfigMap") return {ConfigMapText(object)};
     if (kind == "Secret") return {SecretText(object), false};
+    if (kind == "Namespace") return {NamespaceText(session, object), false};
+    if (kind == "ServiceAccount") return {ServiceAccountText(object)};
+    if (kind == "Endpoints") return {EndpointsText(object)};
     if (kind == "ResourceQuota") return {QuotaText(object), false};
     if (kind == "LimitRange") return {LimitRangeText(object), false};
   }
   if (group == "apps" && kind == "Deployment") return {DeploymentText(session, object)};
   if (group == "apps" && kind == "ReplicaSet") return {ReplicaSetText(session, object)};
   if (group == "batch" && kind == "Job") return {JobText(session, object)};
+  if (group == "batch" && kind == "CronJob") return {CronJobText(object)};
+  if (group == "networking.k8s.io" && kind == "Ingress") return {IngressText(session, object)};
   if (group == "policy" && kind == "PodDisruptionBudget") return {DisruptionBudgetText(object)};
   if (group == "rbac.authorization.k8s.io" && (kind == "Role" || kind == "ClusterRole"))
     return {RoleText(object), false};
+  if (group == "rbac.authorization.k8s.io" && (kind == "RoleBinding" || kind == "ClusterRoleBinding"))
+    return {RoleBindingText(object), false};
   return {GenericText(object)};
 }
 

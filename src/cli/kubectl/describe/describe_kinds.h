@@ -26,6 +26,12 @@ std::string RoleText(const json::Value& object);
 std::string QuotaText(const json::Value& object);
 std::string LimitRangeText(const json::Value& object);
 std::string DisruptionBudgetText(const json::Value& object);
+std::string NamespaceText(Session& session, const json::Value& object);
+std::string ServiceAccountText(const json::Value& object);
+std::string RoleBindingText(const json::Value& object);
+std::string CronJobText(const json::Value& object);
+std::string IngressText(Session& session, const json::Value& object);
+std::string EndpointsText(const json::Value& object);
 std::string GenericText(const json::Value& object);
 
 }  // namespace flyball::cli

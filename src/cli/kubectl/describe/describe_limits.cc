@@ -5,6 +5,7 @@
 #include "cli/kubectl/describe/describe_kinds.h"
 #include "cli/kubectl/describe/describe_text.h"
 #include "cli/kubectl/session/elements.h"
+#include "cli/kubectl/session/resource_args.h"
 
 namespace flyball::cli {
 namespace {
@@ -48,6 +49,30 @@ std::string UsedText(const json::Value& used, const json::Value& hard) {
   return api::Quantity(u->Value(), 0, h->format()).ToString();
 }
 
+const KindRef kQuotas{"", "v1", "ResourceQuota", "resourcequotas", true};
+const KindRef kLimitRanges{"", "v1", "LimitRange", "limitranges", true};
+
+// A line per type and resource, each after `indent`.
+std::string LimitLines(const json::Value& limits, const std::string& indent, bool heading) {
+  std::string out;
+  if (heading)
+    out = indent + "Type\tResource\tMin\tMax\tDefault Request\tDefault Limit\tMax Limit/Request Ratio\n" +
+          indent + "----\t--------\t---\t---\t---------------\t-------------\t-----------------------\n";
+  constexpr const char* kColumns[] = {"min", "max", "defaultRequest", "default", "maxLimitRequestRatio"};
+  for (const json::Value& item : Elements(limits)) {
+    std::set<std::string> resources;
+    for (const char* column : kColumns)
+      if (item[column].is_object())
+        for (const auto& [name, amount] : item[column].as_object()) resources.insert(name);
+    for (const std::string& resource : resources) {
+      out += indent + TextOr(item["type"], "") + "\t" + resource;
+      for (const char* column : kColumns) out += "\t" + TextOr(item[column][resource], "-");
+      out += "\n";
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string QuotaText(const json::Value& object) {
@@ -64,22 +89,31 @@ std::string QuotaText(const json::Value& object) {
 }
 
 std::string LimitRangeText(const json::Value& object) {
-  std::string out = "Name:\t" + TextOr(object["metadata"]["name"], "") + "\nNamespace:\t" +
-                    TextOr(object["metadata"]["namespace"], "") +
-                    "\nType\tResource\tMin\tMax\tDefault Request\tDefault Limit\tMax Limit/Request Ratio\n"
-                    "----\t--------\t---\t---\t---------------\t-------------\t-----------------------\n";
-  constexpr const char* kColumns[] = {"min", "max", "defaultRequest", "default", "maxLimitRequestRatio"};
-  for (const json::Value& item : Elements(object["spec"]["limits"])) {
-    std::set<std::string> resources;
-    for (const char* column : kColumns)
-      if (item[column].is_object())
-        for (const auto& [name, amount] : item[column].as_object()) resources.insert(name);
-    for (const std::string& resource : resources) {
-      out += TextOr(item["type"], "") + "\t" + resource;
-      for (const char* column : kColumns) out += "\t" + TextOr(item[column][resource], "-");
-      out += "\n";
-    }
+  return "Name:\t" + TextOr(object["metadata"]["name"], "") + "\nNamespace:\t" +
+         TextOr(object["metadata"]["namespace"], "") + "\n" + LimitLines(object["spec"]["limits"], "", true);
+}
+
+std::string NamespaceText(Session& session, const json::Value& object) {
+  const std::string name = TextOr(object["metadata"]["name"], "");
+  std::string out = MetadataLines(object) + "Status:\t" + TextOr(object["status"]["phase"], "") + "\n\n";
+  const auto quotas = ListObjects(session, kQuotas, name);
+  if (quotas && quotas->empty()) out += "No resource quota.\n";
+  if (quotas && !quotas->empty()) out += "Resource Quotas\n";
+  for (const json::Value& quota : quotas ? *quotas : std::vector<json::Value>()) {
+    out += "  Name:\t" + TextOr(quota["metadata"]["name"], "") +
+           "\n  Resource\tUsed\tHard\n  --------\t---\t---\n";
+    const json::Value &hard = quota["status"]["hard"], &used = quota["status"]["used"];
+    json::Object sorted = hard.is_object() ? hard.as_object() : json::Object();
+    sorted.SortKeys();
+    for (const auto& [resource, limit] : sorted)
+      out += "  " + resource + "\t" + UsedText(used[resource], limit) + "\t" + TextOr(limit, "") + "\n";
   }
+  const auto ranges = ListObjects(session, kLimitRanges, name);
+  if (!ranges || ranges->empty()) return out + "\nNo LimitRange resource.\n";
+  out += "\nResource Limits\n";
+  bool first = true;
+  for (const json::Value& range : *ranges)
+    out += LimitLines(range["spec"]["limits"], " ", std::exchange(first, false));
   return out;
 }
 

@@ -165,4 +165,16 @@ std::string EventLines(Session& session, const json::Value& object) {
   return out;
 }
 
+std::string MetadataLines(const json::Value& object) {
+  return NameLines(object) + LabelLines("Labels", object["metadata"]["labels"]) +
+         AnnotationLines("Annotations", object["metadata"]["annotations"]);
+}
+
+std::string Joined(const json::Value& list, const char* between) {
+  std::string out;
+  if (list.is_array())
+    for (const json::Value& item : list.as_array()) out += (out.empty() ? "" : between) + TextOr(item, "");
+  return out;
+}
+
 }  // namespace flyball::cli

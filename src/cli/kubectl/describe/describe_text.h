@@ -17,6 +17,10 @@ std::string LabelLines(std::string_view title, const json::Value& labels);
 std::string AnnotationLines(std::string_view title, const json::Value& annotations);
 // "Name:\tweb\nNamespace:\tw\n"; without a namespace, its line is omitted.
 std::string NameLines(const json::Value& object);
+// The same with labels and annotations.
+std::string MetadataLines(const json::Value& object);
+// The texts of a list, with `between` between them.
+std::string Joined(const json::Value& list, const char* between = ",");
 // "Mon, 02 Jan 2006 15:04:05 +0000" from RFC 3339.
 std::string LongTime(const json::Value& time);
 // "5m", as ages are printed.

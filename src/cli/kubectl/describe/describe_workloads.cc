@@ -130,4 +130,30 @@ std::string JobText(Session&, const json::Value& object) {
   return out + PodTemplateText(spec["template"]);
 }
 
+std::string CronJobText(const json::Value& object) {
+  const json::Value &spec = object["spec"], &job = spec["jobTemplate"]["spec"], &status = object["status"];
+  std::string out = MetadataLines(object) + "Schedule:\t" + TextOr(spec["schedule"], "") +
+                    "\nConcurrency Policy:\t" + TextOr(spec["concurrencyPolicy"], "") + "\nSuspend:\t" +
+                    (spec["suspend"].bool_or(false) ? "True" : "False") + "\n";
+  out += "Time Zone:\t" + TextOr(spec["timeZone"], "<unset>") + "\n";
+  out += "Successful Job History Limit:\t" + TextOr(spec["successfulJobsHistoryLimit"], "<unset>") +
+         "\nFailed Job History Limit:\t" + TextOr(spec["failedJobsHistoryLimit"], "<unset>") +
+         "\nStarting Deadline Seconds:\t" +
+         (spec["startingDeadlineSeconds"].is_int() ? TextOr(spec["startingDeadlineSeconds"], "") + "s"
+                                                   : std::string("<unset>")) +
+         "\nSelector:\t" +
+         (job["selector"].is_object() ? SelectorText(job["selector"]) : std::string("<unset>")) +
+         "\nParallelism:\t" + TextOr(job["parallelism"], "<unset>") + "\nCompletions:\t" +
+         TextOr(job["completions"], "<unset>") + "\n" + PodTemplateText(job["template"]);
+  out += "Last Schedule Time:\t" +
+         (status["lastScheduleTime"].is_string() ? LongTime(status["lastScheduleTime"])
+                                                 : std::string("<unset>")) +
+         "\n";
+  std::string active;
+  if (status["active"].is_array())
+    for (const json::Value& reference : status["active"].as_array())
+      active += (active.empty() ? "" : ", ") + TextOr(reference["name"], "");
+  return out + "Active Jobs:\t" + (active.empty() ? "<none>" : active) + "\n";
+}
+
 }  // namespace flyball::cli

@@ -48,7 +48,9 @@ Result<Taint> ParseTaint(const std::string& spec) {
     taint.effect = parts[1];
     static const std::set<std::string> kEffects{"NoSchedule", "PreferNoSchedule", "NoExecute"};
     if (!kEffects.contains(taint.effect))
-      return Unexpected(LocalError("invalid taint effect: " + taint.effect + ", unsupported taint effect"));
+      return Unexpected(
+          LocalError("invalid taint effect: " + taint.effect +
+                     ", unsupported taint effect\nSee 'kubectl taint -h' for help and examples"));
     const auto pair = SplitText(parts[0], '=');
     if (pair.size() > 2) return Unexpected(BadTaint(spec));
     taint.key = pair[0];

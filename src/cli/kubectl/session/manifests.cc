@@ -62,7 +62,12 @@ Result<std::vector<Source>> ReadSources(const ManifestFlags& flags) {
   return sources;
 }
 
-Result<Manifest> Resolve(Session& session, json::Value object, const std::string& source) {
+Error InvalidManifest(const std::string& source, const std::string& problem) {
+  return LocalError("error validating \"" + source + "\": error validating data: " + problem +
+                    "; if you choose to ignore these errors, turn validation off with --validate=false");
+}
+
+Result<Manifest> Resolve(Session& session, json::Value object, const std::string& source, bool local) {
   Manifest manifest;
   const auto text = [&](const char* field) {
     return std::string(std::as_const(object)[field].string_or(""));
@@ -71,9 +76,13 @@ Result<Manifest> Resolve(Session& session, json::Value object, const std::string
   manifest.name = std::as_const(object)["metadata"]["name"].string_or("");
   manifest.ns = std::as_const(object)["metadata"]["namespace"].string_or("");
   for (const char* field : {"kind", "apiVersion"})
-    if (text(field).empty())
-      return Unexpected(
-          LocalError("error parsing " + source + ": error validating data: " + field + " not set"));
+    if (text(field).empty()) return Unexpected(InvalidManifest(source, std::string(field) + " not set"));
+  if (local) {
+    const auto [group, version] = SplitApiVersion(text("apiVersion"));
+    manifest.kind = {std::string(group), std::string(version), text("kind"), "", true};
+    manifest.object = std::move(object);
+    return manifest;
+  }
   auto kind = session.mapper().ForObject(object);
   if (!kind && kind.error().Is(Reason::kNotFound) && IsOldDefinition(object)) {
     session.err() << "Warning: " << source << ": " << manifest.name
@@ -117,8 +126,7 @@ Result<std::vector<json::Value>> ObjectsIn(const Source& source) {
       objects.push_back(std::move(document));
   }
   for (const json::Value& object : objects)
-    if (!object.is_object())
-      return Unexpected(LocalError("error parsing " + source.name + ": not an object"));
+    if (!object.is_object()) return Unexpected(InvalidManifest(source.name, "invalid object to validate"));
   return objects;
 }
 
@@ -134,6 +142,13 @@ Status NoteProblem(const Error& error, ReadProblems* problems) {
 void AddManifestFlags(const Command& command, ManifestFlags* flags) {
   command.Option("-f,--filename", &flags->files, "File or folder of YAML or JSON; - is standard input");
   command.Flag("-R,--recursive", &flags->recursive, "Folders with what is below them");
+}
+
+Result<std::string> ValidationOf(const std::string& validate) {
+  if (validate == "strict" || validate == "true") return std::string("Strict");
+  if (validate == "warn") return std::string("Warn");
+  if (validate == "ignore" || validate == "false") return std::string("Ignore");
+  return Unexpected(LocalError("invalid validate option \"" + validate + "\""));
 }
 
 Result<std::string> ReadSource(const std::string& name) {
@@ -162,7 +177,7 @@ Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlag
       continue;
     }
     for (json::Value& object : *objects) {
-      auto manifest = Resolve(session, std::move(object), source.name);
+      auto manifest = Resolve(session, std::move(object), source.name, flags.local);
       if (manifest)
         manifests.push_back(std::move(*manifest));
       else
@@ -170,7 +185,8 @@ Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlag
     }
   }
   const bool any_problem = problems != nullptr && !problems->empty();
-  if (manifests.empty() && !any_problem) return Unexpected(LocalError("no objects passed to apply"));
+  if (manifests.empty() && !any_problem)
+    return Unexpected(LocalError("no objects passed to " + session.verb()));
   return manifests;
 }
 

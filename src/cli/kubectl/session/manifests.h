@@ -17,6 +17,7 @@ namespace flyball::cli {
 struct ManifestFlags {
   std::vector<std::string> files;  // "-" is standard input
   bool recursive = false;
+  bool local = false;  // no server is asked: kinds and namespaces are left as the files say
   bool empty() const { return files.empty(); }
 };
 void AddManifestFlags(const Command& command, ManifestFlags* flags);
@@ -48,6 +49,9 @@ class ReadProblems {
 // with a warning if the server does not serve that version.
 Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags,
                                             ReadProblems* problems = nullptr);
+
+// The server's fieldValidation for --validate.
+Result<std::string> ValidationOf(const std::string& validate);
 
 // Returns the objects that the files describe; without files, those that the arguments name.
 Result<std::vector<ObjectRef>> NamedObjects(Session& session, const ManifestFlags& files,

@@ -8,6 +8,12 @@
 namespace flyball::cli {
 namespace {
 
+Error UnknownType(const std::string& text) {
+  const std::size_t dot = text.find('.');
+  return LocalError("the server doesn't have a resource type \"" + text.substr(0, dot) + "\"" +
+                    (dot == std::string::npos ? "" : " in group \"" + text.substr(dot + 1) + "\""));
+}
+
 Result<std::vector<KindRef>> KindsOf(Session& session, const std::string& text) {
   if (auto kind = session.mapper().ForResource(text)) {
     return std::vector<KindRef>{*kind};
@@ -24,8 +30,7 @@ Result<std::vector<KindRef>> KindsOf(Session& session, const std::string& text) 
         std::find(resource.categories.begin(), resource.categories.end(), text) != resource.categories.end())
       kinds.push_back(resource.ref);
   }
-  if (kinds.empty())
-    return Unexpected(LocalError("the server doesn't have a resource type \"" + text + "\""));
+  if (kinds.empty()) return Unexpected(UnknownType(text));
   return kinds;
 }
 
@@ -39,6 +44,8 @@ Result<std::vector<ResourceArg>> ParseNamed(Session& session, const std::vector<
                      "passing arguments in resource/name form (e.g. 'kubectl get "
                      "resource/<resource_name>' instead of 'kubectl get resource "
                      "resource/<resource_name>'"));
+    if (slash == 0 || slash + 1 == arg.size() || arg.find('/', slash + 1) != std::string::npos)
+      return Unexpected(LocalError("arguments in resource/name form must have a single resource and name"));
     FLYBALL_ASSIGN(const auto kinds, KindsOf(session, arg.substr(0, slash)));
     for (const KindRef& kind : kinds) {
       if (!out.empty() && out.back().kind == kind)
@@ -80,8 +87,9 @@ std::string DisplayName(const KindRef& kind, std::string_view name) {
 Result<std::vector<ResourceArg>> ParseResourceArgs(Session& session, const std::vector<std::string>& args) {
   if (args.empty())
     return Unexpected(
-        LocalError("You must specify the type of resource to get. Use \"flyball api-resources\" for a "
-                   "complete list of supported resources."));
+        LocalError("You must provide one or more resources by argument or filename.\n"
+                   "Example resource specifications include:\n"
+                   "   '-f rsrc.yaml'\n   '--filename=rsrc.json'\n   '<resource> <name>'\n   '<resource>'"));
   if (std::any_of(args.begin(), args.end(), [](const auto& a) { return a.find('/') != std::string::npos; }))
     return ParseNamed(session, args);
   std::vector<ResourceArg> out;

@@ -124,6 +124,12 @@ Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
   return session;
 }
 
+std::string Session::verb() const {
+  const std::size_t first = command_path_.find(' ');
+  if (first == std::string::npos) return {};
+  return command_path_.substr(first + 1, command_path_.find(' ', first + 1) - first - 1);
+}
+
 Session::~Session() {
   mapper_.reset();
   rest_.reset();

@@ -44,6 +44,8 @@ class Session {
   std::string NamespaceFor(const KindRef& kind) const { return kind.namespaced ? ns_ : std::string(); }
   bool ns_given() const { return ns_given_; }
   const std::string& url() const { return url_; }
+  // The verb that runs: "apply" for "kubectl apply -f x".
+  std::string verb() const;
   // An error of usage, with where to find help.
   Error UsageError(const std::string& message) const;
 

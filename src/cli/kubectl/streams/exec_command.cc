@@ -6,6 +6,7 @@
 #include "cli/kubectl/session/elements.h"
 #include "cli/kubectl/session/manifests.h"
 #include "cli/kubectl/session/pod_choice.h"
+#include "cli/kubectl/streams/attach.h"
 #include "cli/kubectl/streams/remote_command.h"
 #include "cli/kubectl/verbs.h"
 
@@ -100,6 +101,8 @@ Status Exec(Session& session, const ExecFlags& flags, const Invocation& invocati
     return Unexpected(
         LocalError("exec [POD] [COMMAND] is not supported anymore. Use exec [POD] -- [COMMAND] instead\n"
                    "See 'kubectl exec -h' for help and examples"));
+  if (flags.args.empty() && flags.files.empty())
+    return Unexpected(LocalError("pod, type/name or --filename must be specified"));
   if (command.empty())
     return Unexpected(LocalError("you must specify at least one command for the container"));
   FLYBALL_ASSIGN(const json::Value pod,
@@ -118,6 +121,25 @@ Status Attach(Session& session, const ExecFlags& flags) {
   return Run(session, flags, pod, "attach", {});
 }
 
+Status PrintLog(Session& session, const json::Value& pod, const std::string& container) {
+  RestRequest request;
+  request.path = kExecPods.Path(pod["metadata"]["namespace"].string_or(""),
+                                pod["metadata"]["name"].string_or(""), "log");
+  request.accept = "*/*";
+  request.Query("container", container);
+  FLYBALL_ASSIGN(const std::string log, session.CallText(std::move(request)));
+  session.out() << log;
+  return {};
+}
+
+// The exit status of the container, as the pod's status tells it.
+int ExitCodeOf(const json::Value& pod, const std::string& container) {
+  for (const json::Value& status : Elements(pod["status"]["containerStatuses"]))
+    if (status["name"].string_or("") == container)
+      return static_cast<int>(status["state"]["terminated"]["exitCode"].int_or(0));
+  return 0;
+}
+
 void AddStreamFlags(const Command& command, ExecFlags& flags) {
   AddManifestFlags(command, &flags.files);
   command.Option("-c,--container", &flags.container, "Which container; the first, if none is given");
@@ -127,6 +149,20 @@ void AddStreamFlags(const Command& command, ExecFlags& flags) {
 }
 
 }  // namespace
+
+Status AttachOrLog(Session& session, const json::Value& pod, const AttachStreams& streams,
+                   const std::string& container) {
+  ExecFlags flags;
+  flags.container = container;
+  flags.in = streams.in;
+  flags.tty = streams.tty;
+  flags.quiet = streams.quiet;
+  const std::string_view phase = pod["status"]["phase"].string_or("");
+  if (phase != "Succeeded" && phase != "Failed") return Run(session, flags, pod, "attach", {});
+  FLYBALL_ASSIGN(const std::string name, ContainerOf(session, flags, pod));
+  session.set_exit_code(ExitCodeOf(pod, name));
+  return PrintLog(session, pod, name);
+}
 
 void AddExecCommands(const Command& root) {
   auto exec_flags = std::make_shared<ExecFlags>();

@@ -1,9 +1,15 @@
+#include <algorithm>
 #include <memory>
+#include <set>
+#include <tuple>
 
 #include "cli/command/error_text.h"
+#include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/print/tab_writer.h"
+#include "cli/kubectl/session/elements.h"
 #include "cli/kubectl/session/session.h"
 #include "cli/kubectl/verbs.h"
+#include "cli/kubectl/verbs/auth_reconcile.h"
 #include "json/json.h"
 
 namespace flyball::cli {
@@ -12,7 +18,8 @@ namespace {
 struct AuthFlags {
   std::vector<std::string> args;
   std::string subresource;
-  bool quiet = false, all_namespaces = false;
+  PrintFlags print;
+  bool quiet = false, all_namespaces = false, list = false, no_headers = false;
 };
 
 Result<json::Value> Post(Session& session, const std::string& path, const json::Value& body) {
@@ -23,10 +30,85 @@ Result<json::Value> Post(Session& session, const std::string& path, const json::
   return session.Call(std::move(request));
 }
 
+std::string Bracketed(const json::Value& values) {
+  std::string text = "[";
+  for (const json::Value& value : Elements(values))
+    text += (text.size() > 1 ? " " : "") + std::string(value.string_or(""));
+  return text + "]";
+}
+
+// One thing that is allowed: a resource of a group, or a path.
+struct AllowedRow {
+  std::string resource, urls = "[]", names, verbs;
+  std::set<std::string> verb_set{};
+};
+
+// A row per resource and group, those that allow more first.
+std::vector<AllowedRow> AllowedRows(const json::Value& status) {
+  std::vector<AllowedRow> rows;
+  for (const json::Value& rule : Elements(status["resourceRules"])) {
+    std::set<std::string> verbs;
+    for (const json::Value& verb : Elements(rule["verbs"])) verbs.emplace(verb.string_or(""));
+    for (const json::Value& group : Elements(rule["apiGroups"]))
+      for (const json::Value& resource : Elements(rule["resources"])) {
+        const std::string suffix(group.string_or(""));
+        rows.push_back({std::string(resource.string_or("")) + (suffix.empty() ? "" : "." + suffix), "[]",
+                        Bracketed(rule["resourceNames"]), "", verbs});
+      }
+  }
+  // Rules about the same resource are one.
+  std::vector<AllowedRow> merged;
+  for (AllowedRow& row : rows) {
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const AllowedRow& other) {
+      return other.resource == row.resource && other.names == row.names;
+    });
+    if (same == merged.end())
+      merged.push_back(std::move(row));
+    else
+      same->verb_set.insert(row.verb_set.begin(), row.verb_set.end());
+  }
+  for (AllowedRow& row : merged) {
+    row.verbs = "[";
+    for (const std::string& verb : row.verb_set) row.verbs += (row.verbs.size() > 1 ? " " : "") + verb;
+    row.verbs += "]";
+  }
+  for (const json::Value& rule : Elements(status["nonResourceRules"]))
+    for (const json::Value& url : Elements(rule["nonResourceURLs"]))
+      merged.push_back({"", "[" + std::string(url.string_or("")) + "]", "[]", Bracketed(rule["verbs"])});
+  std::stable_sort(merged.begin(), merged.end(), [](const AllowedRow& a, const AllowedRow& b) {
+    if (a.resource.empty() != b.resource.empty()) return !a.resource.empty();
+    return std::tie(a.verbs, a.resource, a.urls) < std::tie(b.verbs, b.resource, b.urls);
+  });
+  return merged;
+}
+
+Status ListAllowed(Session& session, const AuthFlags& flags) {
+  json::Value review;
+  review["apiVersion"] = "authorization.k8s.io/v1";
+  review["kind"] = "SelfSubjectRulesReview";
+  review["spec"]["namespace"] = session.ns();
+  FLYBALL_ASSIGN(const json::Value answer,
+                 Post(session, "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", review));
+  if (answer["status"]["incomplete"].bool_or(false))
+    session.err() << "warning: the list may be incomplete: "
+                  << answer["status"]["evaluationError"].string_or("") << "\n";
+  TabWriter writer = TableWriter();
+  if (!flags.no_headers) writer.Write("Resources\tNon-Resource URLs\tResource Names\tVerbs\n");
+  for (const AllowedRow& row : AllowedRows(answer["status"]))
+    writer.Write(row.resource + "\t" + row.urls + "\t" + row.names + "\t" + row.verbs + "\n");
+  session.out() << writer.Take();
+  return {};
+}
+
 Status CanI(Session& session, const AuthFlags& flags) {
-  if (flags.args.size() < 2)
+  if (flags.list) {
+    if (!flags.args.empty()) return Unexpected(LocalError("list option must be specified with no arguments"));
+    return ListAllowed(session, flags);
+  }
+  if (flags.args.size() != 2)
     return Unexpected(
-        LocalError("you must specify two arguments: verb resource or verb resource/resourceName"));
+        LocalError("you must specify two arguments: verb resource or verb resource/resourceName.\n"
+                   "See 'kubectl auth can-i -h' for help and examples."));
   json::Value review;
   review["apiVersion"] = "authorization.k8s.io/v1";
   review["kind"] = "SelfSubjectAccessReview";
@@ -66,28 +148,23 @@ Status CanI(Session& session, const AuthFlags& flags) {
   return {};
 }
 
-Status WhoAmI(Session& session) {
+Status WhoAmI(Session& session, const AuthFlags& flags) {
   json::Value review;
   review["apiVersion"] = "authentication.k8s.io/v1";
   review["kind"] = "SelfSubjectReview";
   FLYBALL_ASSIGN(const json::Value answer,
                  Post(session, "/apis/authentication.k8s.io/v1/selfsubjectreviews", review));
+  FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
+  if (printer) return PrintTo(session.out(), *printer, answer);
   const json::Value& user = answer["status"]["userInfo"];
-  const auto list = [](const json::Value& values) {
-    std::string text = "[";
-    if (values.is_array())
-      for (const json::Value& value : values.as_array())
-        text += (text.size() > 1 ? " " : "") + std::string(value.string_or(""));
-    return text + "]";
-  };
   TabWriter writer = TableWriter();
   writer.Write("ATTRIBUTE\tVALUE\nUsername\t" + std::string(user["username"].string_or("")) + "\n");
   if (!user["uid"].string_or("").empty())
     writer.Write("UID\t" + std::string(user["uid"].string_or("")) + "\n");
-  if (!user["groups"].empty()) writer.Write("Groups\t" + list(user["groups"]) + "\n");
+  if (!user["groups"].empty()) writer.Write("Groups\t" + Bracketed(user["groups"]) + "\n");
   if (user["extra"].is_object())
     for (const auto& [key, values] : user["extra"].as_object())
-      writer.Write("Extra: " + key + "\t" + list(values) + "\n");
+      writer.Write("Extra: " + key + "\t" + Bracketed(values) + "\n");
   session.out() << writer.Take();
   return {};
 }
@@ -106,7 +183,13 @@ void AddAuthCommand(const Command& root) {
   can_i.Flag("-q,--quiet", &flags->quiet, "Only the exit status");
   can_i.Flag("-A,--all-namespaces", &flags->all_namespaces, "In every namespace");
   RunVerb(can_i, [flags](Session& session) { return CanI(session, *flags); });
-  RunVerb(auth.Sub("whoami", "Say who the server takes you for", "flyball auth whoami"), &WhoAmI);
+  can_i.Flag("--list", &flags->list, "Everything that is allowed in the namespace");
+  can_i.Flag("--no-headers", &flags->no_headers, "With --list: leave out the line of headers");
+  auto who_flags = std::make_shared<AuthFlags>();
+  const Command who = auth.Sub("whoami", "Say who the server takes you for", "flyball auth whoami");
+  AddPrintFlags(who, &who_flags->print);
+  RunVerb(who, [who_flags](Session& session) { return WhoAmI(session, *who_flags); });
+  AddAuthReconcileCommand(auth);
 }
 
 }  // namespace flyball::cli

@@ -17,7 +17,7 @@ struct DeleteFlags {
   std::vector<std::string> args;
   ManifestFlags files;
   Selection selection;
-  std::string cascade = "background", dry_run, output, timeout = "0s";
+  std::string cascade = "background", dry_run, output, timeout = "0s", raw;
   std::optional<std::int64_t> grace_period;
   bool now = false, force = false, wait = true, ignore_not_found = false;
 };
@@ -49,7 +49,27 @@ std::string DeletedUid(const json::Value& answer) {
   return std::string(uid.empty() ? answer["details"]["uid"].string_or("") : uid);
 }
 
+Status DeleteRaw(Session& session, const std::string& path) {
+  RestRequest request = RawRequest(path);
+  request.verb = "DELETE";
+  FLYBALL_ASSIGN(const std::string answer, session.CallText(std::move(request)));
+  session.out() << answer;
+  return {};
+}
+
+Status CheckDelete(const DeleteFlags& flags) {
+  FLYBALL_TRY(CheckDryRun(flags.dry_run));
+  if (!flags.output.empty() && flags.output != "name")
+    return Unexpected(
+        LocalError("unexpected -o output mode: " + flags.output + ". We only support '-o name'"));
+  if (flags.selection.all && !flags.selection.label_selector.empty())
+    return Unexpected(LocalError("setting 'all' parameter but found a non empty selector."));
+  return {};
+}
+
 Status RunDelete(Session& session, const DeleteFlags& flags) {
+  if (!flags.raw.empty()) return DeleteRaw(session, flags.raw);
+  FLYBALL_TRY(CheckDelete(flags));
   FLYBALL_ASSIGN(const std::string policy, PropagationPolicy(flags.cascade));
   FLYBALL_ASSIGN(const Duration timeout, api::ParseDuration(flags.timeout));
   FLYBALL_ASSIGN(const auto objects, NamedObjects(session, flags.files, flags.args, flags.selection));
@@ -102,7 +122,8 @@ void AddDeleteCommand(const Command& root) {
                  "What happens to what they own: background, foreground or orphan");
   command.Option("--grace-period", &flags->grace_period, "Seconds a pod gets to end by itself");
   command.Option("--timeout", &flags->timeout, "How long to wait; 0s: as long as it takes");
-  command.Option("--dry-run", &flags->dry_run, "client or server");
+  AddDryRunFlag(command, &flags->dry_run);
+  command.Option("--raw", &flags->raw, "Delete this path of the server, as it is");
   command.Option("-o,--output", &flags->output, "name");
   command.Flag("--all", &flags->selection.all, "All of the kind in the namespace");
   command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");

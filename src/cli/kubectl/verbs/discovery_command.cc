@@ -7,13 +7,15 @@
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
 #include "cli/kubectl/verbs.h"
+#include "cli/kubectl/verbs/cluster_dump.h"
 
 namespace flyball::cli {
 namespace {
 
 struct DiscoveryFlags {
   std::string output, sort_by, api_group, namespaced, verbs;
-  bool no_headers = false, has_group = false;
+  std::vector<std::string> args, categories;
+  bool no_headers = false, has_group = false, cached = true;
 };
 
 std::string Join(const std::vector<std::string>& parts) {
@@ -41,6 +43,10 @@ bool Wanted(const DiscoveryFlags& flags, const ApiResource& resource) {
   if (!flags.api_group.empty() && resource.ref.group != flags.api_group) return false;
   if (flags.namespaced == "true" && !resource.ref.namespaced) return false;
   if (flags.namespaced == "false" && resource.ref.namespaced) return false;
+  for (const std::string& category : flags.categories)
+    if (std::find(resource.categories.begin(), resource.categories.end(), category) ==
+        resource.categories.end())
+      return false;
   if (flags.verbs.empty()) return true;
   for (const std::string& verb : SplitText(flags.verbs, ','))
     if (std::find(resource.verbs.begin(), resource.verbs.end(), verb) == resource.verbs.end()) return false;
@@ -56,6 +62,15 @@ void Sort(const DiscoveryFlags& flags, std::vector<ApiResource>& resources) {
 }
 
 Status PrintResources(Session& session, const DiscoveryFlags& flags) {
+  if (!flags.args.empty()) {
+    std::string words;
+    for (const std::string& arg : flags.args) words += (words.empty() ? "" : " ") + arg;
+    return Unexpected(session.UsageError("unexpected arguments: [" + words + "]"));
+  }
+  if (!flags.sort_by.empty() && flags.sort_by != "name" && flags.sort_by != "kind")
+    return Unexpected(LocalError("--sort-by accepts only name or kind"));
+  if (!flags.output.empty() && flags.output != "wide" && flags.output != "name")
+    return Unexpected(LocalError("--output " + flags.output + " is not available"));
   FLYBALL_ASSIGN(const auto all, session.mapper().Resources());
   std::vector<ApiResource> resources;
   for (const ApiResource& resource : Preferred(all))
@@ -99,7 +114,8 @@ Status PrintClusterInfo(Session& session) {
   RestRequest request;
   request.path = "/version";
   FLYBALL_TRY(session.Call(std::move(request)));
-  session.out() << "Kubernetes control plane is running at " << session.url() << "\n";
+  session.out() << "Kubernetes control plane is running at " << session.url()
+                << "\n\nTo further debug and diagnose cluster problems, use 'kubectl cluster-info dump'.\n";
   return {};
 }
 
@@ -109,7 +125,10 @@ void AddDiscoveryCommands(const Command& root) {
   auto flags = std::make_shared<DiscoveryFlags>();
   const Command resources = root.Sub("api-resources", "List the kinds the server serves",
                                      "flyball api-resources --api-group=apps -o wide");
+  resources.Args("", &flags->args, "None");
   resources.Option("-o,--output", &flags->output, "wide or name");
+  resources.List("--categories", &flags->categories, "Only those in these categories: all");
+  resources.Flag("--cached", &flags->cached, "Use what was read from the server before (default)");
   resources.Option("--sort-by", &flags->sort_by, "name or kind");
   resources.Option("--api-group", &flags->api_group, "Only this group");
   resources.Option("--namespaced", &flags->namespaced,
@@ -119,7 +138,11 @@ void AddDiscoveryCommands(const Command& root) {
   RunVerb(resources, [flags](Session& session) { return PrintResources(session, *flags); });
   RunVerb(root.Sub("api-versions", "List the groups and versions the server serves", "flyball api-versions"),
           &PrintVersions);
-  RunVerb(root.Sub("cluster-info", "Say where the server is", "flyball cluster-info"), &PrintClusterInfo);
+  const Command info = root.Sub("cluster-info", "Say where the server is", "flyball cluster-info");
+  auto words = std::make_shared<std::vector<std::string>>();
+  info.Args("", words.get(), "Not used");
+  AddClusterDumpCommand(info);
+  RunVerb(info, [words](Session& session) { return PrintClusterInfo(session); });
 }
 
 }  // namespace flyball::cli

@@ -4,6 +4,7 @@
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/describe/describe_text.h"
+#include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/print/tab_writer.h"
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
@@ -14,6 +15,7 @@ namespace {
 
 struct EventsFlags {
   std::string about, types;
+  PrintFlags print;
   bool all_namespaces = false, no_headers = false;
 };
 
@@ -23,6 +25,14 @@ Result<std::string> SelectorFor(Session& session, const std::string& about) {
   if (slash == std::string::npos) return Unexpected(LocalError("--for must be in resource/name form"));
   FLYBALL_ASSIGN(const auto objects, ResolveObjects(session, {about}, {}));
   return "involvedObject.kind=" + objects[0].kind.kind + ",involvedObject.name=" + objects[0].name;
+}
+
+Status CheckTypes(const std::string& types) {
+  if (types.empty()) return {};
+  for (const std::string& type : SplitText(LowerCase(types), ','))
+    if (type != "normal" && type != "warning")
+      return Unexpected(LocalError("valid --types are Normal or Warning"));
+  return {};
 }
 
 bool HasType(const EventsFlags& flags, const json::Value& event) {
@@ -42,6 +52,8 @@ std::string Row(const Session& session, const EventsFlags& flags, const json::Va
 }
 
 Status RunEvents(Session& session, const EventsFlags& flags) {
+  FLYBALL_TRY(CheckTypes(flags.types));
+  FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
   FLYBALL_ASSIGN(const std::string selector, SelectorFor(session, flags.about));
   FLYBALL_ASSIGN(auto events, EventsBySelector(session, flags.all_namespaces ? "" : session.ns(), selector));
   events.erase(std::remove_if(events.begin(), events.end(),
@@ -52,6 +64,7 @@ Status RunEvents(Session& session, const EventsFlags& flags) {
                                            : "No events found in " + session.ns() + " namespace.\n");
     return {};
   }
+  if (printer) return PrintTo(session.out(), *printer, ListOf(std::move(events)));
   TabWriter writer = TableWriter();
   if (!flags.no_headers)
     writer.Write(std::string(flags.all_namespaces ? "NAMESPACE\t" : "") +
@@ -70,6 +83,7 @@ void AddEventsCommand(const Command& root) {
   command.Option("--for", &flags->about, "Only those about this object: deploy/web");
   command.Option("--types", &flags->types, "Only these: Warning, Normal");
   command.Flag("-A,--all-namespaces", &flags->all_namespaces, "In every namespace");
+  AddPrintFlags(command, &flags->print);
   command.Flag("--no-headers", &flags->no_headers, "Leave out the line of headers");
   RunVerb(command, [flags](Session& session) { return RunEvents(session, *flags); });
 }

@@ -21,6 +21,7 @@ struct GetFlags {
   std::string label_selector, field_selector, raw, sort_by, subresource;
   std::optional<std::int64_t> chunk_size;
   bool server_print = true, show_kind = false;
+  bool output_watch_events = false;
   bool all_namespaces = false, watch = false, watch_only = false, ignore_not_found = false;
 };
 
@@ -146,6 +147,22 @@ Status PrintObjects(Session& session, const GetFlags& flags, const std::vector<Q
   return PrintTo(session.out(), printer, single ? objects[0] : ListOf(std::move(objects)));
 }
 
+const char* WatchEventName(WatchEventType type) {
+  switch (type) {
+    case WatchEventType::kAdded:
+      return "ADDED";
+    case WatchEventType::kModified:
+      return "MODIFIED";
+    case WatchEventType::kDeleted:
+      return "DELETED";
+    case WatchEventType::kBookmark:
+      return "BOOKMARK";
+    case WatchEventType::kError:
+      return "ERROR";
+  }
+  return "";
+}
+
 Status Watch(Session& session, const GetFlags& flags, const std::vector<Query>& queries,
              ObjectPrinter* printer) {
   if (queries.size() != 1) return Unexpected(LocalError("you may only specify a single resource type"));
@@ -177,7 +194,10 @@ Status Watch(Session& session, const GetFlags& flags, const std::vector<Query>& 
     if (event->type == WatchEventType::kError)
       return Unexpected(
           LocalError(std::string(std::as_const(event->object)["message"].string_or("the watch failed"))));
-    if (printer)
+    if (printer && flags.output_watch_events)
+      FLYBALL_TRY(PrintTo(session.out(), *printer,
+                          json::Object{{"type", WatchEventName(event->type)}, {"object", event->object}}));
+    else if (printer)
       FLYBALL_TRY(PrintTo(session.out(), *printer, event->object));
     else
       session.out() << table.Print(event->object) << std::flush;
@@ -201,6 +221,9 @@ Status RunGet(Session& session, GetFlags& flags) {
         "Required resource not specified.\nUse \"kubectl explain <resource>\" for a detailed "
         "description of that resource (e.g. kubectl explain pods)."));
   }
+  if (flags.output_watch_events && !flags.watch && !flags.watch_only)
+    return Unexpected(
+        LocalError("--output-watch-events option can only be used with --watch or --watch-only"));
   if (!flags.server_print) return Unexpected(LocalError("--server-print=false is not implemented"));
   std::vector<std::string> labels;
   for (const std::string& list : flags.table.label_columns)
@@ -239,6 +262,8 @@ void AddGetCommand(const Command& root) {
            "Print nothing for fields that are not there");
   get.Flag("-A,--all-namespaces", &flags->all_namespaces, "In every namespace");
   get.Flag("-w,--watch", &flags->watch, "Go on showing changes");
+  get.Flag("--output-watch-events", &flags->output_watch_events,
+           "With a watch and -o: print each change with its type");
   get.Flag("--watch-only", &flags->watch_only, "Show changes only");
   get.Flag("--no-headers", &flags->table.no_headers, "Leave out the line of headers");
   get.Flag("--show-labels", &flags->table.show_labels, "A last column with all labels");

@@ -5,6 +5,7 @@
 #include "api/wire/status.h"
 #include "base/run/notification.h"
 #include "cli/command/error_text.h"
+#include "cli/kubectl/session/elements.h"
 #include "cli/kubectl/session/pod_choice.h"
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
@@ -75,13 +76,18 @@ class LogSink final : public net::ResponseSink {
   Notification<bool> done_;
 };
 
+Result<std::vector<json::Value>> SelectedPods(Session& session, const LogsFlags& flags) {
+  FLYBALL_ASSIGN(auto pods, ListObjects(session, kLogPods, session.ns(), flags.label_selector));
+  if (pods.empty()) session.err() << "No resources found in " << session.ns() << " namespace.\n";
+  return pods;
+}
+
 Result<std::vector<json::Value>> PodsOf(Session& session, const LogsFlags& flags) {
-  if (!flags.label_selector.empty())
-    return ListObjects(session, kLogPods, session.ns(), flags.label_selector);
+  if (!flags.label_selector.empty()) return SelectedPods(session, flags);
   if (flags.args.empty())
-    return Unexpected(
-        LocalError("expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\nPOD or TYPE/NAME is a "
-                   "required argument for the logs command"));
+    return Unexpected(session.UsageError(
+        "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\nPOD or TYPE/NAME is a "
+        "required argument for the logs command"));
   FLYBALL_ASSIGN(auto pods, PodsBehind(session, flags.args[0]));
   if (flags.all_pods) return pods;
   if (pods.size() > 1)
@@ -91,17 +97,38 @@ Result<std::vector<json::Value>> PodsOf(Session& session, const LogsFlags& flags
   return pods;
 }
 
-std::vector<std::string> ContainersOf(Session& session, const LogsFlags& flags, const json::Value& pod) {
-  if (!flags.container.empty()) return {flags.container};
-  std::vector<std::string> names;
-  if (pod["spec"]["containers"].is_array())
-    for (const json::Value& container : pod["spec"]["containers"].as_array())
-      names.emplace_back(container["name"].string_or(""));
-  if (flags.all_containers || names.size() < 2) return names;
+// "a, b, c (init)".
+std::string NamesIn(const json::Value& pod) {
   std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  session.err() << "Defaulted container \"" << names[0] << "\" out of: " << all << "\n";
-  return {names[0]};
+  for (const auto& [list, note] : {std::pair("containers", ""), std::pair("initContainers", " (init)"),
+                                   std::pair("ephemeralContainers", " (ephem)")})
+    for (const json::Value& container : Elements(pod["spec"][list]))
+      all += (all.empty() ? "" : ", ") + std::string(container["name"].string_or("")) + note;
+  return all;
+}
+
+bool HasContainerNamed(const json::Value& pod, const std::string& name) {
+  for (const char* list : {"containers", "initContainers", "ephemeralContainers"})
+    for (const json::Value& container : Elements(pod["spec"][list]))
+      if (container["name"].string_or("") == name) return true;
+  return false;
+}
+
+Result<std::vector<std::string>> ContainersOf(Session& session, const LogsFlags& flags,
+                                              const json::Value& pod) {
+  if (!flags.container.empty()) {
+    if (!HasContainerNamed(pod, flags.container))
+      return Unexpected(LocalError("container " + flags.container + " is not valid for pod " +
+                                   std::string(pod["metadata"]["name"].string_or("")) +
+                                   " out of: " + NamesIn(pod)));
+    return std::vector<std::string>{flags.container};
+  }
+  std::vector<std::string> names;
+  for (const json::Value& container : Elements(pod["spec"]["containers"]))
+    names.emplace_back(container["name"].string_or(""));
+  if (flags.all_containers || names.size() < 2) return names;
+  session.err() << "Defaulted container \"" << names[0] << "\" out of: " << NamesIn(pod) << "\n";
+  return std::vector<std::string>{names[0]};
 }
 
 Status RunLogs(Session& session, LogsFlags& flags) {
@@ -122,7 +149,8 @@ Status RunLogs(Session& session, LogsFlags& flags) {
     since_seconds = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(since).count());
   }
   for (const json::Value& pod : pods) {
-    for (const std::string& container : ContainersOf(session, flags, pod)) {
+    FLYBALL_ASSIGN(const auto containers, ContainersOf(session, flags, pod));
+    for (const std::string& container : containers) {
       RestRequest request;
       request.path = kLogPods.Path(pod["metadata"]["namespace"].string_or(""),
                                    pod["metadata"]["name"].string_or(""), "log");

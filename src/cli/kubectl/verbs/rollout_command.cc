@@ -6,7 +6,9 @@
 #include "api/values/time.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/describe/describe_pod.h"
+#include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/print/tab_writer.h"
+#include "cli/kubectl/session/manifests.h"
 #include "cli/kubectl/session/object_wait.h"
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
@@ -21,7 +23,10 @@ constexpr const char* kChangeCause = "kubernetes.io/change-cause";
 
 struct RolloutFlags {
   std::vector<std::string> args;
-  std::string timeout = "0s";
+  ManifestFlags files;
+  Selection selection;
+  PrintFlags print;
+  std::string timeout = "0s", field_manager = "kubectl-rollout", dry_run;
   bool watch = true;
   std::optional<std::int64_t> revision, to_revision;
 };
@@ -33,8 +38,23 @@ struct Revision {
   json::Value pod_template, annotations;
 };
 
+// Kinds whose pods are replaced by a rollout.
+bool RollsOut(const KindRef& kind) {
+  return kind.group == "apps" &&
+         (kind.kind == "Deployment" || kind.kind == "DaemonSet" || kind.kind == "StatefulSet");
+}
+
+// Without names: all of the kind, or those that the selector matches.
+Result<std::vector<ObjectRef>> RolloutObjects(Session& session, const RolloutFlags& flags) {
+  if (flags.args.empty() && flags.files.empty())
+    return Unexpected(LocalError("required resource not specified"));
+  Selection selection = flags.selection;
+  selection.all = true;
+  return NamedObjects(session, flags.files, flags.args, selection);
+}
+
 Result<ObjectRef> OneObject(Session& session, const RolloutFlags& flags) {
-  FLYBALL_ASSIGN(auto objects, ResolveObjects(session, flags.args, {}));
+  FLYBALL_ASSIGN(auto objects, RolloutObjects(session, flags));
   if (objects.size() != 1) return Unexpected(LocalError("rollout works on one object at a time"));
   return objects[0];
 }
@@ -76,7 +96,15 @@ Result<std::vector<Revision>> HistoryOf(Session& session, const json::Value& obj
 Status PrintHistory(Session& session, const RolloutFlags& flags) {
   FLYBALL_ASSIGN(const ObjectRef ref, OneObject(session, flags));
   FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
+  if (!RollsOut(ref.kind))
+    return Unexpected(LocalError("error retrieving history for \"" + ref.kind.kind +
+                                 "\", no visitor method exists for {" + ref.kind.group + " " + ref.kind.kind +
+                                 "}"));
   FLYBALL_ASSIGN(const auto history, HistoryOf(session, object, ref));
+  if (flags.revision && std::none_of(history.begin(), history.end(), [&](const Revision& revision) {
+        return revision.number == *flags.revision;
+      }))
+    return Unexpected(LocalError("unable to find the specified revision"));
   session.out() << DisplayName(ref.kind, ref.name);
   if (flags.revision) {
     for (const Revision& revision : history) {
@@ -85,8 +113,6 @@ Status PrintHistory(Session& session, const RolloutFlags& flags) {
                     << PodTemplateText(revision.pod_template) << "\n";
       return {};
     }
-    session.out() << "\n";
-    return Unexpected(LocalError("unable to find the specified revision"));
   }
   TabWriter writer = TableWriter();
   writer.Write("REVISION\tCHANGE-CAUSE\n");
@@ -117,8 +143,16 @@ Status FollowStatus(Session& session, const RolloutFlags& flags) {
   });
 }
 
+Status Say(Session& session, const RolloutFlags& flags, const ObjectRef& ref, const json::Value& after,
+           const std::string& what) {
+  FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
+  if (printer) return PrintTo(session.out(), *printer, after);
+  session.out() << DisplayName(ref.kind, ref.name) << " " << what << "\n";
+  return {};
+}
+
 Status SetPaused(Session& session, const RolloutFlags& flags, bool paused) {
-  FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, flags.args, {}));
+  FLYBALL_ASSIGN(const auto refs, RolloutObjects(session, flags));
   for (const ObjectRef& ref : refs) {
     const std::string verb = paused ? "paused" : "resumed";
     if (ref.kind.kind != "Deployment")
@@ -130,24 +164,29 @@ Status SetPaused(Session& session, const RolloutFlags& flags, bool paused) {
                                    (paused ? "already paused" : "not paused")));
     json::Value patch;
     patch["spec"]["paused"] = paused ? json::Value(true) : json::Value(nullptr);
-    FLYBALL_TRY(session.Patch(ref.kind, ref.ns, ref.name, kStrategicPatch, patch, "kubectl-rollout"));
-    session.out() << DisplayName(ref.kind, ref.name) << " " << verb << "\n";
+    FLYBALL_ASSIGN(const json::Value after,
+                   session.Patch(ref.kind, ref.ns, ref.name, kStrategicPatch, patch, flags.field_manager));
+    FLYBALL_TRY(Say(session, flags, ref, after, verb));
   }
   return {};
 }
 
 Status Restart(Session& session, const RolloutFlags& flags) {
-  FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, flags.args, {}));
+  FLYBALL_ASSIGN(const auto refs, RolloutObjects(session, flags));
   for (const ObjectRef& ref : refs) {
     FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
+    if (!RollsOut(ref.kind))
+      return Unexpected(
+          LocalError(ref.kind.GroupResource() + " \"" + ref.name + "\" restarting is not supported"));
     if (object["spec"]["paused"].bool_or(false))
       return Unexpected(LocalError(ref.kind.GroupResource() + " \"" + ref.name +
                                    "\" can't restart paused deployment (run rollout resume first)"));
     json::Value patch;
     patch["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"] =
         api::FormatTime(session.clock().Now());
-    FLYBALL_TRY(session.Patch(ref.kind, ref.ns, ref.name, kStrategicPatch, patch, "kubectl-rollout"));
-    session.out() << DisplayName(ref.kind, ref.name) << " restarted\n";
+    FLYBALL_ASSIGN(const json::Value after,
+                   session.Patch(ref.kind, ref.ns, ref.name, kStrategicPatch, patch, flags.field_manager));
+    FLYBALL_TRY(Say(session, flags, ref, after, "restarted"));
   }
   return {};
 }
@@ -213,6 +252,11 @@ Status UndoOne(Session& session, const RolloutFlags& flags, const ObjectRef& ref
     return Unexpected(LocalError(
         "you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and "
         "try again"));
+  if (flags.dry_run == "client") {
+    session.out() << DisplayName(ref.kind, ref.name) << " " << PodTemplateText(revision.pod_template)
+                  << DryRunNote(flags.dry_run) << "\n";
+    return {};
+  }
   const json::Value plain = PlainTemplate(revision.pod_template);
   if (plain == object["spec"]["template"]) {
     session.out() << DisplayName(ref.kind, ref.name)
@@ -238,7 +282,7 @@ Status UndoOne(Session& session, const RolloutFlags& flags, const ObjectRef& ref
 }
 
 Status Undo(Session& session, const RolloutFlags& flags) {
-  FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, flags.args, {}));
+  FLYBALL_ASSIGN(const auto refs, RolloutObjects(session, flags));
   for (const ObjectRef& ref : refs)
     if (const Status done = UndoOne(session, flags, ref); !done) session.Report(done.error());
   return {};
@@ -255,6 +299,8 @@ void AddRolloutCommand(const Command& root) {
     auto flags = std::make_shared<RolloutFlags>();
     const Command command = rollout.Sub(name, summary, example);
     command.Args("TYPE/NAME", &flags->args, "Which object");
+    AddManifestFlags(command, &flags->files);
+    command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
     RunVerb(command, [flags, verb](Session& session) { return verb(session, *flags); });
     return std::pair(command, flags);
   };
@@ -265,14 +311,19 @@ void AddRolloutCommand(const Command& root) {
   const auto [history, history_flags] =
       add("history", "Show earlier states", "flyball rollout history deploy/web", &PrintHistory);
   history.Option("--revision", &history_flags->revision, "Show this one in full");
+  const auto changes = [](const std::pair<Command, std::shared_ptr<RolloutFlags>>& added) {
+    AddPrintFlags(added.first, &added.second->print);
+    added.first.Option("--field-manager", &added.second->field_manager, "Who is said to own the fields");
+  };
   const auto [undo, undo_flags] =
       add("undo", "Go back to an earlier state", "flyball rollout undo deploy/web", &Undo);
   undo.Option("--to-revision", &undo_flags->to_revision, "Which; the one before if absent");
-  add("pause", "Let changes wait", "flyball rollout pause deploy/web",
-      [](Session& session, const RolloutFlags& flags) { return SetPaused(session, flags, true); });
-  add("resume", "Go on after a pause", "flyball rollout resume deploy/web",
-      [](Session& session, const RolloutFlags& flags) { return SetPaused(session, flags, false); });
-  add("restart", "Replace all pods, one by one", "flyball rollout restart deploy/web", &Restart);
+  AddDryRunFlag(undo, &undo_flags->dry_run);
+  changes(add("pause", "Let changes wait", "flyball rollout pause deploy/web",
+              [](Session& session, const RolloutFlags& flags) { return SetPaused(session, flags, true); }));
+  changes(add("resume", "Go on after a pause", "flyball rollout resume deploy/web",
+              [](Session& session, const RolloutFlags& flags) { return SetPaused(session, flags, false); }));
+  changes(add("restart", "Replace all pods, one by one", "flyball rollout restart deploy/web", &Restart));
 }
 
 }  // namespace flyball::cli

@@ -17,6 +17,8 @@ struct VersionFlags {
 };
 
 Status RunVersion(Session& session, const VersionFlags& flags) {
+  if (!flags.output.empty() && flags.output != "json" && flags.output != "yaml")
+    return Unexpected(LocalError("--output must be 'yaml' or 'json'"));
   json::Value versions;
   versions["clientVersion"]["gitVersion"] = kVersion;
   if (!flags.client) {

@@ -4,6 +4,7 @@
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/print/path_template.h"
+#include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/session/manifests.h"
 #include "cli/kubectl/session/object_wait.h"
 #include "cli/kubectl/session/resource_args.h"
@@ -17,6 +18,7 @@ struct WaitFlags {
   std::vector<std::string> args;
   ManifestFlags files;
   Selection selection;
+  PrintFlags print;
   std::string what, timeout = "30s";
 };
 
@@ -81,8 +83,8 @@ Status WaitForOne(Session& session, const Condition& condition, const ObjectRef&
 }
 
 Status RunWait(Session& session, const WaitFlags& flags) {
-  if (flags.what.empty())
-    return Unexpected(LocalError("one of --for=condition=..., --for=jsonpath=..., --for=delete is required"));
+  if (flags.what.empty()) return Unexpected(LocalError("unrecognized condition: []"));
+  FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
   FLYBALL_ASSIGN(const Condition condition, ParseCondition(flags.what));
   auto timeout = api::ParseDuration(flags.timeout);
   if (!timeout)
@@ -91,8 +93,16 @@ Status RunWait(Session& session, const WaitFlags& flags) {
   FLYBALL_ASSIGN(const auto objects, NamedObjects(session, flags.files, flags.args, flags.selection));
   if (objects.empty() && condition) return Unexpected(LocalError("no matching resources found"));
   for (const ObjectRef& object : objects) {
+    // What is waited for to go and is not there is not worth a word.
+    const bool was_there = condition || session.Get(object.kind, object.ns, object.name);
     if (Status s = WaitForOne(session, condition, object, *timeout, flags.what == "create"); !s) {
       session.Report(s.error());
+      continue;
+    }
+    if (!condition && !was_there) continue;
+    if (printer) {
+      FLYBALL_ASSIGN(const json::Value now, session.Get(object.kind, object.ns, object.name));
+      FLYBALL_TRY(PrintTo(session.out(), *printer, now));
       continue;
     }
     session.out() << DisplayName(object.kind, object.name) << " condition met\n" << std::flush;
@@ -110,6 +120,7 @@ void AddWaitCommand(const Command& root) {
   AddManifestFlags(command, &flags->files);
   command.Option("--for", &flags->what, "condition=NAME[=value], jsonpath={.path}[=value], create or delete");
   command.Option("--timeout", &flags->timeout, "How long");
+  AddPrintFlags(command, &flags->print);
   command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
   command.Option("--field-selector", &flags->selection.field_selector, "Those with these field values");
   command.Flag("--all", &flags->selection.all, "All of the kind in the namespace");

@@ -1,0 +1,186 @@
+#include <memory>
+
+#include "api/merge/strategic_merge.h"
+#include "api/schema/schema.h"
+#include "cli/command/error_text.h"
+#include "cli/kubectl/create/create_options.h"
+#include "cli/kubectl/session/elements.h"
+#include "cli/kubectl/session/object_wait.h"
+#include "cli/kubectl/streams/attach.h"
+#include "cli/kubectl/verbs.h"
+#include "json/json.h"
+#include "json/patch.h"
+#include "json/yaml/yaml.h"
+
+namespace flyball::cli {
+namespace {
+
+const KindRef kRunPods{"", "v1", "Pod", "pods", true};
+
+struct RunFlags {
+  CreateOptions options;
+  std::vector<std::string> args, env, annotations;
+  std::string image, restart = "Always", labels, overrides, override_type = "merge", pull_policy;
+  std::optional<std::int64_t> port;
+  AttachStreams streams;
+  bool command = false, expose = false, attach = false, remove = false, privileged = false;
+  bool attaches() const { return attach || streams.in; }
+};
+
+// Without spaces and the like; the registry's own rules are the server's and the node's business.
+bool IsReference(const std::string& image) {
+  return !image.empty() && image.find_first_of(" \t\n\"'\\") == std::string::npos && image.front() != ':' &&
+         image.back() != ':' && image.find("//") == std::string::npos;
+}
+
+Status CheckRun(const RunFlags& flags) {
+  if (!IsReference(flags.image))
+    return Unexpected(LocalError("invalid image name \"" + flags.image + "\": invalid reference format"));
+  if (flags.remove && !flags.attaches())
+    return Unexpected(LocalError("--rm should only be used for attached containers"));
+  if (flags.attaches() && (flags.options.dry_run == "client" || flags.options.dry_run == "server"))
+    return Unexpected(
+        LocalError("--dry-run=[server|client] can't be used with attached containers options (--attach, "
+                   "--stdin, or --tty)"));
+  if (flags.expose && !flags.port)
+    return Unexpected(LocalError("--port must be set when exposing a service"));
+  for (const char* policy : {"Always", "OnFailure", "Never"})
+    if (flags.restart == policy) return {};
+  return Unexpected(LocalError("invalid restart policy: " + flags.restart +
+                               ", valid values are: Always, OnFailure, Never"));
+}
+
+Result<json::Array> Variables(const std::vector<std::string>& pairs) {
+  json::Array env;
+  for (const std::string& pair : pairs) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos) return Unexpected(LocalError("invalid env: " + pair));
+    env.emplace_back(json::Object{{"name", pair.substr(0, equals)}, {"value", pair.substr(equals + 1)}});
+  }
+  return env;
+}
+
+Result<json::Value> NewContainer(const RunFlags& flags, const std::string& name,
+                                 const std::vector<std::string>& words) {
+  json::Value container = Container(name, flags.image, flags.command ? "command" : "args", words);
+  FLYBALL_ASSIGN(json::Array env, Variables(flags.env));
+  if (!env.empty()) container["env"] = std::move(env);
+  if (flags.port)
+    container["ports"] = json::Array{json::Object{{"containerPort", static_cast<long long>(*flags.port)}}};
+  if (!flags.pull_policy.empty()) container["imagePullPolicy"] = flags.pull_policy;
+  if (flags.privileged) container["securityContext"]["privileged"] = true;
+  if (flags.streams.in) container["stdin"] = container["stdinOnce"] = true;
+  if (flags.streams.tty) container["tty"] = true;
+  return container;
+}
+
+// The object with what --overrides says.
+Result<json::Value> Overridden(const RunFlags& flags, json::Value object) {
+  if (flags.overrides.empty()) return object;
+  auto patch = json::ParseYaml(flags.overrides);
+  if (!patch) return Unexpected(LocalError("unable to parse --overrides: " + patch.error().message()));
+  if (flags.override_type == "json") return json::ApplyJsonPatch(object, *patch);
+  if (flags.override_type == "strategic")
+    return api::StrategicMerge(*api::FindBuiltinKind("", "v1", "Pod")->type, std::move(object), *patch);
+  return json::ApplyMergePatch(std::move(object), *patch);
+}
+
+Result<json::Value> NewPod(const RunFlags& flags, const std::string& name,
+                           const std::vector<std::string>& words) {
+  json::Value object = NewObject("v1", "Pod", name);
+  for (const std::string& pair : flags.annotations) {
+    FLYBALL_ASSIGN(const json::Object annotations, ParsePairs(pair));
+    for (const auto& [key, value] : annotations) object["metadata"]["annotations"][key] = value;
+  }
+  FLYBALL_ASSIGN(json::Object labels, ParsePairs(flags.labels));
+  if (labels.empty()) labels.Set("run", name);
+  object["metadata"]["labels"] = std::move(labels);
+  FLYBALL_ASSIGN(json::Value container, NewContainer(flags, name, words));
+  object["spec"]["containers"] = json::Array{std::move(container)};
+  object["spec"]["dnsPolicy"] = "ClusterFirst";
+  object["spec"]["restartPolicy"] = flags.restart;
+  object["status"] = json::Object();
+  return Overridden(flags, std::move(object));
+}
+
+Status ExposePod(Session& session, const RunFlags& flags, const json::Value& pod) {
+  ServicePlan plan{.name = std::string(pod["metadata"]["name"].string_or("")),
+                   .selector = pod["metadata"]["labels"],
+                   .ports = {*flags.port}};
+  if (flags.options.print.output == "yaml") session.out() << "---\n";
+  return CreateObject(session, flags.options, NewService(plan));
+}
+
+// Attaches as soon as the container runs; a container that has already ended shows its log.
+Status AttachWhenRunning(Session& session, const RunFlags& flags, const ObjectRef& ref) {
+  json::Value pod;
+  FLYBALL_TRY(
+      WaitForObject(session, ref, std::chrono::minutes(1), [&](const json::Value* now) -> Result<bool> {
+        if (!now) return Unexpected(LocalError("the pod was deleted"));
+        pod = *now;
+        return (*now)["status"]["phase"].string_or("Pending") != "Pending";
+      }));
+  return AttachOrLog(session, pod, flags.streams);
+}
+
+Status DeletePod(Session& session, const ObjectRef& ref) {
+  RestRequest request;
+  request.verb = "DELETE";
+  request.path = ref.kind.Path(ref.ns, ref.name);
+  request.body = R"({"propagationPolicy":"Background"})";
+  FLYBALL_TRY(session.Call(std::move(request)));
+  session.out() << "pod \"" << ref.name << "\" deleted\n";
+  return {};
+}
+
+Status RunPod(Session& session, const RunFlags& flags, const std::vector<std::string>& words) {
+  FLYBALL_ASSIGN(const std::string name, OneName(session, flags.args));
+  FLYBALL_TRY(CheckRun(flags));
+  FLYBALL_ASSIGN(json::Value object, NewPod(flags, name, words));
+  if (!flags.attaches()) {
+    FLYBALL_TRY(CreateObject(session, flags.options, object));
+    return flags.expose ? ExposePod(session, flags, object) : Status();
+  }
+  const ObjectRef ref{kRunPods, session.ns(), name};
+  FLYBALL_TRY(session.Create(kRunPods, ref.ns, object, flags.options.field_manager));
+  const Status attached = AttachWhenRunning(session, flags, ref);
+  if (flags.remove) FLYBALL_TRY(DeletePod(session, ref));
+  return attached;
+}
+
+}  // namespace
+
+void AddRunCommand(const Command& root) {
+  auto flags = std::make_shared<RunFlags>();
+  const Command command = root.Sub("run", "Run one pod",
+                                   "flyball run hello --image=host --restart=Never -- echo hello\n  flyball "
+                                   "run -it --rm sh --image=busybox");
+  command.TakesCommand();
+  command.Args("NAME", &flags->args, "Name of the pod");
+  flags->options.field_manager = "kubectl-run";
+  flags->options.AddTo(command);
+  command.Option("--image", &flags->image, "Image of the container; `host` is the machine itself");
+  command.Required("--image");
+  command.Option("--restart", &flags->restart, "Always, OnFailure or Never");
+  command.Option("--image-pull-policy", &flags->pull_policy, "Always, IfNotPresent or Never");
+  command.Option("-l,--labels", &flags->labels, "Labels: a=b,c=d");
+  command.Option("--annotations", &flags->annotations, "a=b; may be repeated");
+  command.Option("--env", &flags->env, "NAME=value; may be repeated");
+  command.Option("--port", &flags->port, "Port the container serves");
+  command.Option("--overrides", &flags->overrides, "A patch of the pod, as JSON, before it is created");
+  command.Option("--override-type", &flags->override_type,
+                 "The kind of that patch: merge, strategic or json");
+  command.Flag("--command", &flags->command, "What follows -- is the command, not its arguments");
+  command.Flag("--expose", &flags->expose, "Make a Service for it too; with --port");
+  command.Flag("--privileged", &flags->privileged, "In privileged mode");
+  command.Flag("--attach", &flags->attach, "Show what it writes until it ends");
+  command.Flag("-i,--stdin", &flags->streams.in, "Pass standard input to it");
+  command.Flag("-t,--tty", &flags->streams.tty, "Standard input is a terminal");
+  command.Flag("-q,--quiet", &flags->streams.quiet, "Print only what the container writes");
+  command.Flag("--rm", &flags->remove, "Delete the pod at the end; with --attach or -i");
+  RunVerb(command, [flags, invocation = &command.invocation()](Session& session) {
+    return RunPod(session, *flags, invocation->after_dashes);
+  });
+}
+
+}  // namespace flyball::cli
