@@ -30,7 +30,7 @@ std::string ListOf(const flyball::server::DiscoveredVersions& versions) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   flyball::server::IsAggregatedDiscovery(text);
-  flyball::server::ReadResourceList(text);
+  (void)flyball::server::ReadResourceList(text);
   if (const auto read = flyball::server::ReadAggregatedDiscovery(text)) {
     const auto again = flyball::server::ReadAggregatedDiscovery(ListOf(*read));
     if (!again || *again != *read) std::abort();
