@@ -39,11 +39,11 @@ class CurrentAuthorizer final : public Authorizer {
   std::shared_ptr<const Authorizer> chain_ FLYBALL_GUARDED_BY(mu_);
 };
 
-class ConfiguredAuthorization final : public Authorization {
+// The chain that the options ask for. The file watcher may be the last to let go of it. Thread-safe.
+class ConfiguredChain : public std::enable_shared_from_this<ConfiguredChain> {
  public:
-  ConfiguredAuthorization(const AuthorizationOptions& options, const AuthorizationParts& parts)
+  ConfiguredChain(const AuthorizationOptions& options, const AuthorizationParts& parts)
       : options_(options), parts_(parts), metrics_("authorization", parts.metrics, parts.executor.clock()) {}
-  ~ConfiguredAuthorization() override { Stop(); }
 
   Status Build() {
     if (options_.config_file.empty()) {
@@ -62,16 +62,24 @@ class ConfiguredAuthorization final : public Authorization {
       FLYBALL_TRY(Use(config, true));
     }
     if (!parts_.files) return {};
-    return parts_.files->Watch({options_.config_file}, [this] { Check(); });
+    return parts_.files->Watch({options_.config_file}, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->Check();
+    });
   }
 
-  const Authorizer& authorizer() const override { return authorizer_; }
+  const Authorizer& authorizer() const { return authorizer_; }
 
-  void Stop() override {
+  void Stop() {
     // The watcher's thread may be inside Check: wait for it.
     MutexLock lock(mu_);
     stopped_ = true;
     calls_.Stop();
+  }
+  // After Stop, and after the last question: lets go of what rests on the server's other parts.
+  void Close() {
+    MutexLock lock(mu_);
+    authorizer_.Set(nullptr);
+    rbac_ = node_ = nullptr;
   }
 
  private:
@@ -138,13 +146,27 @@ class ConfiguredAuthorization final : public Authorization {
   std::shared_ptr<const Authorizer> rbac_ FLYBALL_GUARDED_BY(mu_), node_ FLYBALL_GUARDED_BY(mu_);
 };
 
+class ConfiguredAuthorization final : public Authorization {
+ public:
+  explicit ConfiguredAuthorization(std::shared_ptr<ConfiguredChain> chain) : chain_(std::move(chain)) {}
+  ~ConfiguredAuthorization() override {
+    chain_->Stop();
+    chain_->Close();
+  }
+  const Authorizer& authorizer() const override { return chain_->authorizer(); }
+  void Stop() override { chain_->Stop(); }
+
+ private:
+  const std::shared_ptr<ConfiguredChain> chain_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Authorization>> Authorization::Make(const AuthorizationOptions& options,
                                                            const AuthorizationParts& parts) {
-  auto made = std::make_unique<ConfiguredAuthorization>(options, parts);
-  FLYBALL_TRY(made->Build());
-  return std::unique_ptr<Authorization>(std::move(made));
+  auto chain = std::make_shared<ConfiguredChain>(options, parts);
+  FLYBALL_TRY(chain->Build());
+  return std::unique_ptr<Authorization>(std::make_unique<ConfiguredAuthorization>(std::move(chain)));
 }
 
 }  // namespace flyball::server

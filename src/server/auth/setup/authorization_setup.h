@@ -21,7 +21,7 @@ struct AuthorizationParts {
   Executor& executor;
   Random& random;
   Metrics& metrics;
-  FileWatcher* files;  // stopped before authorization goes; null: the file is read once
+  FileWatcher* files;  // may go on watching after authorization has gone; null: the file is read once
 };
 
 // Thread-safe.
