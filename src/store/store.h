@@ -58,7 +58,8 @@ struct CommitOutcome {
   bool committed = false;
   Revision revision = 0;             // of the commit; of the store if not committed
   std::size_t failed_operation = 0;  // if not committed: the first operation whose precondition does not hold
-  std::optional<KeyValue> current;   // if not committed: that key as it is now (absent: nullopt)
+  // Both without the value (null) if the key has a time to live: an engine may not have it at hand.
+  std::optional<KeyValue> current;                // if not committed: that key as it is now (absent: nullopt)
   std::vector<std::optional<KeyValue>> previous;  // if committed: each operation's key before
 };
 
@@ -79,7 +80,7 @@ struct Event {
   enum class Type : std::uint8_t { kPut, kDelete };
   Type type = Type::kPut;
   KeyValue kv;                       // for kDelete: key and mod_revision of the deletion, value null
-  std::optional<KeyValue> previous;  // what was there before
+  std::optional<KeyValue> previous;  // what was there before; its value as in CommitOutcome
 };
 
 // Receives a watch. Calls come one at a time, in revision order, on the store's delivery thread; it must not

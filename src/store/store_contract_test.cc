@@ -536,6 +536,34 @@ TEST_P(StoreContract, TimeToLive) {
   EXPECT_EQ(sink.events().back().type, Event::Type::kDelete);
 }
 
+// Engines may keep such values elsewhere than others.
+TEST_P(StoreContract, ValuesThatExpireAreReadAsOthersAre) {
+  ASSERT_TRUE(PutNow(*store_, "/a/1", "first", {}, std::chrono::hours(1)));
+  const Revision before = store_->CurrentRevision();
+  ASSERT_TRUE(PutNow(*store_, "/a/1", "second", Precondition::Present(), std::chrono::hours(1)));
+  EXPECT_FALSE(PutNow(*store_, "/a/1", "third", Precondition::Absent())->committed);
+  EXPECT_FALSE(PutNow(*store_, "/a/1", "third", Precondition::ModRevision(before))->committed);
+  MustPut("/a/2", "for ever");
+  const auto check = [&] {
+    const auto one = store_->Get("/a/1");
+    ASSERT_TRUE(one && *one);
+    EXPECT_EQ(*(*one)->value, "second");
+    const auto range = store_->Range("/a/");
+    ASSERT_TRUE(range);
+    ASSERT_EQ(range->items.size(), 2u);
+    EXPECT_EQ(*range->items[0].value, "second");
+    EXPECT_EQ(*range->items[1].value, "for ever");
+    const auto past = store_->Range("/a/", {.revision = before});
+    ASSERT_TRUE(past);
+    ASSERT_EQ(past->items.size(), 1u);
+    EXPECT_EQ(*past->items[0].value, "first");
+  };
+  check();
+  if (!GetParam().survives_restart) return;
+  Open();
+  check();
+}
+
 TEST_P(StoreContract, ManyKeys) {
   for (int i = 0; i < 30; ++i) {
     Transaction transaction;

@@ -16,35 +16,35 @@ std::string_view ChangeTypeName(ChangeType type) {
   return "";
 }
 
-namespace {
-
-// But for the time: an older encoding of the same form is replaced.
-bool IsSameForm(const Change::Form& a, const Change::Form& b) {
-  return a.number == b.number && a.api_version == b.api_version;
+Change::Encoding* Change::Find(const Form& form) const {
+  if (!encodings_) return nullptr;
+  // But for the time: an older encoding of the same form is replaced.
+  const auto is_same = [&](const Encoding& encoding) {
+    return encoding.form.number == form.number && encoding.form.api_version == form.api_version;
+  };
+  const auto found = std::find_if(encodings_->begin(), encodings_->end(), is_same);
+  return found == encodings_->end() ? nullptr : &*found;
 }
 
-}  // namespace
-
 Bytes Change::Encoded(const Form& form, const std::function<Bytes()>& make) const {
-  const auto is_same = [&](const Encoding& encoding) { return IsSameForm(encoding.form, form); };
   {
-    MutexLock lock(mu_);
-    const auto found = std::find_if(encodings_.begin(), encodings_.end(), is_same);
-    if (found != encodings_.end() && found->form.second == form.second) return found->bytes;
+    LightLock lock(mu_);
+    if (const Encoding* found = Find(form); found && found->form.second == form.second) return found->bytes;
   }
-  Bytes bytes = make();
-  MutexLock lock(mu_);
-  const auto found = std::find_if(encodings_.begin(), encodings_.end(), is_same);
-  if (found == encodings_.end())
-    encodings_.push_back({form, bytes});
+  Encoding made{form, make()};
+  Bytes bytes = made.bytes;
+  LightLock lock(mu_);
+  if (!encodings_) encodings_ = std::make_unique<std::vector<Encoding>>();
+  if (Encoding* found = Find(form))
+    std::swap(*found, made);  // the old one goes after the lock
   else
-    *found = {form, bytes};
+    encodings_->push_back(std::move(made));
   return bytes;
 }
 
 void Change::ForgetEncoded() const {
-  std::vector<Encoding> dropped;
-  MutexLock lock(mu_);
+  std::unique_ptr<std::vector<Encoding>> dropped;
+  LightLock lock(mu_);
   dropped.swap(encodings_);
 }
 

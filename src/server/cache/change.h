@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/run/mutex.h"
+#include "base/run/light_mutex.h"
 #include "server/cache/stored_object.h"
 
 namespace flyball::server {
@@ -42,15 +42,18 @@ class Change {
   // The object as it was or is, whichever there is.
   const StoredObject& any() const { return object ? *object : *previous; }
   // The bytes that are in memory because of this change.
-  std::size_t size() const { return any().bytes()->size(); }
+  std::size_t size() const { return any().size(); }
 
  private:
-  mutable Mutex mu_;
   struct Encoding {
     Form form;
     Bytes bytes;
   };
-  mutable std::vector<Encoding> encodings_ FLYBALL_GUARDED_BY(mu_);
+  mutable LightMutex mu_;
+  // Made with the first: most changes of a resource that nobody watches never have any.
+  mutable std::unique_ptr<std::vector<Encoding>> encodings_ FLYBALL_GUARDED_BY(mu_);
+  // Null if there is none, of whatever time.
+  Encoding* Find(const Form& form) const FLYBALL_REQUIRES(mu_);
 };
 using ChangePtr = std::shared_ptr<const Change>;
 

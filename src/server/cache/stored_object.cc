@@ -8,6 +8,7 @@
 #include "api/select/selector.h"
 #include "json/json.h"
 #include "json/parse_without.h"
+#include "server/cache/text_packer.h"
 
 namespace flyball::server {
 namespace {
@@ -50,19 +51,20 @@ Result<json::Value> ParseForExtraction(std::string_view text, const api::KindInf
 
 }  // namespace
 
-Result<ObjectPtr> StoredObject::Build(Bytes bytes, store::Revision revision, const api::KindInfo& kind,
-                                      const ReadForm& form) {
+Result<std::shared_ptr<StoredObject>> StoredObject::Build(Bytes bytes, store::Revision revision,
+                                                          const api::KindInfo& kind, const ReadForm& form) {
   auto value = form ? json::Parse(*bytes) : ParseForExtraction(*bytes, kind);
   if (!value) return Unexpected(InternalError("stored object is not JSON: " + value.error().message()));
   if (!(*value)["metadata"].is_object()) return Unexpected(InternalError("stored object has no metadata"));
   if (form && form(*value)) bytes = MakeBytes(json::Write(*value));
-  return ObjectPtr(FromValue(*value, std::move(bytes), revision, kind));
+  return FromValue(*value, std::move(bytes), revision, kind);
 }
 
 std::shared_ptr<StoredObject> StoredObject::FromValue(const json::Value& value, Bytes bytes,
                                                       store::Revision revision, const api::KindInfo& kind) {
   auto object = std::make_shared<StoredObject>();
   object->bytes_ = std::move(bytes);
+  object->size_ = static_cast<std::uint32_t>(object->bytes_->size());
   object->revision_ = revision;
   object->Extract(value, kind);
   object->Locate(value["metadata"]["uid"].string_or(""));
@@ -81,7 +83,9 @@ StoredObject::~StoredObject() {
 
 bool StoredObject::IsOf(std::string_view api_version) const {
   constexpr std::string_view kStart = "{\"apiVersion\":\"";
-  const std::string_view text = *bytes_;
+  std::string own;
+  if (packed()) own = UnpackedStart(std::min<std::size_t>(size_, kStart.size() + api_version.size() + 1));
+  const std::string_view text = packed() ? own : *bytes_;
   return text.starts_with(kStart) && text.substr(kStart.size()).starts_with(api_version) &&
          text.substr(kStart.size() + api_version.size()).starts_with('"');
 }
@@ -102,47 +106,67 @@ void StoredObject::KeepForm(std::string_view api_version, ObjectPtr object) cons
 // Collects references to texts.
 class StoredObject::Packer {
  public:
+  // Texts are looked for in `bytes`; if that is empty, among those that came before.
   explicit Packer(std::string_view bytes) : bytes_(bytes) {}
 
-  void Add(std::string_view text) {
-    std::size_t at = std::string_view::npos;
-    if (text.size() > kShort && bytes_.size() <= kSearched && refs_.size() < kMaxSearches)
-      at = bytes_.find(text);
-    const bool found = at != std::string_view::npos;
-    if (!found) {
-      at = more_.size();
-      more_ += text;
-    }
-    refs_.push_back(
-        {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(2 * text.size() + (found ? 1 : 0))});
+  // Keeps a copy of the text.
+  void AddOwn(std::string_view text) {
+    AddRef(more_.size(), text.size(), false);
+    more_ += text;
   }
-  // The references, and behind them what they could not find in the bytes.
-  std::unique_ptr<TextRef[]> Pack() const {
-    if (refs_.empty()) return nullptr;
-    const std::size_t extra = (more_.size() + sizeof(TextRef) - 1) / sizeof(TextRef);
-    auto packed = std::make_unique<TextRef[]>(refs_.size() + extra);
-    std::copy(refs_.begin(), refs_.end(), packed.get());
-    std::memcpy(static_cast<void*>(packed.get() + refs_.size()), more_.data(), more_.size());
+  // Keeps a copy only if the text is not found.
+  void Add(std::string_view text) {
+    const bool searches = refs_.size() < kMaxSearches && bytes_.size() <= kSearched;
+    const std::string_view searched = bytes_.empty() ? std::string_view(more_) : bytes_;
+    const std::size_t at = searches ? searched.find(text) : std::string_view::npos;
+    if (at == std::string_view::npos) return AddOwn(text);
+    AddRef(at, text.size(), !bytes_.empty());
+  }
+  bool small() const {
+    constexpr std::size_t kLargest = UINT16_MAX / 2;  // of an offset, and twice a size
+    return std::max(bytes_.size(), more_.size()) <= kLargest;
+  }
+  std::unique_ptr<char[]> Pack() const { return small() ? PackAs<SmallRef>() : PackAs<LargeRef>(); }
+
+ private:
+  // Looking for a text costs time, having it twice costs its bytes: many are not looked for, nor any in large
+  // objects.
+  static constexpr std::size_t kSearched = 8192, kMaxSearches = 24;
+
+  void AddRef(std::size_t at, std::size_t size, bool in_bytes) {
+    refs_.push_back(
+        {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(2 * size + (in_bytes ? 1 : 0))});
+  }
+
+  template <typename Ref>
+  std::unique_ptr<char[]> PackAs() const {
+    std::unique_ptr<char[]> packed(new char[refs_.size() * sizeof(Ref) + more_.size()]);
+    char* to = packed.get();
+    for (const LargeRef& ref : refs_) {
+      const Ref narrow{static_cast<decltype(Ref::offset)>(ref.offset),
+                       static_cast<decltype(Ref::offset)>(ref.size_and_place)};
+      std::memcpy(to, &narrow, sizeof(Ref));
+      to += sizeof(Ref);
+    }
+    std::memcpy(to, more_.data(), more_.size());
     return packed;
   }
 
- private:
-  // Looking for a text costs time, having it twice costs its bytes: short ones are not looked for, nor many,
-  // nor in large objects.
-  static constexpr std::size_t kShort = 12, kSearched = 8192, kMaxSearches = 24;
-
   const std::string_view bytes_;
-  std::vector<TextRef> refs_;
+  std::vector<LargeRef> refs_;
   std::string more_;
 };
 
+void StoredObject::SetTexts(const Packer& packer) {
+  texts_ = packer.Pack();
+  small_ = packer.small();
+}
+
 void StoredObject::Extract(const json::Value& value, const api::KindInfo& kind) {
-  auto fields = api::SelectableValues(kind, value);
-  name_ = std::move(fields[0]);
-  namespace_ = std::move(fields[1]);
+  const auto fields = api::SelectableValues(kind, value);
   Packer packer(*bytes_);
-  field_count_ = static_cast<std::uint32_t>(fields.size() - 2);
-  for (std::size_t i = 2; i < fields.size(); ++i) packer.Add(fields[i]);
+  field_count_ = static_cast<std::uint16_t>(fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) i < 2 ? packer.AddOwn(fields[i]) : packer.Add(fields[i]);
   if (const auto& labels = value["metadata"]["labels"]; labels.is_object()) {
     std::vector<std::pair<std::string_view, std::string_view>> sorted;
     sorted.reserve(labels.size());
@@ -154,7 +178,33 @@ void StoredObject::Extract(const json::Value& value, const api::KindInfo& kind) 
       packer.Add(label);
     }
   }
-  texts_ = packer.Pack();
+  SetTexts(packer);
+}
+
+bool StoredObject::IsWorthPacking(const api::KindInfo& kind) {
+  return kind.kind == "Event" && (kind.group.empty() || kind.group == "events.k8s.io");
+}
+
+void StoredObject::Pack() {
+  if (packed()) return;
+  Packer texts({});
+  for (std::size_t i = 0; i < text_count(); ++i) texts.Add(Text(i));
+  const std::string packed = EventPacker().Pack(*bytes_);
+  packed_.reset(new char[packed.size()]);
+  std::memcpy(packed_.get(), packed.data(), packed.size());
+  packed_size_ = static_cast<std::uint32_t>(packed.size());
+  SetTexts(texts);
+  bytes_ = nullptr;
+}
+
+std::string StoredObject::UnpackedStart(std::size_t size) const {
+  return EventPacker().Unpack({packed_.get(), packed_size_}, size);
+}
+
+std::string_view StoredObject::Json(std::string& own) const {
+  if (!packed()) return *bytes_;
+  own = Unpacked();
+  return own;
 }
 
 LabelList StoredObject::labels() const {
@@ -178,22 +228,25 @@ void StoredObject::Locate(std::string_view uid) {
 
 std::string StoredObject::uid() const {
   if (version_offset_ == 0) return {};
-  return bytes_->substr(version_offset_ - 1 - uid_size_, uid_size_);
+  std::string own;
+  return std::string(Json(own).substr(version_offset_ - 1 - uid_size_, uid_size_));
 }
 
 void StoredObject::AppendJson(std::string& out, Form form, store::Revision resource_version) const {
+  std::string own;
   if (form == Form::kListItem) out += '{';
-  AppendWithVersion(out, form == Form::kListItem ? metadata_offset_ : 0, bytes_->size(), resource_version);
+  AppendWithVersion(out, Json(own), form == Form::kListItem ? metadata_offset_ : 0, size_, resource_version);
 }
 
 void StoredObject::AppendMetadata(std::string& out, store::Revision resource_version) const {
   const std::size_t brace = metadata_offset_ + kMetadata.size() - 1;
-  AppendWithVersion(out, brace, EndOfObject(*bytes_, brace), resource_version);
+  std::string own;
+  const std::string_view text = Json(own);
+  AppendWithVersion(out, text, brace, EndOfObject(text, brace), resource_version);
 }
 
-void StoredObject::AppendWithVersion(std::string& out, std::size_t from, std::size_t to,
-                                     store::Revision resource_version) const {
-  const std::string_view text = *bytes_;
+void StoredObject::AppendWithVersion(std::string& out, std::string_view text, std::size_t from,
+                                     std::size_t to, store::Revision resource_version) const {
   if (resource_version == 0) {
     out += text.substr(from, to - from);
     return;
@@ -217,7 +270,7 @@ void StoredObject::AppendWithVersion(std::string& out, std::size_t from, std::si
 
 json::Value StoredObject::ToValue(store::Revision resource_version) const {
   std::string text;
-  text.reserve(bytes_->size() + 40);
+  text.reserve(size_ + 40);
   AppendJson(text, Form::kWhole, resource_version);
   return std::move(*json::Parse(text));
 }

@@ -41,6 +41,50 @@ TEST(StoredObjectTest, FieldsAndLabelsOfEverySizeReadBack) {
   ExpectReadsBack(many + "}}}", *api::FindBuiltinKind("", "v1", "ConfigMap"));
 }
 
+TEST(StoredObjectTest, LargeObjectsReadBackToo) {
+  const std::string large(70000, 'x');
+  const auto object = Store(
+      R"({"metadata":{"name":"n","namespace":"space","labels":{"a":"b"}},"data":{"k":")" + large + "\"}}",
+      *api::FindBuiltinKind("", "v1", "ConfigMap"));
+  EXPECT_EQ(object->name(), "n");
+  EXPECT_EQ(object->namespace_name(), "space");
+  EXPECT_EQ(object->label(0), (std::pair<std::string_view, std::string_view>("a", "b")));
+}
+
+// All that is asked of an object.
+std::vector<std::string> Answers(const StoredObject& object) {
+  std::string whole, item, metadata;
+  object.AppendJson(whole);
+  object.AppendJson(item, StoredObject::Form::kListItem);
+  object.AppendMetadata(metadata, 9);
+  std::vector<std::string> answers = {
+      object.name(), object.namespace_name(),      object.uid(), *object.bytes(), whole, item,
+      metadata,      json::Write(object.ToValue())};
+  for (std::size_t i = 0; i < 14; ++i) answers.emplace_back(object.field(i));
+  for (const auto& [key, label] : object.labels()) answers.push_back(key + "=" + label);
+  answers.push_back(std::to_string(object.size()) + (object.IsOf("v1") ? " v1" : "") +
+                    (object.IsOf("v1beta1") ? " v1beta1" : ""));
+  return answers;
+}
+
+TEST(StoredObjectTest, APackedObjectAnswersAsBefore) {
+  const auto& kind = *api::FindBuiltinKind("", "v1", "Event");
+  const std::string start =
+      R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"pod-1.18f3","namespace":"space",)";
+  const std::string end =
+      R"("involvedObject":{"kind":"Pod","name":"pod-1","namespace":"space","uid":"u-2"},"reason":"Pulled"})";
+  for (const std::string& middle :
+       {std::string(R"("uid":"1234","labels":{"a":"pod-1","b":""}},)"), std::string(R"("labels":{}},)"),
+        R"("annotations":{"k":")" + std::string(70000, 'x') + "\"}},"}) {
+    const auto object = *StoredObject::Build(MakeBytes(start + middle + end), 7, kind);
+    const auto before = Answers(*object);
+    EXPECT_FALSE(object->packed());
+    object->Pack();
+    EXPECT_TRUE(object->packed());
+    EXPECT_EQ(Answers(*object), before);
+  }
+}
+
 TEST(StoredObjectTest, FiltersAsTheSelectorsDo) {
   const auto& pod = *api::FindBuiltinKind("", "v1", "Pod");
   const std::string text = R"({"metadata":{"name":"p","labels":{"app":"web","tier":"front","z":"9"}},

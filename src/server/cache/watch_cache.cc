@@ -10,7 +10,8 @@ namespace flyball::server {
 namespace {
 
 std::string KeyOf(const StoredObject& object) {
-  return object.namespace_name().empty() ? object.name() : object.namespace_name() + "/" + object.name();
+  if (object.namespace_name().empty()) return object.name();
+  return object.namespace_name() + "/" + object.name();
 }
 
 // After a store that could not be read.
@@ -66,6 +67,7 @@ ResourceCache::ResourceCache(std::string prefix, std::shared_ptr<const api::Kind
     : prefix_(std::move(prefix)),
       kind_(std::move(kind)),
       form_(std::move(form)),
+      packs_(StoredObject::IsWorthPacking(*kind_)),
       executor_(executor),
       strand_(std::make_shared<Strand>(executor)),
       published_(published),
@@ -157,16 +159,16 @@ void Subscription::End() noexcept {
 }
 
 Expectation::~Expectation() {
-  if (cache_) cache_->StopExpecting(bytes_);
+  if (cache_) cache_->StopExpecting(bytes_.get());
 }
 
 Expectation ResourceCache::Expect(std::shared_ptr<StoredObject> object) {
-  const std::string* bytes = object->bytes().get();
+  Bytes bytes = object->bytes();
   {
     MutexLock lock(expected_mu_);
-    expected_[bytes] = std::move(object);
+    expected_[bytes.get()] = std::move(object);
   }
-  return {shared_from_this(), bytes};
+  return {shared_from_this(), std::move(bytes)};
 }
 
 void ResourceCache::StopExpecting(const std::string* bytes) {
@@ -221,23 +223,33 @@ void ResourceCache::Observe(std::function<void(const Change&)> fn) {
 void ResourceCache::Load(std::vector<ObjectPtr> objects, store::Revision revision) {
   MutexLock lock(mu_);
   for (auto& object : objects) {
-    bytes_ += object->bytes()->size();
+    bytes_ += object->size();
     objects_.Put(std::move(object));
   }
   ring_start_ = last_change_ = revision;
 }
 
+Result<ObjectPtr> ResourceCache::Build(Bytes bytes, store::Revision revision) const {
+  FLYBALL_ASSIGN(auto object, StoredObject::Build(std::move(bytes), revision, *kind_, form_));
+  if (packs_) object->Pack();
+  return ObjectPtr(std::move(object));
+}
+
+std::shared_ptr<StoredObject> ResourceCache::TakeExpected(const std::string* bytes) {
+  MutexLock lock(expected_mu_);
+  const auto it = expected_.find(bytes);
+  if (it == expected_.end()) return nullptr;
+  auto object = std::move(it->second);
+  expected_.erase(it);
+  return object;
+}
+
 Result<ObjectPtr> ResourceCache::ObjectOf(const store::Event& event) {
-  {
-    MutexLock lock(expected_mu_);
-    if (const auto it = expected_.find(event.kv.value.get()); it != expected_.end()) {
-      const auto object = std::move(it->second);
-      expected_.erase(it);
-      object->set_revision(event.kv.mod_revision);
-      return ObjectPtr(object);
-    }
-  }
-  return Build(event.kv.value, event.kv.mod_revision);
+  const auto expected = TakeExpected(event.kv.value.get());
+  if (!expected) return Build(event.kv.value, event.kv.mod_revision);
+  expected->set_revision(event.kv.mod_revision);
+  if (packs_) expected->Pack();
+  return ObjectPtr(expected);
 }
 
 void ResourceCache::Apply(const store::Event& event) {
@@ -256,8 +268,8 @@ void ResourceCache::Apply(const store::Event& event) {
   if (event.kv.mod_revision <= ring_start_) return;  // was loaded
   ObjectPtr previous = object ? objects_.Put(object) : objects_.Erase(key);
   if (!object && !previous) return;
-  if (object) bytes_ += object->bytes()->size();
-  if (previous) bytes_ -= previous->bytes()->size();
+  if (object) bytes_ += object->size();
+  if (previous) bytes_ -= previous->size();
   const auto change =
       std::make_shared<const Change>(std::move(object), std::move(previous), event.kv.mod_revision);
   last_change_ = event.kv.mod_revision;
@@ -381,7 +393,7 @@ Result<store::RangeResult> WatchCache::LoadObjects(ResourceCache& cache, std::ve
   FLYBALL_ASSIGN(store::RangeResult range, store_.Range(cache.prefix()));
   objects.reserve(range.items.size());
   for (auto& item : range.items) {
-    auto object = cache.Build(item.value, item.mod_revision);
+    auto object = cache.Build(std::move(item.value), item.mod_revision);
     if (!object) {
       log::Error("object left out of the watch cache",
                  {{"key", item.key}, {"error", object.error().message()}});

@@ -67,15 +67,15 @@ struct Subscription {
 // event comes, instead of reading the bytes again. Movable.
 class Expectation {
  public:
-  Expectation(std::shared_ptr<ResourceCache> cache, const std::string* bytes)
-      : cache_(std::move(cache)), bytes_(bytes) {}
+  Expectation(std::shared_ptr<ResourceCache> cache, Bytes bytes)
+      : cache_(std::move(cache)), bytes_(std::move(bytes)) {}
   Expectation(Expectation&&) noexcept = default;
   Expectation& operator=(Expectation&&) = delete;
   ~Expectation();
 
  private:
   std::shared_ptr<ResourceCache> cache_;  // null once moved from
-  const std::string* bytes_;
+  Bytes bytes_;                           // kept, so that nothing else gets their address meanwhile
 };
 
 // The objects of one resource. Thread-safe.
@@ -86,9 +86,7 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
                 const std::atomic<store::Revision>& published, StoredObject::ReadForm form = {});
 
   // The object of these stored bytes, as this cache would hold it.
-  Result<ObjectPtr> Build(Bytes bytes, store::Revision revision) const {
-    return StoredObject::Build(std::move(bytes), revision, *kind_, form_);
-  }
+  Result<ObjectPtr> Build(Bytes bytes, store::Revision revision) const;
 
   // "ns/name" for namespaced resources, "name" otherwise.
   ObjectPtr Get(std::string_view key) const;
@@ -135,6 +133,8 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   friend class Expectation;
   void Unsubscribe(const SubscriberPtr& subscriber);
   void StopExpecting(const std::string* bytes);
+  // Null if there is none with these bytes.
+  std::shared_ptr<StoredObject> TakeExpected(const std::string* bytes);
 
   // How many changes are kept for watches and lists that start in the past: so many, or so many bytes of
   // them, but a few of any size.
@@ -160,6 +160,7 @@ class ResourceCache : public std::enable_shared_from_this<ResourceCache> {
   const std::string prefix_;
   const std::shared_ptr<const api::KindInfo> kind_;
   const StoredObject::ReadForm form_;
+  const bool packs_;  // its objects
   Executor& executor_;
   std::shared_ptr<Strand> strand_;
   // The newest revision every cache has applied; bookmarks and list versions come from it.

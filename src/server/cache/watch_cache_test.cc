@@ -244,5 +244,40 @@ TEST(WatchCacheResumeTest, AWatchThatEndedIsMadeUpFor) {
   EXPECT_TRUE(maps->Get("n/later"));
 }
 
+// Events are many: whether they come from a request, from another server or from the store's file, the cache
+// keeps them packed.
+TEST_F(WatchCacheTest, EventsAreKeptPacked) {
+  const std::shared_ptr<const api::KindInfo> kind(api::FindBuiltinKind("", "v1", "Event"),
+                                                  [](const api::KindInfo*) {});
+  const auto cache = std::make_shared<ResourceCache>("/registry/events/", kind, sim_, published_);
+  const auto text = [](const std::string& name) {
+    return R"({"metadata":{"name":")" + name + R"(","namespace":"n"},"reason":"Pulled"})";
+  };
+  auto loaded = cache->Build(MakeBytes(text("loaded")), 1);
+  ASSERT_TRUE(loaded);
+  cache->Load({*loaded}, 1);
+  const auto apply = [&](const std::string& name, Bytes bytes) {
+    store::Event event;
+    event.kv.key = "/registry/events/n/" + name;
+    event.kv.value = std::move(bytes);
+    event.kv.mod_revision = ++revision_ + 1;
+    cache->Apply(event);
+  };
+  apply("other", MakeBytes(text("other")));
+  auto own = StoredObject::Build(MakeBytes(text("own")), 0, *kind);
+  ASSERT_TRUE(own);
+  const Bytes bytes = (*own)->bytes();
+  const auto expectation = cache->Expect(*own);
+  apply("own", bytes);
+  for (const char* name : {"loaded", "other", "own"}) {
+    const auto object = cache->Get(std::string("n/") + name);
+    ASSERT_TRUE(object) << name;
+    EXPECT_TRUE(object->packed()) << name;
+    EXPECT_EQ(*object->bytes(), text(name));
+  }
+  Put("configmap");
+  EXPECT_FALSE(cache_->Get("n/configmap")->packed());
+}
+
 }  // namespace
 }  // namespace flyball::server

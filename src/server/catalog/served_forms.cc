@@ -63,7 +63,7 @@ Task<Result<std::vector<ObjectPtr>>> ServedForms(const ServedResource& resource,
       continue;
     }
     batch.push_back(i);
-    bytes += objects[i]->bytes()->size();
+    bytes += objects[i]->size();
     if (batch.size() < kBatchObjects && bytes < kBatchBytes) continue;
     FLYBALL_CO_TRY(co_await ConvertBatch(resource, batch, objects, resume));
     batch.clear();

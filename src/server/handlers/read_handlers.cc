@@ -183,7 +183,7 @@ Task<Result<Answer>> HandleGet(ServerState& state, RequestScope& scope, const ne
       ServedResource::CacheKey(scope.resource->kind->namespaced ? info.namespace_name : "", info.name));
   if (!stored) co_return Unexpected(NotFound(*scope.resource->kind, info.name));
   FLYBALL_CO_ASSIGN(const ObjectPtr object, co_await ServedForm(*scope.resource, stored, scope.executor));
-  if (WorkSize{1, object->bytes()->size()}.IsLarge()) co_await state.ContinueOnWorker(scope);
+  if (WorkSize{1, object->size()}.IsLarge()) co_await state.ContinueOnWorker(scope);
   co_return presenter.Object(*object);
 }
 

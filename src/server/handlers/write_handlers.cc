@@ -44,8 +44,8 @@ Task<Status> DeleteAll(ServerState& state, RequestScope& scope, const std::vecto
   const auto delete_one = [&](std::size_t i) -> Task<Status> {
     FLYBALL_CO_TRY(scope.CheckAlive());
     RequestScope own = scope;  // a deletion may change its scope; they run beside each other
-    auto outcome = co_await state.registry.Delete(own, *own.resource, objects[i]->namespace_name(),
-                                                  objects[i]->name(), options);
+    const std::string space = objects[i]->namespace_name(), name = objects[i]->name();
+    auto outcome = co_await state.registry.Delete(own, *own.resource, space, name, options);
     if (!outcome && !outcome.error().Is(Reason::kNotFound)) co_return Unexpected(outcome.error());
     co_return Status();
   };

@@ -34,7 +34,7 @@ constexpr std::size_t kLargeList = 1u << 20;
 
 std::size_t TotalBytes(const std::vector<ObjectPtr>& objects) {
   std::size_t total = 256;
-  for (const auto& object : objects) total += object->bytes()->size() + 40;
+  for (const auto& object : objects) total += object->size() + 40;
   return total;
 }
 
@@ -81,7 +81,7 @@ void Presenter::AppendMetadataOnly(const StoredObject& object, store::Revision r
 std::string Presenter::Text(const StoredObject& object, store::Revision revision, bool columns) const {
   std::string out;
   if (plain(object)) {
-    out.reserve(object.bytes()->size() + 64);
+    out.reserve(object.size() + 64);
     object.AppendJson(out, StoredObject::Form::kWhole, revision);
     return out;
   }

@@ -56,7 +56,7 @@ WorkSize EstimateWork(const RequestInfo& info, const net::Request& request, cons
     const auto space =
         resource->kind->namespaced ? std::string_view(info.namespace_name) : std::string_view();
     if (const auto object = resource->cache->Get(ServedResource::CacheKey(space, info.name)))
-      size.bytes += object->bytes()->size();
+      size.bytes += object->size();
   }
   return size;
 }

@@ -13,21 +13,34 @@ struct Item {
   const PastVersion* past = nullptr;
 };
 
+Result<KeyValue> ContentOf(const Entry& entry, const VersionLoader& load) {
+  if (entry.value) return entry.ToKeyValue();
+  return load(entry.key, entry.id);
+}
+
 }  // namespace
 
-RangeResult PresentRange(const Keyspace::Slice& slice, Revision revision) {
+Result<RangeResult> PresentRange(const Keyspace::Slice& slice, Revision revision, const VersionLoader& load) {
   RangeResult result;
   result.revision = revision;
   result.remaining = slice.remaining();
   result.more = result.remaining > 0;
   result.items.reserve(slice.size());
-  slice.ForEach([&](const Entry& entry) { result.items.push_back(entry.ToKeyValue()); });
+  Status status;
+  slice.ForEach([&](const Entry& entry) {
+    auto kv = ContentOf(entry, load);
+    if (kv)
+      result.items.push_back(std::move(*kv));
+    else
+      status = Unexpected(kv.error());
+    return kv.has_value();
+  });
+  if (!status) return Unexpected(status.error());
   return result;
 }
 
-Result<RangeResult> RangeInPast(
-    const Keyspace::Slice& present, const PastVersions& changed, Revision revision, std::size_t limit,
-    const std::function<Result<KeyValue>(const std::string& key, LogId id)>& load) {
+Result<RangeResult> RangeInPast(const Keyspace::Slice& present, const PastVersions& changed,
+                                Revision revision, std::size_t limit, const VersionLoader& load) {
   std::vector<Item> items;
   items.reserve(present.size() + changed.size());
   auto past = changed.begin();
@@ -53,7 +66,8 @@ Result<RangeResult> RangeInPast(
   for (std::size_t i = 0; i < n; ++i) {
     const Item& item = items[i];
     if (item.present) {
-      result.items.push_back(item.present->ToKeyValue());
+      FLYBALL_ASSIGN(KeyValue kv, ContentOf(*item.present, load));
+      result.items.push_back(std::move(kv));
     } else if (item.past->loaded) {
       result.items.push_back(*item.past->loaded);
     } else {

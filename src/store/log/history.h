@@ -27,8 +27,12 @@ class History {
   virtual Result<EventSlice> ReadEvents(std::string_view prefix, Revision after, Revision up_to) = 0;
 };
 
-// The range as the slice has it; `revision` is when it was taken.
-RangeResult PresentRange(const Keyspace::Slice& slice, Revision revision);
+// Reads the content of a version from the engine's file.
+using VersionLoader = std::function<Result<KeyValue>(const std::string& key, LogId id)>;
+
+// The range as the slice has it; `revision` is when it was taken. `load` is for values that are not in
+// memory.
+Result<RangeResult> PresentRange(const Keyspace::Slice& slice, Revision revision, const VersionLoader& load);
 
 // What a key was at a past revision: absent (id 0), or a version, whose content is loaded only if it is
 // wanted.
@@ -40,10 +44,8 @@ struct PastVersion {
 using PastVersions = std::map<std::string, PastVersion, std::less<>>;
 
 // The range as it was at `revision`: the present without the keys that changed since, plus what those were.
-// `load` reads the content of a version.
-Result<RangeResult> RangeInPast(
-    const Keyspace::Slice& present, const PastVersions& changed, Revision revision, std::size_t limit,
-    const std::function<Result<KeyValue>(const std::string& key, LogId id)>& load);
+Result<RangeResult> RangeInPast(const Keyspace::Slice& present, const PastVersions& changed,
+                                Revision revision, std::size_t limit, const VersionLoader& load);
 
 Error CompactedError(Revision wanted, Revision compacted);
 Error FutureRevisionError(Revision wanted, Revision current);

@@ -32,7 +32,7 @@ inline Revision RevisionOf(LogId id) {
 
 struct Entry {
   std::string key;
-  Bytes value;
+  Bytes value;  // null: the engine has it in its file
   Revision created = 0;
   LogId id = 0;
 

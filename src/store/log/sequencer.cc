@@ -44,7 +44,7 @@ void AppendEvents(const Decision& decision, std::vector<Event>* events) {
 Sequencer::Version Sequencer::Latest(std::string_view key) const {
   if (!pending_.empty()) {
     if (const auto it = pending_.find(key); it != pending_.end())
-      return {it->second->value, it->second->created, it->second->id};
+      return it->second->value ? Version{it->second->value, it->second->created, it->second->id} : Version{};
   }
   if (const Entry* entry = keyspace_.Find(key)) return {entry->value, entry->created, entry->id};
   return {};
@@ -55,12 +55,12 @@ bool Sequencer::Holds(const Precondition& precondition, const Version& version) 
     case Precondition::Kind::kAny:
       return true;
     case Precondition::Kind::kAbsent:
-      return !version.value;
+      return !version.exists();
     case Precondition::Kind::kPresent:
-      return version.value != nullptr;
+      return version.exists();
     case Precondition::Kind::kModRevision:
       // As in etcd, an absent key has modification revision 0.
-      return (version.value ? RevisionOf(version.id) : 0) == precondition.revision;
+      return RevisionOf(version.id) == precondition.revision;
   }
   return false;
 }
@@ -74,7 +74,7 @@ Decision Sequencer::Decide(Transaction transaction, TimePoint now) {
   for (const Operation& operation : transaction) {
     Version version = Latest(operation.key);
     std::optional<KeyValue> before;
-    if (version.value)
+    if (version.exists())
       before = KeyValue{operation.key, version.value, version.created, RevisionOf(version.id)};
     if (!Holds(operation.precondition, version)) {
       outcome.failed_operation = outcome.previous.size();
@@ -92,11 +92,11 @@ Decision Sequencer::Decide(Transaction transaction, TimePoint now) {
   for (std::size_t i = 0; i < transaction.size(); ++i) {
     Operation& operation = transaction[i];
     const Version& version = versions[i];
-    if (!operation.value && !version.value) continue;  // deleting what is not there changes nothing
+    if (!operation.value && !version.exists()) continue;  // deleting what is not there changes nothing
     Change change;
-    change.created = operation.value ? (version.value ? version.created : revision_ + 1) : 0;
+    change.created = operation.value ? (version.exists() ? version.created : revision_ + 1) : 0;
     change.id = MakeLogId(revision_ + 1, decision.changes.size());
-    change.previous_id = version.value ? version.id : 0;
+    change.previous_id = version.id;
     change.operation = i;
     change.expires_unix_ms = operation.value ? ExpiresAt(now, operation.ttl) : 0;
     change.key = std::move(operation.key);
@@ -124,15 +124,17 @@ void Sequencer::Publish(Decision& decision) {
     if (const auto it = pending_.find(change.key); it != pending_.end() && it->second == &change)
       pending_.erase(it);
     published_ = RevisionOf(change.id);
-    Restore(std::move(change.key), std::move(change.value), change.created, change.id);
+    Restore(std::move(change));
   }
 }
 
-void Sequencer::Restore(std::string key, Bytes value, Revision created, LogId id) {
-  if (value)
-    keyspace_.Put({std::move(key), std::move(value), created, id});
-  else
-    keyspace_.Erase(key);
+void Sequencer::Restore(Change change) {
+  if (!change.value) {
+    keyspace_.Erase(change.key);
+    return;
+  }
+  if (change.expires_unix_ms != 0 && expiring_ == ExpiringValues::kInFile) change.value = nullptr;
+  keyspace_.Put({std::move(change.key), std::move(change.value), change.created, change.id});
 }
 
 void Sequencer::Advance(Revision revision) {

@@ -44,7 +44,10 @@ void AppendEvents(const Decision& decision, std::vector<Event>* events);
 
 class Sequencer {
  public:
-  explicit Sequencer(Revision revision = 1) : revision_(revision), published_(revision) {}
+  // What becomes of the values of keys that have a time to live. They are many and read seldom: an engine
+  // that has a file leaves them there.
+  enum class ExpiringValues : std::uint8_t { kInMemory, kInFile };
+  explicit Sequencer(ExpiringValues expiring = ExpiringValues::kInMemory) : expiring_(expiring) {}
 
   // Requires CheckTransaction. `now` is the wall clock, for times to live. The keys in the returned changes
   // are referred to until Publish or Rewind: the Change vector may be moved but its elements not changed.
@@ -55,7 +58,7 @@ class Sequencer {
   void Rewind() { pending_.clear(); }
 
   // For recovery: applies a change found in the log.
-  void Restore(std::string key, Bytes value, Revision created, LogId id);
+  void Restore(Change change);
   // For recovery: no later commit gets `revision` or an earlier one.
   void Advance(Revision revision);
 
@@ -65,9 +68,11 @@ class Sequencer {
 
  private:
   struct Version {
-    Bytes value;  // null: absent
+    Bytes value;  // null: absent, or in the file
     Revision created = 0;
-    LogId id = 0;
+    LogId id = 0;  // 0: absent
+
+    bool exists() const { return id != 0; }
   };
 
   Version Latest(std::string_view key) const;
@@ -77,8 +82,9 @@ class Sequencer {
   Keyspace keyspace_;
   // By key: the latest unpublished change of it. The key is a view into that change.
   std::unordered_map<std::string_view, const Change*> pending_;
-  Revision revision_;  // last given out
-  Revision published_;
+  const ExpiringValues expiring_;
+  Revision revision_ = 1;  // last given out
+  Revision published_ = 1;
 };
 
 }  // namespace flyball::store

@@ -102,7 +102,7 @@ Result<RangeResult> MemoryStore::Range(std::string_view prefix, const RangeOptio
     slice = sequencer_.keyspace().Read(prefix, options.start, past ? 0 : options.limit);
     if (past) changed = ChangedSince(prefix, options.start, options.revision);
   }
-  if (options.revision == 0 || options.revision == now) return PresentRange(slice, now);
+  if (options.revision == 0 || options.revision == now) return PresentRange(slice, now, nullptr);
   return RangeInPast(slice, changed, options.revision, options.limit, nullptr);
 }
 

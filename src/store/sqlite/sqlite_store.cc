@@ -60,7 +60,13 @@ class SqliteStore final : public Store {
   };
   using Batch = std::vector<Queued>;
 
+  Result<std::optional<KeyValue>> TryGet(std::string_view key) const;
+  Result<RangeResult> RangeNow(std::string_view prefix, const RangeOptions& options) const;
   Result<RangeResult> RangeAt(std::string_view prefix, const RangeOptions& options) const;
+  // For values that are in the file alone; Expired once `wanted` is compacted.
+  VersionLoader LoaderAt(Revision wanted) const {
+    return [this, wanted](const std::string& key, LogId id) { return past_.Load(key, id, wanted); };
+  }
   void TickCompaction();
 
   // The committer.
@@ -122,6 +128,7 @@ SqliteStore::SqliteStore(const SqliteOptions& options, Executor& executor, FileL
       compaction_interval_(options.compaction_interval),
       lock_(std::move(lock)),
       quota_(options.quota_bytes),
+      sequencer_(Sequencer::ExpiringValues::kInFile),
       past_(options.path, options.vfs, compacted_),
       expiry_(executor, *this),
       compaction_(executor, [this] { TickCompaction(); }),
@@ -175,10 +182,33 @@ Status SqliteStore::Start() {
   return {};
 }
 
+// What is read of the present may be replaced, and compacted at once, before its value is read: then it is
+// read again. A compaction is never of the future, so that it comes to an end.
+template <typename Read>
+auto ReadPresent(Read&& read) {
+  for (;;) {
+    auto result = read();
+    if (result || !result.error().Is(Reason::kExpired)) return result;
+  }
+}
+
 Result<std::optional<KeyValue>> SqliteStore::Get(std::string_view key) const {
-  MutexLock lock(mu_);
-  const Entry* entry = sequencer_.keyspace().Find(key);
-  return entry ? std::optional(entry->ToKeyValue()) : std::nullopt;
+  return ReadPresent([&] { return TryGet(key); });
+}
+
+Result<std::optional<KeyValue>> SqliteStore::TryGet(std::string_view key) const {
+  Entry found;
+  Revision now = 0;
+  {
+    MutexLock lock(mu_);
+    const Entry* entry = sequencer_.keyspace().Find(key);
+    if (!entry) return std::optional<KeyValue>();
+    found = *entry;
+    now = sequencer_.published();
+  }
+  if (found.value) return std::optional(found.ToKeyValue());
+  FLYBALL_ASSIGN(KeyValue kv, past_.Load(found.key, found.id, now));
+  return std::optional(std::move(kv));
 }
 
 Result<std::size_t> SqliteStore::Count(std::string_view prefix) const {
@@ -188,6 +218,10 @@ Result<std::size_t> SqliteStore::Count(std::string_view prefix) const {
 
 Result<RangeResult> SqliteStore::Range(std::string_view prefix, const RangeOptions& options) const {
   if (options.revision != 0) return RangeAt(prefix, options);
+  return ReadPresent([&] { return RangeNow(prefix, options); });
+}
+
+Result<RangeResult> SqliteStore::RangeNow(std::string_view prefix, const RangeOptions& options) const {
   Keyspace::Slice slice;
   Revision now = 0;
   {
@@ -195,7 +229,7 @@ Result<RangeResult> SqliteStore::Range(std::string_view prefix, const RangeOptio
     now = sequencer_.published();
     slice = sequencer_.keyspace().Read(prefix, options.start, options.limit);
   }
-  return PresentRange(slice, now);
+  return PresentRange(slice, now, LoaderAt(now));
 }
 
 Result<RangeResult> SqliteStore::RangeAt(std::string_view prefix, const RangeOptions& options) const {
@@ -209,8 +243,7 @@ Result<RangeResult> SqliteStore::RangeAt(std::string_view prefix, const RangeOpt
   if (options.revision > now) return Unexpected(FutureRevisionError(options.revision, now));
   if (options.revision < compacted_) return Unexpected(CompactedError(options.revision, compacted_));
   FLYBALL_ASSIGN(PastVersions changed, past_.ChangedSince(prefix, options.start, options.revision, now));
-  return RangeInPast(slice, changed, options.revision, options.limit,
-                     [&](const std::string& key, LogId id) { return past_.Load(key, id, options.revision); });
+  return RangeInPast(slice, changed, options.revision, options.limit, LoaderAt(options.revision));
 }
 
 void SqliteStore::Commit(Transaction transaction, Done done) {
@@ -436,8 +469,13 @@ Status SqliteStore::PublishFound(Revision durable) {
 }
 
 void SqliteStore::RestoreRow(const LogRow& row) {
-  Bytes value = row.deleted ? nullptr : MakeBytes(std::string(row.value));
-  sequencer_.Restore(std::string(row.key), std::move(value), row.created, row.id);
+  Change change;
+  change.key = row.key;
+  change.value = row.deleted ? nullptr : MakeBytes(std::string(row.value));
+  change.created = row.created;
+  change.id = row.id;
+  change.expires_unix_ms = row.expires_unix_ms;
+  sequencer_.Restore(std::move(change));
 }
 
 void SqliteStore::Fail(Batch batch, const Error& error) {

@@ -2,7 +2,8 @@
 //
 // A commit is decided against memory, given its revision and queued; the committer thread writes all that is
 // queued as one SQLite transaction, so that under load many commits share one fsync and a lone write pays
-// one. Current keys and values are held in memory; history is read from the file.
+// one. Current keys and values are held in memory, but for the values of keys with a time to live (Events);
+// those and history are read from the file.
 #pragma once
 
 #include <memory>
