@@ -29,6 +29,8 @@ EXPECTED_HERE = [
     r'StorageError: invalid object', r'Precondition failed', r'"[^"]*" not found', r'already exists',
     # The first handshake comes before cert-manager's webhook has made its certificate.
     r'http: TLS handshake error', r'no available certificate', r'not yet available',
+    # Nodes do not serve /metrics/resource yet: lists of metrics are empty.
+    r'"Failed to scrape node"',
 ]
 
 
@@ -202,7 +204,7 @@ class MetricsServer:
         folder, ca = world.certificate(self.namespace, self.service)
         world.run('metrics-server', '--kubeconfig', kubeconfig, '--authentication-kubeconfig', kubeconfig, '--authorization-kubeconfig', kubeconfig,
                   '--secure-port=%d' % port, '--tls-cert-file', os.path.join(folder, 'tls.crt'), '--tls-private-key-file', os.path.join(folder, 'tls.key'),
-                  '--kubelet-insecure-tls', '--kubelet-preferred-address-types=InternalIP')
+                  '--kubelet-insecure-tls', '--kubelet-use-node-status-port', '--kubelet-preferred-address-types=InternalIP')
         world.apply({'apiVersion': 'apiregistration.k8s.io/v1', 'kind': 'APIService', 'metadata': {'name': self.api},
                      'spec': {'group': 'metrics.k8s.io', 'version': 'v1beta1', 'groupPriorityMinimum': 100, 'versionPriority': 100, 'caBundle': ca,
                               'service': {'namespace': self.namespace, 'name': self.service, 'port': port}}})

@@ -45,6 +45,7 @@ class Program:
     """One run of the program on a data folder of its own."""
 
     def __init__(self, binary, *arguments, data_dir=None, ready=r'(?:serving|API server) +(https://\S+)'):
+        self.binary = os.path.abspath(binary)
         self.data_dir = data_dir or tempfile.mkdtemp(prefix='flyball-test-')
         self.log = open(os.path.join(self.data_dir, 'output.log'), 'a+')
         start = self.log.tell()

@@ -227,6 +227,12 @@ def check_run(kubectl):
     assert 'given\nover\n' in result.stdout, result
 
 
+def check_debug(own):
+    result = own.run('debug', 'shell', '--image=host', '--container=look', '--attach', '--', 'sh', '-c', 'echo looked; exit 4',
+                     check=False)
+    assert (result.stdout, result.returncode) == ('looked\n', 4), result
+
+
 def check_proxy(kubectl, port):
     base = '/api/v1/namespaces/default/'
     assert kubectl('get', '--raw', base + 'pods/web:%d/proxy/a%%20b?c=d' % port).startswith('hello from /a%20b?c=d host=False')
@@ -326,8 +332,11 @@ def check_all(program):
     check_attach(kubectl)
     check_port_forward(kubectl, port, {})
     check_port_forward(kubectl, port, {'KUBECTL_PORT_FORWARD_WEBSOCKETS': 'false'})
-    check_cp(kubectl)
-    check_run(kubectl)
+    own = Kubectl(program.kubeconfig, command=(program.binary,))
+    for client in (kubectl, own):
+        check_cp(client)
+        check_run(client)
+    check_debug(own)
     check_proxy(kubectl, port)
     check_errors(kubectl)
     check_python(program, port)

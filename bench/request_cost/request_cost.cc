@@ -83,12 +83,23 @@ Sent StatusPatch(int i) {
           "application/strategic-merge-patch+json"};
 }
 
+// A webhook that is not asked about the pods here: it wants those of another namespace.
+Sent UnmatchedWebhook(std::string_view kind) {
+  return {
+      "POST", "/apis/admissionregistration.k8s.io/v1/" + std::string(kind) + "webhookconfigurations",
+      R"({"metadata":{"name":"other"},"webhooks":[{"name":"other.example.com","sideEffects":"None",)"
+      R"("admissionReviewVersions":["v1"],"clientConfig":{"url":"https://127.0.0.1:1/"},)"
+      R"("namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"other"}},)"
+      R"("rules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]}]})"};
+}
+
 using MakeRequest = Sent (*)(int);
 
 // What can be measured, by name.
 const std::map<std::string_view, MakeRequest>& Cases() {
   static const std::map<std::string_view, MakeRequest> cases = {
       {"create", Create},
+      {"create-beside-webhooks", Create},
       {"create-protobuf-answer",
        [](int i) {
          Sent sent = Create(i);
@@ -193,6 +204,9 @@ int Run(std::string_view name, int count, int watchers) {
   if (!server.Send({"POST", "/api/v1/namespaces/default/serviceaccounts", account}) ||
       !server.Send({"POST", std::string(kPods), PodBody("one")}))
     return 1;
+  if (name == "create-beside-webhooks")
+    for (const char* kind : {"mutating", "validating"})
+      if (!server.Send(UnmatchedWebhook(kind))) return 1;
   for (int i = 0; i < watchers; ++i) server.Watch(AcceptOfWatch(name));
   for (int i = 0; i < count; ++i)
     if (!server.Send(found->second(i))) return 1;

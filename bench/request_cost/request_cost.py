@@ -15,8 +15,8 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-REQUESTS = ["create", "create-protobuf-answer", "get", "get-protobuf", "get-table", "patch-strategic", "patch-merge",
-            "patch-json", "patch-status", "apply"]
+REQUESTS = ["create", "create-beside-webhooks", "create-protobuf-answer", "get", "get-protobuf", "get-table",
+            "patch-strategic", "patch-merge", "patch-json", "patch-status", "apply"]
 WATCHES = ["watch-json", "watch-protobuf", "watch-table", "watch-metadata"]
 FEW, MANY = 20, 70
 EVENTS = 20

@@ -88,6 +88,12 @@ void AddGlobalFlags(FlagSet& flags, ConnectionFlags& to) {
   AddIgnoredFlags(flags);
 }
 
+std::string Words(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
 int Fail(const std::string& message) {
   std::cout.flush();
   std::cerr << "error: " << message << (message.ends_with('\n') ? "" : "\n");
@@ -124,7 +130,7 @@ int RunFound(const CommandNode& node, Invocation& invocation, const std::vector<
   if (const auto fault = UsageFault(node, *parsed)) return Fail(*fault);
   if (!node.run) {
     if (!parsed->arguments.empty())
-      return Fail("unknown command \"" + parsed->arguments[0] + "\"\nSee '" + node.Path() +
+      return Fail("unknown command \"" + Words(parsed->arguments) + "\"\nSee '" + node.Path() +
                   " -h' for help and examples");
     std::cout << HelpText(node);
     return node.parent ? 1 : 0;

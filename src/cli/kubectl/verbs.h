@@ -20,6 +20,8 @@ void AddDrainCommands(const Command& root);
 void AddTaintCommand(const Command& root);
 void AddCertificateCommand(const Command& root);
 void AddExecCommands(const Command& root);
+void AddCopyCommand(const Command& root);
+void AddDebugCommand(const Command& root);
 void AddPortForwardCommand(const Command& root);
 void AddDeleteCommand(const Command& root);
 void AddScaleCommand(const Command& root);

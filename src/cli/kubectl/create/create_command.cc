@@ -79,6 +79,7 @@ Status CreateObject(Session& session, const CreateOptions& options, json::Value 
 namespace {
 
 struct CreateFlags {
+  std::vector<std::string> args;
   ManifestFlags files;
   CreateOptions options;
   std::string raw;
@@ -98,6 +99,11 @@ Status CreateRaw(Session& session, const CreateFlags& flags) {
 }
 
 Status CreateFromFiles(Session& session, const CreateFlags& flags) {
+  if (!flags.args.empty()) {
+    std::string words;
+    for (const std::string& arg : flags.args) words += (words.empty() ? "" : " ") + arg;
+    return Unexpected(session.UsageError("Unexpected args: [" + words + "]"));
+  }
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
   FLYBALL_TRY(CheckDryRun(flags.options.dry_run));
   FLYBALL_ASSIGN(const std::string validation, ValidationOf(flags.options.validate));
@@ -129,6 +135,7 @@ void AddCreateCommand(const Command& root) {
   const Command create = root.Sub(
       "create", "Create objects, from files or from flags",
       "flyball create -f web.yaml\n  flyball create deployment web --image=host --replicas=2 -- sleep 1000");
+  create.Args("", &flags->args, "None: what to create is a command, or in a file");
   AddManifestFlags(create, &flags->files);
   flags->options.AddTo(create);
   create.Option("--raw", &flags->raw, "Post the file to this path as it is");

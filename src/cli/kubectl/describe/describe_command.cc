@@ -16,7 +16,7 @@ struct DescribeFlags {
   std::vector<std::string> args;
   ManifestFlags files;
   Selection selection;
-  bool show_events = true;
+  std::string show_events;  // true, false; empty: if there is one object
 };
 
 Result<std::vector<json::Value>> ObjectsOf(Session& session, const DescribeFlags& flags) {
@@ -50,13 +50,14 @@ Result<std::vector<json::Value>> ObjectsOf(Session& session, const DescribeFlags
 Status RunDescribe(Session& session, const DescribeFlags& flags) {
   FLYBALL_ASSIGN(const auto objects, ObjectsOf(session, flags));
   if (objects.empty()) session.err() << "No resources found in " << session.ns() << " namespace.\n";
+  const bool with_events = flags.show_events.empty() ? objects.size() <= 1 : flags.show_events != "false";
   bool first = true;
   for (const json::Value& object : objects) {
     if (!std::exchange(first, false)) session.out() << "\n\n";
     const Description description = Describe(session, object);
     TabWriter writer = DescriptionWriter();
     writer.Write(description.text);
-    if (description.events && flags.show_events) writer.Write(EventLines(session, object));
+    if (description.events && with_events) writer.Write(EventLines(session, object));
     session.out() << writer.Take();
   }
   return {};
@@ -72,7 +73,8 @@ void AddDescribeCommand(const Command& root) {
   AddManifestFlags(command, &flags->files);
   command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
   command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");
-  command.Flag("--show-events", &flags->show_events, "With their events (default)");
+  command.Option("--show-events", &flags->show_events, "With their events; the default for a single object",
+                 "true");
   RunVerb(command, [flags](Session& session) { return RunDescribe(session, *flags); });
 }
 

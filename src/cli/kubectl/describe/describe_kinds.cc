@@ -5,6 +5,8 @@
 
 #include "cli/kubectl/describe/describe_pod.h"
 #include "cli/kubectl/describe/describe_text.h"
+#include "cli/kubectl/describe/rule_table.h"
+#include "cli/kubectl/session/elements.h"
 #include "cli/kubectl/session/resource_args.h"
 #include "net/tls/pki.h"
 
@@ -144,24 +146,8 @@ std::string RoleText(const json::Value& object) {
                     AnnotationLines("Annotations", object["metadata"]["annotations"]) +
                     "PolicyRule:\n  Resources\tNon-Resource URLs\tResource Names\tVerbs\n"
                     "  ---------\t-----------------\t--------------\t-----\n";
-  if (!object["rules"].is_array()) return out;
-  for (const json::Value& rule : object["rules"].as_array()) {
-    const std::string tail = "\t[" + Joined(rule["nonResourceURLs"], " ") + "]\t[" +
-                             Joined(rule["resourceNames"], " ") + "]\t[" + Joined(rule["verbs"], " ") + "]\n";
-    if (rule["resources"].empty()) out += "  " + tail;
-    // One line per resource and group, subresources first, as kubectl sorts them.
-    std::vector<std::string> names;
-    if (rule["resources"].is_array())
-      for (const json::Value& resource : rule["resources"].as_array())
-        for (const json::Value& group :
-             rule["apiGroups"].is_array() ? rule["apiGroups"].as_array() : json::Array{""})
-          names.push_back(TextOr(resource, "") +
-                          (group.string_or("").empty() ? "" : "." + TextOr(group, "")));
-    std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-      return (a.find('/') != std::string::npos) > (b.find('/') != std::string::npos);
-    });
-    for (const std::string& name : names) out += "  " + name + tail;
-  }
+  for (const RuleRow& row : RuleRows(Elements(object["rules"])))
+    out += "  " + row.resource + "\t" + row.urls + "\t" + row.names + "\t" + row.verbs + "\n";
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 
 #include "cli/command/error_text.h"
 #include "cli/kubectl/session/elements.h"
@@ -132,12 +133,13 @@ Status PrintLog(Session& session, const json::Value& pod, const std::string& con
   return {};
 }
 
-// The exit status of the container, as the pod's status tells it.
-int ExitCodeOf(const json::Value& pod, const std::string& container) {
-  for (const json::Value& status : Elements(pod["status"]["containerStatuses"]))
-    if (status["name"].string_or("") == container)
-      return static_cast<int>(status["state"]["terminated"]["exitCode"].int_or(0));
-  return 0;
+// The exit status of a container that has ended, as the pod's status tells it.
+std::optional<int> ExitCodeOf(const json::Value& pod, const std::string& container) {
+  for (const char* list : {"containerStatuses", "ephemeralContainerStatuses"})
+    for (const json::Value& status : Elements(pod["status"][list]))
+      if (status["name"].string_or("") == container && status["state"]["terminated"].is_object())
+        return static_cast<int>(status["state"]["terminated"]["exitCode"].int_or(0));
+  return std::nullopt;
 }
 
 void AddStreamFlags(const Command& command, ExecFlags& flags) {
@@ -157,10 +159,10 @@ Status AttachOrLog(Session& session, const json::Value& pod, const AttachStreams
   flags.in = streams.in;
   flags.tty = streams.tty;
   flags.quiet = streams.quiet;
-  const std::string_view phase = pod["status"]["phase"].string_or("");
-  if (phase != "Succeeded" && phase != "Failed") return Run(session, flags, pod, "attach", {});
   FLYBALL_ASSIGN(const std::string name, ContainerOf(session, flags, pod));
-  session.set_exit_code(ExitCodeOf(pod, name));
+  const std::optional<int> code = ExitCodeOf(pod, name);
+  if (!code) return Run(session, flags, pod, "attach", {});
+  session.set_exit_code(*code);
   return PrintLog(session, pod, name);
 }
 

@@ -82,6 +82,9 @@ void WriteAll(int descriptor, std::string_view data) {
 
 // What the WebSocket's thread tells the one that waits. Thread-safe; both share it.
 struct RemoteState {
+  explicit RemoteState(int out) : output(out) {}
+
+  const int output;
   WakeUp wake;
   std::atomic<bool> closed{false};
   Mutex mutex;
@@ -90,7 +93,7 @@ struct RemoteState {
   void OnMessage(std::string_view message) {
     if (message.empty()) return;
     const std::string_view data = message.substr(1);
-    if (message[0] == kStdout) WriteAll(STDOUT_FILENO, data);
+    if (message[0] == kStdout) WriteAll(output, data);
     if (message[0] == kStderr) WriteAll(STDERR_FILENO, data);
     if (message[0] != kStatus) return;
     const MutexLock lock(mutex);
@@ -117,9 +120,9 @@ void SendSize(net::WebSocket& socket) {
 }
 
 // Reads once; false at the end of the input.
-bool PassInput(net::WebSocket& socket) {
+bool PassInput(net::WebSocket& socket, int input) {
   std::array<char, kInputChunk> buffer;
-  const auto size = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+  const auto size = ::read(input, buffer.data(), buffer.size());
   if (size < 0 && (errno == EINTR || errno == EAGAIN)) return true;
   if (size > 0) {
     SendTo(socket, kStdin, {buffer.data(), static_cast<std::size_t>(size)});
@@ -136,14 +139,14 @@ void Pump(net::WebSocket& socket, RemoteState& state, const RemoteStreams& strea
   bool reads = streams.in;
   while (!state.closed) {
     const bool full = socket.pending_bytes() > kMostPending;
-    std::array<pollfd, 2> waits{{{state.wake.descriptor(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}}};
+    std::array<pollfd, 2> waits{{{state.wake.descriptor(), POLLIN, 0}, {streams.input, POLLIN, 0}}};
     constexpr int kFullPollMs = 20;  // until some of what is pending has been sent
     ::poll(waits.data(), reads && !full ? 2 : 1, full ? kFullPollMs : -1);
     if (waits[0].revents != 0) {
       state.wake.Clear();
       if (streams.tty && !state.closed) SendSize(socket);
     }
-    if (reads && !full && waits[1].revents != 0) reads = PassInput(socket);
+    if (reads && !full && waits[1].revents != 0) reads = PassInput(socket, streams.input);
   }
 }
 
@@ -166,7 +169,7 @@ Result<int> ExitStatus(const std::string& text) {
 }  // namespace
 
 Result<int> RunRemote(Session& session, RestRequest request, const RemoteStreams& streams) {
-  auto state = std::make_shared<RemoteState>();
+  auto state = std::make_shared<RemoteState>(streams.output);
   auto opened = std::make_shared<Notification<Result<std::shared_ptr<net::WebSocket>>>>();
   session.rest().OpenWebSocket(std::move(request), {"v5.channel.k8s.io", "v4.channel.k8s.io"},
                                [state, opened](Result<std::shared_ptr<net::WebSocket>> socket) {

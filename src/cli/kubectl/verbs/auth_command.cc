@@ -1,9 +1,7 @@
-#include <algorithm>
 #include <memory>
-#include <set>
-#include <tuple>
 
 #include "cli/command/error_text.h"
+#include "cli/kubectl/describe/rule_table.h"
 #include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/print/tab_writer.h"
 #include "cli/kubectl/session/elements.h"
@@ -37,51 +35,6 @@ std::string Bracketed(const json::Value& values) {
   return text + "]";
 }
 
-// One thing that is allowed: a resource of a group, or a path.
-struct AllowedRow {
-  std::string resource, urls = "[]", names, verbs;
-  std::set<std::string> verb_set{};
-};
-
-// A row per resource and group, those that allow more first.
-std::vector<AllowedRow> AllowedRows(const json::Value& status) {
-  std::vector<AllowedRow> rows;
-  for (const json::Value& rule : Elements(status["resourceRules"])) {
-    std::set<std::string> verbs;
-    for (const json::Value& verb : Elements(rule["verbs"])) verbs.emplace(verb.string_or(""));
-    for (const json::Value& group : Elements(rule["apiGroups"]))
-      for (const json::Value& resource : Elements(rule["resources"])) {
-        const std::string suffix(group.string_or(""));
-        rows.push_back({std::string(resource.string_or("")) + (suffix.empty() ? "" : "." + suffix), "[]",
-                        Bracketed(rule["resourceNames"]), "", verbs});
-      }
-  }
-  // Rules about the same resource are one.
-  std::vector<AllowedRow> merged;
-  for (AllowedRow& row : rows) {
-    const auto same = std::find_if(merged.begin(), merged.end(), [&](const AllowedRow& other) {
-      return other.resource == row.resource && other.names == row.names;
-    });
-    if (same == merged.end())
-      merged.push_back(std::move(row));
-    else
-      same->verb_set.insert(row.verb_set.begin(), row.verb_set.end());
-  }
-  for (AllowedRow& row : merged) {
-    row.verbs = "[";
-    for (const std::string& verb : row.verb_set) row.verbs += (row.verbs.size() > 1 ? " " : "") + verb;
-    row.verbs += "]";
-  }
-  for (const json::Value& rule : Elements(status["nonResourceRules"]))
-    for (const json::Value& url : Elements(rule["nonResourceURLs"]))
-      merged.push_back({"", "[" + std::string(url.string_or("")) + "]", "[]", Bracketed(rule["verbs"])});
-  std::stable_sort(merged.begin(), merged.end(), [](const AllowedRow& a, const AllowedRow& b) {
-    if (a.resource.empty() != b.resource.empty()) return !a.resource.empty();
-    return std::tie(a.verbs, a.resource, a.urls) < std::tie(b.verbs, b.resource, b.urls);
-  });
-  return merged;
-}
-
 Status ListAllowed(Session& session, const AuthFlags& flags) {
   json::Value review;
   review["apiVersion"] = "authorization.k8s.io/v1";
@@ -94,7 +47,9 @@ Status ListAllowed(Session& session, const AuthFlags& flags) {
                   << answer["status"]["evaluationError"].string_or("") << "\n";
   TabWriter writer = TableWriter();
   if (!flags.no_headers) writer.Write("Resources\tNon-Resource URLs\tResource Names\tVerbs\n");
-  for (const AllowedRow& row : AllowedRows(answer["status"]))
+  json::Array rules = Elements(answer["status"]["resourceRules"]);
+  for (const json::Value& rule : Elements(answer["status"]["nonResourceRules"])) rules.push_back(rule);
+  for (const RuleRow& row : RuleRows(rules))
     writer.Write(row.resource + "\t" + row.urls + "\t" + row.names + "\t" + row.verbs + "\n");
   session.out() << writer.Take();
   return {};

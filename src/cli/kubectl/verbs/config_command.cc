@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -53,6 +54,8 @@ Status PrintContexts(const Invocation& invocation, const ConfigFlags& flags) {
   if (flags.output != "name") writer.Write("CURRENT\tNAME\tCLUSTER\tAUTHINFO\tNAMESPACE\n");
   for (const json::Value& entry : Elements(config["contexts"])) {
     const std::string name(entry["name"].string_or(""));
+    if (!flags.args.empty() && std::find(flags.args.begin(), flags.args.end(), name) == flags.args.end())
+      continue;
     const auto text = [&](const char* field) { return std::string(entry["context"][field].string_or("")); };
     if (flags.output == "name")
       writer.Write(name + "\n");
@@ -163,6 +166,7 @@ void AddConfigCommand(const Command& root) {
   view.Flag("--raw", &flags->raw, "With keys and passwords");
   Define(view, flags, &View);
   const Command contexts = config.Sub("get-contexts", "List the contexts", "flyball config get-contexts");
+  contexts.Args("NAME", &flags->args, "Only these");
   contexts.Option("-o,--output", &flags->output, "name");
   Define(contexts, flags, &PrintContexts);
   Define(config.Sub("current-context", "Say which context is used", "flyball config current-context"), flags,

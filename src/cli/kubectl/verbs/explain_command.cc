@@ -48,7 +48,11 @@ class Schemas {
 
   // "string", "[]Container", "map[string]string", "ObjectMeta".
   std::string TypeText(const json::Value& schema) const {
-    if (const std::string name = ReferredName(schema); !name.empty()) return name.substr(name.rfind('.') + 1);
+    if (const std::string name = ReferredName(schema); !name.empty()) {
+      // A time is a string to the reader.
+      if (all()[name]["type"].string_or("") == "string") return "string";
+      return name.substr(name.rfind('.') + 1);
+    }
     if (schema["items"].is_object()) return "[]" + TypeText(schema["items"]);
     if (schema["additionalProperties"].is_object())
       return "map[string]" + TypeText(schema["additionalProperties"]);
@@ -143,11 +147,12 @@ void PrintDescription(Session& session, const json::Value& field, const json::Va
 Status RunExplain(Session& session, const ExplainFlags& flags) {
   if (flags.args.size() != 1)
     return Unexpected(
-        LocalError("You must specify the type of resource to explain. Use \"flyball "
+        LocalError("You must specify the type of resource to explain. Use \"kubectl "
                    "api-resources\" for a complete list of supported resources."));
   std::vector<std::string> path = SplitText(flags.args[0], '.');
-  FLYBALL_ASSIGN(const auto resources, ParseResourceArgs(session, {path[0]}));
-  KindRef kind = resources[0].kind;
+  const auto resources = ParseResourceArgs(session, {path[0]});
+  if (!resources) return Unexpected(PlainError(resources.error().message()));
+  KindRef kind = (*resources)[0].kind;
   if (!flags.api_version.empty()) {
     const auto [group, version] = SplitApiVersion(flags.api_version);
     FLYBALL_ASSIGN(kind, session.mapper().ForKind(group, version, kind.kind));

@@ -88,7 +88,12 @@ Result<std::vector<json::Value>> PodsOf(Session& session, const LogsFlags& flags
     return Unexpected(session.UsageError(
         "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\nPOD or TYPE/NAME is a "
         "required argument for the logs command"));
-  FLYBALL_ASSIGN(auto pods, PodsBehind(session, flags.args[0]));
+  auto found = PodsBehind(session, flags.args[0]);
+  if (!found && found.error().Is(Reason::kNotFound))
+    return Unexpected(LocalError("error from server (NotFound): " + found.error().message() +
+                                 " in namespace \"" + session.ns() + "\""));
+  if (!found) return Unexpected(found.error());
+  std::vector<json::Value> pods = std::move(*found);
   if (flags.all_pods) return pods;
   if (pods.size() > 1)
     session.err() << "Found " << pods.size() << " pods, using pod/"

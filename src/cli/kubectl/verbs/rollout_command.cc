@@ -19,6 +19,7 @@ namespace flyball::cli {
 namespace {
 
 constexpr const char* kRevision = "deployment.kubernetes.io/revision";
+constexpr const char* kRestartedAt = "kubectl.kubernetes.io/restartedAt";
 constexpr const char* kChangeCause = "kubernetes.io/change-cause";
 
 struct RolloutFlags {
@@ -181,9 +182,14 @@ Status Restart(Session& session, const RolloutFlags& flags) {
     if (object["spec"]["paused"].bool_or(false))
       return Unexpected(LocalError(ref.kind.GroupResource() + " \"" + ref.name +
                                    "\" can't restart paused deployment (run rollout resume first)"));
+    const std::string now = api::FormatTime(session.clock().Now());
+    if (object["spec"]["template"]["metadata"]["annotations"][kRestartedAt].string_or("") == now)
+      return Unexpected(
+          LocalError("failed to create patch for " + ref.name +
+                     ": if restart has already been triggered within the past second, please wait "
+                     "before attempting to trigger another"));
     json::Value patch;
-    patch["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"] =
-        api::FormatTime(session.clock().Now());
+    patch["spec"]["template"]["metadata"]["annotations"][kRestartedAt] = now;
     FLYBALL_ASSIGN(const json::Value after,
                    session.Patch(ref.kind, ref.ns, ref.name, kStrategicPatch, patch, flags.field_manager));
     FLYBALL_TRY(Say(session, flags, ref, after, "restarted"));

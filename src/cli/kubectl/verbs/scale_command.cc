@@ -70,6 +70,7 @@ void AddScaleCommand(const Command& root) {
   command.Args("TYPE/NAME", &flags->args, "Which objects");
   AddManifestFlags(command, &flags->files);
   command.Option("--replicas", &flags->replicas, "How many there should be");
+  command.Required("--replicas");
   command.Option("--current-replicas", &flags->current_replicas, "Only if there are this many now");
   command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
   AddPrintFlags(command, &flags->print);

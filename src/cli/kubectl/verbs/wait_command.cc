@@ -96,7 +96,8 @@ Status RunWait(Session& session, const WaitFlags& flags) {
     // What is waited for to go and is not there is not worth a word.
     const bool was_there = condition || session.Get(object.kind, object.ns, object.name);
     if (Status s = WaitForOne(session, condition, object, *timeout, flags.what == "create"); !s) {
-      session.Report(s.error());
+      const bool late = flags.what == "create" && s.error().message().starts_with("timed out");
+      session.Report(late ? LocalError("timed out waiting for the condition") : s.error());
       continue;
     }
     if (!condition && !was_there) continue;
