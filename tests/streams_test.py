@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import urllib.error
 import urllib.request
 
 from program import Kubectl, Program, wait_until
@@ -249,10 +250,22 @@ def check_proxy(kubectl, port):
     assert 'address not allowed' in result.stderr, result.stderr
     node = kubectl('get', 'pod', 'web', '-o', 'jsonpath={.spec.nodeName}')
     assert kubectl('get', '--raw', '/api/v1/nodes/%s/proxy/healthz' % node) == 'ok'
+
+
+def check_local_proxy(kubectl, port):
+    base = '/api/v1/namespaces/default/'
     process = subprocess.Popen([*kubectl.command, 'proxy', '--port', '0'], stdout=subprocess.PIPE, text=True)
     try:
         local = int(re.search(r':(\d+)', process.stdout.readline()).group(1))
         assert fetch(local, base + 'pods/web:%d/proxy/p' % port, b'posted') == 'posted'
+        assert json.loads(fetch(local, base + 'pods/shell'))['metadata']['name'] == 'shell'
+        for path, host in ((base + 'pods/shell/exec?command=ls', 'localhost'), (base + 'pods', 'evil.example')):
+            request = urllib.request.Request('http://127.0.0.1:%d%s' % (local, path), headers={'Host': host})
+            try:
+                urllib.request.urlopen(request, timeout=30)
+                raise AssertionError('not refused: ' + path)
+            except urllib.error.HTTPError as e:
+                assert e.code == 403, e
     finally:
         process.terminate()
         process.wait(30)
@@ -338,6 +351,8 @@ def check_all(program):
         check_run(client)
     check_debug(own)
     check_proxy(kubectl, port)
+    for client in (kubectl, own):
+        check_local_proxy(client, port)
     check_errors(kubectl)
     check_python(program, port)
     print('one process: ok')

@@ -34,7 +34,7 @@ void DefineVerbs(const Command& root) {
               &AddDeleteCommand});
   AddSection(root, "Run workloads",
              {&AddScaleCommand, &AddAutoscaleCommand, &AddRolloutCommand, &AddWaitCommand, &AddExecCommands,
-              &AddCopyCommand, &AddDebugCommand, &AddPortForwardCommand});
+              &AddCopyCommand, &AddDebugCommand, &AddProxyCommand, &AddPortForwardCommand});
   AddSection(root, "Look after nodes and certificates",
              {&AddDrainCommands, &AddTaintCommand, &AddCertificateCommand, &AddTopCommand});
   AddSection(

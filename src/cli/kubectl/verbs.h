@@ -21,6 +21,7 @@ void AddTaintCommand(const Command& root);
 void AddCertificateCommand(const Command& root);
 void AddExecCommands(const Command& root);
 void AddCopyCommand(const Command& root);
+void AddProxyCommand(const Command& root);
 void AddDebugCommand(const Command& root);
 void AddPortForwardCommand(const Command& root);
 void AddDeleteCommand(const Command& root);

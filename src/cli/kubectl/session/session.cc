@@ -102,6 +102,10 @@ std::string CacheFolder(const ConnectionFlags& flags, const std::string& url) {
 
 }  // namespace
 
+Result<ClientConfig> Session::Config(const Invocation& invocation) {
+  return ConfigFor(invocation.connection);
+}
+
 Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
   const ConnectionFlags& flags = invocation.connection;
   std::unique_ptr<Session> session(new Session());

@@ -16,6 +16,10 @@
 #include "client/client.h"
 #include "client/discovery.h"
 
+namespace flyball {
+struct ClientConfig;
+}
+
 namespace flyball::cli {
 
 // Thread-compatible: used by one command.
@@ -23,6 +27,8 @@ class Session {
  public:
   // Reads the kubeconfig; connects with the first request.
   static Result<std::unique_ptr<Session>> Open(const Invocation& invocation);
+  // The kubeconfig with what the flags say in its place.
+  static Result<ClientConfig> Config(const Invocation& invocation);
   ~Session();
 
   // Sends the request and parses the response; the server's warnings go to standard error.
