@@ -1,12 +1,10 @@
 """Lets programs of others plug in as local processes, with their webhooks and API servers, and churn.
 
-    extensions.py build/flyball BINARIES [--seconds 600] [--only jobset,cert-manager,metrics-server]
+    extensions.py build/flyball BINARIES [--seconds 600] [--only jobset,metrics-server]
 
-BINARIES is a folder with the programs, each where it is wanted: `jobset`; `cert-manager-webhook`, `cert-manager-cainjector` and
-`cert-manager-controller`; `metrics-server`. `BINARIES/jobset.yaml` holds jobset's definition and webhook configurations
-(config/components/crd/bases and webhook/manifests.yaml of its source), `BINARIES/cert-manager.yaml` cert-manager's definitions
-(deploy/crds). All of them run on `flyball up` with simulated nodes, which find them through Services of type ExternalName. Every log
-must stay free of errors.
+BINARIES is a folder with the programs, `jobset` and `metrics-server`. `BINARIES/jobset.yaml` holds jobset's definition and webhook
+configurations (config/components/crd/bases and webhook/manifests.yaml of its source). They run beside `flyball up` with simulated
+nodes, which finds them through Services of type ExternalName. Every log must stay free of errors.
 """
 import argparse
 import base64
@@ -27,8 +25,6 @@ from real_components import ERROR_LINE, EXPECTED, Part, free_port  # noqa: E402
 EXPECTED_HERE = [
     # Caches of these programs are behind their own writes, and what they manage is deleted under their hands.
     r'StorageError: invalid object', r'Precondition failed', r'"[^"]*" not found', r'already exists',
-    # The first handshake comes before cert-manager's webhook has made its certificate.
-    r'http: TLS handshake error', r'no available certificate', r'not yet available',
     # Nodes do not serve /metrics/resource yet: lists of metrics are empty.
     r'"Failed to scrape node"',
 ]
@@ -145,53 +141,6 @@ class JobSets:
                                                               'jsonpath={.status.terminalState}') == 'Completed', 120)
 
 
-class CertManager:
-    """cert-manager: webhooks whose certificate its own cainjector puts into their configurations."""
-
-    name, needs = 'cert-manager', ('cert-manager-webhook', 'cert-manager-cainjector', 'cert-manager-controller', 'cert-manager.yaml')
-    namespace, service = 'cert-manager', 'cert-manager-webhook'
-
-    def start(self, world):
-        port, connection = free_port(), ('--kubeconfig', world.cluster.kubeconfig)
-        world.service(self.namespace, self.service)
-        world.apply(*world.read('cert-manager.yaml'))
-        world.apply(self.configuration('Validating', '/validate', port, ['CREATE', 'UPDATE'], ['cert-manager.io', 'acme.cert-manager.io'], '*/*'),
-                    self.configuration('Mutating', '/mutate', port, ['CREATE'], ['cert-manager.io'], 'certificaterequests'))
-        names = ','.join((self.service, self.service + '.' + self.namespace, '%s.%s.svc' % (self.service, self.namespace)))
-        world.run('cert-manager-webhook', '--secure-port=%d' % port, '--healthz-port=%d' % free_port(), '--metrics-listen-address=0',
-                  '--dynamic-serving-ca-secret-namespace=' + self.namespace, '--dynamic-serving-ca-secret-name=cert-manager-webhook-ca',
-                  '--dynamic-serving-dns-names=' + names, *connection)
-        world.run('cert-manager-cainjector', '--leader-election-namespace=' + self.namespace, '--metrics-listen-address=0', *connection)
-        world.run('cert-manager-controller', '--cluster-resource-namespace=' + self.namespace, '--leader-election-namespace=' + self.namespace,
-                  '--metrics-listen-address=127.0.0.1:%d' % free_port(), '--healthz-listen-address=127.0.0.1:%d' % free_port(), *connection)
-        wait_until('cert-manager answers', lambda: world.apply(self.issuer('default')) or True, 120)
-
-    def configuration(self, kind, path, port, operations, groups, resource):
-        webhook = {'name': 'webhook.cert-manager.io', 'admissionReviewVersions': ['v1'], 'sideEffects': 'None', 'matchPolicy': 'Equivalent',
-                   'rules': [{'operations': operations, 'apiGroups': groups, 'apiVersions': ['v1'], 'resources': [resource]}],
-                   'clientConfig': {'service': {'namespace': self.namespace, 'name': self.service, 'path': path, 'port': port}}}
-        return {'apiVersion': 'admissionregistration.k8s.io/v1', 'kind': kind + 'WebhookConfiguration', 'webhooks': [webhook],
-                'metadata': {'name': self.service, 'annotations': {
-                    'cert-manager.io/inject-ca-from-secret': '%s/cert-manager-webhook-ca' % self.namespace}}}
-
-    @staticmethod
-    def issuer(namespace):
-        return {'apiVersion': 'cert-manager.io/v1', 'kind': 'Issuer', 'metadata': {'name': 'own', 'namespace': namespace}, 'spec': {'selfSigned': {}}}
-
-    @staticmethod
-    def wanted(namespace, name, **more):
-        return {'apiVersion': 'cert-manager.io/v1', 'kind': 'Certificate', 'metadata': {'name': name, 'namespace': namespace},
-                'spec': {'secretName': name, 'issuerRef': {'name': 'own'}, 'privateKey': {'algorithm': 'ECDSA', 'size': 256}, **more}}
-
-    def churn(self, world, namespace):
-        world.apply(self.issuer(namespace), self.wanted(namespace, 'web', dnsNames=['web.example.com']))
-        said = world.refused(self.wanted(namespace, 'bad', dnsNames=['x'], duration='1h', renewBefore='2h'))
-        assert 'admission webhook "webhook.cert-manager.io" denied the request' in said, said
-        world.kubectl('wait', 'certificate/web', '-n', namespace, '--for=condition=Ready', '--timeout=120s', timeout=150)
-        held = json.loads(world.kubectl('get', 'secret', 'web', '-n', namespace, '-o', 'json'))['data']
-        assert {'tls.crt', 'tls.key', 'ca.crt'} <= set(held), held
-
-
 class MetricsServer:
     """metrics-server: an API server behind this one."""
 
@@ -231,11 +180,11 @@ def main():
     parser.add_argument('flyball')
     parser.add_argument('binaries')
     parser.add_argument('--seconds', type=int, default=600)
-    parser.add_argument('--only', default='jobset,cert-manager,metrics-server')
+    parser.add_argument('--only', default='jobset,metrics-server')
     options = parser.parse_args()
     world, rounds, good = World(os.path.abspath(options.flyball), os.path.abspath(options.binaries)), 0, False
     try:
-        extensions = [kind() for kind in (JobSets, CertManager, MetricsServer) if kind.name in options.only.split(',')]
+        extensions = [kind() for kind in (JobSets, MetricsServer) if kind.name in options.only.split(',')]
         for extension in extensions:
             if not world.has(*extension.needs):
                 sys.exit('%s needs in BINARIES: %s' % (extension.name, ', '.join(extension.needs)))
