@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "json/json.h"
+#include "json/parse_repeated.h"
 #include "json/parse_without.h"
 #include "json/syntax.h"
 
@@ -19,12 +20,21 @@ constexpr std::size_t kUsualDepth = 1024;
 // As many as Kubernetes reports per object.
 constexpr std::size_t kMaxDuplicates = 100;
 
+// Begins the mark of a repeated key. A number follows that no other member of the object has.
+constexpr char kRepeatMark = '\xff';
+
 using Paths = std::span<const std::string_view>;
+
+// What the callers of this file ask for besides the options.
+struct Special {
+  Paths unwanted = {};
+  bool keep_repeated = false;
+};
 
 // Converts simdjson's tape to a tree, without recursion.
 class Builder {
  public:
-  Builder(const ParseOptions& options, Paths unwanted) : options_(options), unwanted_(unwanted) {
+  Builder(const ParseOptions& options, const Special& special) : options_(options), special_(special) {
     open_.reserve(16);
   }
 
@@ -62,12 +72,12 @@ class Builder {
     const auto [key, element] = *top.member;
     ++top.member;
     top.key = key;
-    if (!unwanted_.empty() && IsUnwanted(key)) return true;
+    if (!special_.unwanted.empty() && IsUnwanted(key)) return true;
     return Begin(element, Slot(top, key));
   }
 
   bool IsUnwanted(std::string_view key) const {
-    return std::any_of(unwanted_.begin(), unwanted_.end(), [&](std::string_view path) {
+    return std::any_of(special_.unwanted.begin(), special_.unwanted.end(), [&](std::string_view path) {
       return path.ends_with(key) && CurrentPath(true) == path;
     });
   }
@@ -78,11 +88,16 @@ class Builder {
     if (top.seen & bit) {
       if (Value* earlier = top.object->Find(key)) {
         NoteDuplicate();
+        if (special_.keep_repeated) return top.object->AppendNull(Marked(key, top.object->size()));
         return *earlier = Value();
       }
     }
     top.seen |= bit;
     return top.object->AppendNull(key);
+  }
+
+  static std::string Marked(std::string_view key, std::size_t number) {
+    return std::string(key) + kRepeatMark + std::to_string(number);
   }
 
   static std::uint64_t FilterBit(std::string_view key) {
@@ -163,56 +178,56 @@ class Builder {
   }
 
   const ParseOptions& options_;
-  const Paths unwanted_;
+  const Special special_;
   std::vector<Open> open_;
 };
 
 enum class Outcome { kOk, kTooDeep, kRefused, kNoMemory };
 
-Outcome ParseWith(dom::parser& parser, std::string_view text, const ParseOptions& options, Paths unwanted,
-                  Value& out) {
+Outcome ParseWith(dom::parser& parser, std::string_view text, const ParseOptions& options,
+                  const Special& special, Value& out) {
   dom::element root;
   const auto error = parser.parse(text.data(), text.size()).get(root);
   if (error == simdjson::DEPTH_ERROR) return Outcome::kTooDeep;
   if (error == simdjson::MEMALLOC) return Outcome::kNoMemory;
   if (error) return Outcome::kRefused;
-  return Builder(options, unwanted).Build(root, out) ? Outcome::kOk : Outcome::kRefused;
+  return Builder(options, special).Build(root, out) ? Outcome::kOk : Outcome::kRefused;
 }
 
-Outcome ParseSmall(std::string_view text, const ParseOptions& options, Paths unwanted, Value& out) {
+Outcome ParseSmall(std::string_view text, const ParseOptions& options, const Special& special, Value& out) {
   thread_local dom::parser parser;
-  return ParseWith(parser, text, options, unwanted, out);
+  return ParseWith(parser, text, options, special, out);
 }
 
 // Uses a separate parser that supports `depth` levels.
-Outcome ParseOnce(std::string_view text, std::size_t depth, const ParseOptions& options, Paths unwanted,
-                  Value& out) {
+Outcome ParseOnce(std::string_view text, std::size_t depth, const ParseOptions& options,
+                  const Special& special, Value& out) {
   dom::parser parser;
   if (const auto error = parser.allocate(text.size(), depth))
     return error == simdjson::MEMALLOC ? Outcome::kNoMemory : Outcome::kRefused;
-  return ParseWith(parser, text, options, unwanted, out);
+  return ParseWith(parser, text, options, special, out);
 }
 
 }  // namespace
 
 namespace {
 
-Result<Value> ParseText(std::string_view text, const ParseOptions& options, Paths unwanted) {
+Result<Value> ParseText(std::string_view text, const ParseOptions& options, const Special& special) {
   if (text.size() > options.max_bytes) {
     return Unexpected(Error(Reason::kRequestEntityTooLarge,
                             "JSON text is larger than " + std::to_string(options.max_bytes) + " bytes"));
   }
   Value value;
   const bool small = text.size() <= kKeptParserBytes;
-  Outcome outcome = small ? ParseSmall(text, options, unwanted, value)
-                          : ParseOnce(text, kUsualDepth, options, unwanted, value);
+  Outcome outcome = small ? ParseSmall(text, options, special, value)
+                          : ParseOnce(text, kUsualDepth, options, special, value);
   if (outcome == Outcome::kOk) return value;
   if (outcome == Outcome::kNoMemory) return Unexpected(OutOfMemory());
 
   if (options.duplicates) options.duplicates->clear();
   FLYBALL_ASSIGN(const std::string plain, CheckSyntax(text, options.max_depth));
   value = Value();
-  outcome = ParseOnce(plain, options.max_depth + 1, options, unwanted, value);
+  outcome = ParseOnce(plain, options.max_depth + 1, options, special, value);
   if (outcome == Outcome::kOk) return value;
   return Unexpected(outcome == Outcome::kNoMemory ? OutOfMemory() : BadRequest("JSON text cannot be read"));
 }
@@ -224,7 +239,19 @@ Result<Value> Parse(std::string_view text, const ParseOptions& options) {
 }
 
 Result<Value> ParseWithout(std::span<const std::string_view> paths, std::string_view text) {
-  return ParseText(text, {}, paths);
+  return ParseText(text, {}, {.unwanted = paths});
+}
+
+Result<Value> ParseRepeated(std::string_view text) {
+  return ParseText(text, {}, {.keep_repeated = true});
+}
+
+bool IsRepeated(std::string_view key) {
+  return key.find(kRepeatMark) != std::string_view::npos;
+}
+
+std::string_view UnmarkedKey(std::string_view key) {
+  return key.substr(0, key.find(kRepeatMark));
 }
 
 }  // namespace flyball::json

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "json/json.h"
+#include "json/parse_repeated.h"
 #include "json/parse_without.h"
 
 namespace flyball::json {
@@ -153,6 +154,17 @@ TEST(ParseTest, ReportsDuplicateKeysWithTheirPathsAndTheLastWins) {
   EXPECT_EQ(duplicates,
             (std::vector<std::string>{"spec.list[1].x", "spec.list[1].x.y", "spec.replicas", "a"}));
   EXPECT_EQ(Again(R"({"a":1,"a":2})"), R"({"a":2})");
+}
+
+TEST(ParseTest, RepeatedMembersCanBeKeptInTheirOrder) {
+  auto value = ParseRepeated(R"({"a":1,"b":{"c":1,"c":2},"a":3,"a":4})");
+  ASSERT_TRUE(value);
+  std::string order;
+  for (const auto& [key, member] : value->as_object())
+    order.append(UnmarkedKey(key)).append(IsRepeated(key) ? "! " : " ");
+  EXPECT_EQ(order, "a b a! a! ");
+  EXPECT_EQ((*value)["b"].size(), 2u);
+  EXPECT_EQ((*value)["a"].as_int(), 1);
 }
 
 TEST(ParseTest, DuplicatesAreFoundInLargeObjectsAndTheirNumberIsBounded) {

@@ -17,6 +17,7 @@
 #include "api/values/go_text.h"
 #include "api/values/quantity.h"
 #include "api/values/time.h"
+#include "json/parse_repeated.h"
 
 namespace flyball::api {
 namespace {
@@ -28,11 +29,16 @@ constexpr std::size_t kMaxStrictErrors = 100;
 // may be nested as deeply (CustomSchema::kMaxDepth).
 constexpr int kMaxDepth = 500;
 
+// Upstream decodes the built-in parts of a custom object (its metadata) on their own.
+bool IsFieldOfStruct(const DecodePlace& place) {
+  return place.field != nullptr && place.owner->schema == nullptr;
+}
+
 // "spec.containers": fields only, as Go's decoder names them.
 void AppendFieldStack(const DecodePlace* place, std::string& out) {
   if (place == nullptr) return;
   AppendFieldStack(place->up, out);
-  if (place->field == nullptr) return;
+  if (!IsFieldOfStruct(*place)) return;
   if (!out.empty()) out += '.';
   if (const auto embedded = GoEmbeddedIn(*place->owner, *place->field); !embedded.empty())
     out.append(embedded) += '.';
@@ -40,7 +46,7 @@ void AppendFieldStack(const DecodePlace* place, std::string& out) {
 }
 
 const DecodePlace* NearestField(const DecodePlace* place) {
-  while (place != nullptr && place->field == nullptr) place = place->up;
+  while (place != nullptr && !IsFieldOfStruct(*place)) place = place->up;
   return place;
 }
 
@@ -117,7 +123,8 @@ class Walker {
                      const DecodePlace* place);
   std::string WrongTypeText(const Value& value, std::string_view literal, const std::string& go_type,
                             const DecodePlace* place) const;
-  void Unknown(std::string_view name, const DecodePlace* place);
+  const FieldInfo* RepeatedField(const TypeInfo& type, std::string_view key, const DecodePlace* place);
+  void Report(std::string_view problem, std::string_view name, const DecodePlace* place);
   bool checking() const { return context_ != nullptr; }
 
   DecodeContext* context_;  // null: Canonicalize
@@ -186,8 +193,9 @@ bool Walker::VisitMember(const TypeInfo& type, json::Object::Member& member, std
                          std::size_t& next, const DecodePlace* place) {
   const bool guessed = next < type.fields.size() && type.fields[next].name == member.first;
   const FieldInfo* field = guessed ? &type.fields[next] : type.FindField(member.first);
+  if (field == nullptr) field = RepeatedField(type, member.first, place);
   if (field == nullptr) {
-    Unknown(member.first, place);
+    Report("unknown field ", json::UnmarkedKey(member.first), place);
     return true;
   }
   const auto number = static_cast<std::size_t>(field - type.fields.data());
@@ -238,7 +246,7 @@ bool Walker::VisitCustom(const TypeInfo& type, Value& value, const DecodePlace* 
     const FieldInfo* field = type.FindField(member.first);
     if (field == nullptr || field->type->schema != nullptr || field->type->name.empty()) continue;
     const DecodePlace here{.up = place, .owner = &type, .field = field};
-    if (!Visit(*field->type, member.second, &here)) return false;
+    if (!VisitElement(*field->type, member.second, &here)) return false;
   }
   return true;
 }
@@ -252,7 +260,9 @@ bool Walker::VisitElement(const TypeInfo& type, Value& value, const DecodePlace*
 bool Walker::VisitMap(const TypeInfo& type, Value& value, const DecodePlace* place) {
   if (!value.is_object()) return WrongKind(type, value, place);
   for (auto& [key, element] : value.as_object()) {
-    const DecodePlace here{.up = place, .key = key};
+    const std::string_view name = checking() ? json::UnmarkedKey(key) : key;
+    if (name.size() != key.size()) Report("duplicate field ", name, place);
+    const DecodePlace here{.up = place, .key = name};
     if (!VisitElement(*type.element, element, &here)) return false;
   }
   if (!IsSorted(value.as_object())) value.as_object().SortKeys();
@@ -412,22 +422,34 @@ bool Walker::StopWrongType(const Value& value, std::string_view literal, const s
   return !checking() || Stop(WrongTypeText(value, literal, go_type, place));
 }
 
-void Walker::Unknown(std::string_view name, const DecodePlace* place) {
-  if (!checking() || self_decoding_ > 0 || context_->strict_errors.size() >= kMaxStrictErrors) return;
+// The field of a member that repeats an earlier one, reported (see decode_repeated.h); null if there is none.
+const FieldInfo* Walker::RepeatedField(const TypeInfo& type, std::string_view key, const DecodePlace* place) {
+  if (!json::IsRepeated(key)) return nullptr;
+  const FieldInfo* field = type.FindField(json::UnmarkedKey(key));
+  if (field != nullptr) Report("duplicate field ", field->name, place);
+  return field;
+}
+
+void Walker::Report(std::string_view problem, std::string_view name, const DecodePlace* place) {
+  if (!checking() || self_decoding_ > 0) return;
   std::string path;
   AppendPath(place, path);
   if (!path.empty()) path += '.';
   path += name;
-  context_->strict_errors.push_back("unknown field \"" + path + "\"");
+  context_->Add(problem, path);
 }
 
 }  // namespace
 
+void DecodeContext::Add(std::string_view problem, std::string_view path) {
+  if (strict_errors.size() >= kMaxStrictErrors) return;
+  std::string text = std::string(problem) + GoQuote(path);
+  if (std::find(strict_errors.begin(), strict_errors.end(), text) == strict_errors.end())
+    strict_errors.push_back(std::move(text));
+}
+
 void DecodeContext::AddDuplicates(const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) {
-    if (strict_errors.size() >= kMaxStrictErrors) return;
-    strict_errors.push_back("duplicate field \"" + path + "\"");
-  }
+  for (const std::string& path : paths) Add("duplicate field ", path);
 }
 
 Status Decode(const TypeInfo& type, Value& object, DecodeContext& context) {

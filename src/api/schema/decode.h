@@ -26,6 +26,8 @@ struct DecodeContext {
   // Whether a field was given whose feature gate is off (see schema/disabled_fields.h).
   bool disabled_fields = false;
 
+  // Adds `<problem>"<path>"`, unless it is there or there are 100.
+  void Add(std::string_view problem, std::string_view path);
   // Adds `duplicate field "x"` for what the parser reported (json::ParseOptions::duplicates).
   void AddDuplicates(const std::vector<std::string>& paths);
 };

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "api/schema/decode_repeated.h"
 #include "api/schema/defaults.h"
 #include "api/testing/recordings.h"
 #include "json/json.h"
+#include "json/parse_repeated.h"
 
 namespace flyball::api {
 namespace {
@@ -115,6 +117,56 @@ TEST(DecodeTest, UnknownFieldsAreReportedWithTheirPathAndDropped) {
 TEST(DecodeTest, CaseMatters) {
   EXPECT_EQ(DecodeText(KindType("", "ConfigMap"), R"({"Data":{}})").strict,
             std::vector<std::string>{"unknown field \"Data\""});
+}
+
+Decoded DecodeRepeatedText(const TypeInfo& type, std::string_view text) {
+  json::Value value = *json::ParseRepeated(text);
+  DecodeContext context;
+  const Status status = DecodeRepeated(type, value, context);
+  return {status ? json::Write(value) : status.error().message(), context.strict_errors};
+}
+
+TEST(DecodeTest, RepeatedAndUnknownFieldsAreReportedAsTheyAreWritten) {
+  const Decoded decoded = DecodeRepeatedText(
+      KindType("", "Service"),
+      R"({"zz":1,"spec":{"u":{"a":1,"a":2},"type":"NodePort","ports":[{"port":1,"v":1,"port":2}],)"
+      R"("type":"ClusterIP","u":1,"selector":{"a":"b","a":"c"}}})");
+  EXPECT_EQ(decoded.strict, (std::vector<std::string>{
+                                "unknown field \"zz\"", "unknown field \"spec.u\"",
+                                "unknown field \"spec.ports[0].v\"", "duplicate field \"spec.ports[0].port\"",
+                                "duplicate field \"spec.type\"", "duplicate field \"spec.selector.a\""}));
+  EXPECT_EQ(decoded.text,
+            R"({"metadata":{},"spec":{"ports":[{"port":2,"targetPort":0}],"selector":{"a":"c"},)"
+            R"("type":"ClusterIP"},"status":{"loadBalancer":{}}})");
+}
+
+TEST(DecodeTest, RepeatedFieldsJoinAsInGo) {
+  const TypeInfo& map = KindType("", "ConfigMap");
+  EXPECT_EQ(DecodeRepeatedText(map, R"({"metadata":{"name":"a"},"metadata":{"labels":{"a":"b"}},)"
+                                    R"("data":{"a":"b"},"data":{"c":"d"}})")
+                .text,
+            R"({"metadata":{"name":"a","labels":{"a":"b"}},"data":{"a":"b","c":"d"}})");
+  EXPECT_EQ(
+      DecodeRepeatedText(map, R"({"immutable":true,"immutable":null,"metadata":{"name":"a","name":null}})")
+          .text,
+      R"({"metadata":{"name":"a"}})");
+  EXPECT_EQ(DecodeRepeatedText(KindType("", "Service"),
+                               R"({"spec":{"ports":[{"port":1},{"port":2}],"ports":[{"name":"x"}]}})")
+                .text,
+            R"({"metadata":{},"spec":{"ports":[{"name":"x","port":1,"targetPort":0}]},)"
+            R"("status":{"loadBalancer":{}}})");
+}
+
+TEST(DecodeTest, AWrongValueThatIsRepeatedRightlyIsStillWrong) {
+  EXPECT_EQ(DecodeRepeatedText(KindType("", "ConfigMap"), R"({"immutable":"yes","immutable":true})").text,
+            "json: cannot unmarshal string into Go struct field ConfigMap.immutable of type bool");
+}
+
+TEST(DecodeTest, NothingIsReportedInTypesThatDecodeThemselves) {
+  const Decoded decoded = DecodeRepeatedText(KindType("apps", "ControllerRevision"),
+                                             R"({"data":{"a":1,"a":2},"revision":1,"revision":2})");
+  EXPECT_EQ(decoded.strict, std::vector<std::string>{"duplicate field \"revision\""});
+  EXPECT_NE(decoded.text.find(R"("data":{"a":2},"revision":2)"), std::string::npos) << decoded.text;
 }
 
 TEST(DecodeTest, StrictErrorsInOneLine) {

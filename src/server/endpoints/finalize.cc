@@ -54,7 +54,7 @@ class PartEndpoint final : public Endpoint {
                         PatchTypeOf(request.headers.Get("content-type"), *scope.resource));
       FLYBALL_CO_TRY(ReadWriteOptions(scope, "PatchOptions"));
       FLYBALL_CO_TRY(CheckPatchOptions(scope, type));
-      FLYBALL_CO_ASSIGN(patch, ParsePatch(scope, type, request.body));
+      FLYBALL_CO_ASSIGN(patch, ParsePatch(type, request.body));
       options.conflict_retries = !patch.names_version;
       transform = [&](const json::Value& current) -> Result<json::Value> {
         FLYBALL_ASSIGN(const json::Value patched, ApplyPatch(scope, patch, current));

@@ -185,19 +185,19 @@ class ScaleEndpoint final : public Endpoint {
     FLYBALL_TRY(ReadWriteOptions(scope, "PatchOptions"));
     FLYBALL_ASSIGN(const PatchType type, PatchTypeOf(request.headers.Get("content-type"), *scope.resource));
     FLYBALL_TRY(CheckPatchOptions(scope, type));
-    FLYBALL_ASSIGN(change.patch, ParsePatch(scope, type, request.body));
+    FLYBALL_ASSIGN(change.patch, ParsePatch(type, request.body));
     change.names_version = change.patch->names_version;
     return change;
   }
 
   // The Scale after the change, with its own managed fields.
-  static Result<json::Value> NextScale(const RequestScope& scope, const Change& change,
-                                       const json::Value& before) {
+  static Result<json::Value> NextScale(RequestScope& scope, const Change& change, const json::Value& before) {
     const std::string manager = scope.Manager();
     const api::FieldWriter writer{manager, "scale", kScaleVersion, scope.now};
     if (change.patch && change.patch->type == PatchType::kApply) {
       FLYBALL_ASSIGN(api::Applied applied,
                      api::Apply(ScaleType(), "Scale", &before, change.patch->value, writer, scope.force));
+      FLYBALL_TRY(CheckAppliedText(scope, *change.patch));
       return std::move(applied.object);
     }
     json::Value scale = before;

@@ -99,7 +99,7 @@ Task<Result<Answer>> HandlePatch(ServerState& state, RequestScope& scope, const 
   FLYBALL_CO_TRY(ReadWriteOptions(scope, "PatchOptions"));
   FLYBALL_CO_TRY(CheckPatchOptions(scope, type));
   FLYBALL_CO_TRY(NegotiateObject(request.headers.Get("accept"), true));
-  FLYBALL_CO_ASSIGN(const Patch patch, ParsePatch(scope, type, request.body));
+  FLYBALL_CO_ASSIGN(const Patch patch, ParsePatch(type, request.body));
   UpdateOptions options;
   options.subresource = scope.info.subresource;
   options.create_if_absent = type == PatchType::kApply && options.subresource.empty();

@@ -12,6 +12,7 @@
 #include "net/tls/pki.h"
 #include "server/catalog/served_forms.h"
 #include "server/registry/certificate_requests.h"
+#include "server/registry/strict_decode.h"
 
 namespace flyball::server {
 namespace {
@@ -38,15 +39,8 @@ Error Unrecognized(const Expected& expected, std::string_view cause, std::string
                     "): " + std::string(cause) + " (" + Summary(body) + ")");
 }
 
-struct Parsed {
-  json::Value value;
-  std::vector<std::string> duplicates;
-  std::vector<std::string> strict_errors;
-  std::vector<std::string> yaml_errors{};
-};
-
-Result<Parsed> ParseJson(const Expected& expected, std::string_view body) {
-  Parsed parsed;
+Result<ParsedObject> ParseJson(const Expected& expected, std::string_view body) {
+  ParsedObject parsed;
   json::ParseOptions options;
   options.duplicates = &parsed.duplicates;
   auto value = json::Parse(body, options);
@@ -54,16 +48,18 @@ Result<Parsed> ParseJson(const Expected& expected, std::string_view body) {
     return Unexpected(Unrecognized(
         expected, "couldn't get version/kind; json parse error: " + value.error().message(), body));
   parsed.value = std::move(*value);
+  parsed.text = body;
   return parsed;
 }
 
-Result<Parsed> ParseYaml(const Expected& expected, std::string_view body) {
-  Parsed parsed;
+Result<ParsedObject> ParseYaml(const Expected& expected, std::string_view body) {
+  ParsedObject parsed;
   auto value = json::ParseYaml(body, &parsed.yaml_errors);
   if (!value)
     return Unexpected(Unrecognized(
         expected, "couldn't get version/kind; json parse error: " + value.error().message(), body));
   parsed.value = std::move(*value);
+  SortAllKeys(parsed.value);
   return parsed;
 }
 
@@ -96,17 +92,29 @@ Status CheckForeignType(const Expected& expected, std::string_view version, std:
   return Unexpected(api::CannotBeHandled(kind, short_version, expected.kind, why));
 }
 
+// Upstream reads apiVersion and kind before anything else, with a reader that wants an object with texts.
+Status CheckTypeIsText(const Expected& expected, const json::Value& value, std::string_view body) {
+  const auto refuse = [&](const json::Value& wrong, const std::string& where) {
+    return Unexpected(Unrecognized(expected,
+                                   "couldn't get version/kind; json parse error: json: cannot unmarshal " +
+                                       std::string(json::GoKindName(wrong)) + " into Go " + where,
+                                   body));
+  };
+  if (!value.is_object())
+    return refuse(
+        value,
+        "value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
+        "\"json:\\\"kind,omitempty\\\"\" }");
+  for (const auto& [name, member] : value.as_object())
+    if ((name == "apiVersion" || name == "kind") && !member.is_string() && !member.is_null())
+      return refuse(member, "struct field ." + name + " of type string");
+  return {};
+}
+
 // apiVersion and kind: absent ones are taken to be right, as upstream's decoder does with its defaults.
 Status CheckType(const Expected& expected, json::Value& value, std::string_view body) {
   if (value.is_null()) value = json::Object{};
-  if (!value.is_object())
-    return Unexpected(Unrecognized(expected,
-                                   "couldn't get version/kind; json parse error: json: cannot unmarshal " +
-                                       std::string(json::GoKindName(value)) +
-                                       " into Go value of type struct { APIVersion string "
-                                       "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
-                                       "\"json:\\\"kind,omitempty\\\"\" }",
-                                   body));
+  FLYBALL_TRY(CheckTypeIsText(expected, value, body));
   const auto version = value["apiVersion"].string_or("");
   const auto kind = value["kind"].string_or("");
   if (expected.also && expected.also(version) && (kind.empty() || kind == expected.kind)) return {};
@@ -123,42 +131,29 @@ Status CheckType(const Expected& expected, json::Value& value, std::string_view 
   return {};
 }
 
-Result<json::Value> DecodeAs(RequestScope& scope, const Expected& expected, Parsed parsed,
+Result<json::Value> DecodeAs(RequestScope& scope, const Expected& expected, ParsedObject parsed,
                              const api::CustomKind* custom = nullptr) {
-  api::DecodeContext context;
-  context.strict_errors = std::move(parsed.strict_errors);
-  // One error that lists them all, but a warning for each.
-  if (!parsed.yaml_errors.empty() && scope.field_validation == FieldValidation::kStrict)
-    context.strict_errors.push_back(json::YamlErrorsText(parsed.yaml_errors));
-  else
-    for (auto& error : parsed.yaml_errors) context.strict_errors.push_back(std::move(error));
-  context.AddDuplicates(parsed.duplicates);
   const auto version = std::string_view(expected.api_version).substr(expected.api_version.rfind('/') + 1);
-  parsed.value["apiVersion"] = expected.api_version;
-  parsed.value["kind"] = expected.kind;
-  if (auto decoded = api::Decode(expected.type, parsed.value, context); !decoded)
-    return Unexpected(api::CannotBeHandled(expected.kind, version, expected.kind, decoded.error().message()));
-  if (custom) {
-    api::PruneCustomObject(custom->schema(), parsed.value, &context.strict_errors);
-    const std::string problem =
-        api::DecodeEmbeddedResources(custom->schema(), parsed.value, &context.strict_errors);
-    if (!problem.empty())
-      return Unexpected(api::CannotBeHandled(expected.kind, version, expected.kind, problem));
-  }
+  const auto refuse = [&](std::string_view why) {
+    return Unexpected(api::CannotBeHandled(expected.kind, version, expected.kind, why));
+  };
+  api::DecodeContext context;
+  const ObjectType type{expected.type, expected.api_version, expected.kind, custom};
+  if (const Status decoded = DecodeParsed(scope, type, parsed, context); !decoded)
+    return refuse(decoded.error().message());
   scope.disabled_fields |= context.disabled_fields;
   if (!context.strict_errors.empty()) {
-    if (scope.field_validation == FieldValidation::kStrict)
-      return Unexpected(
-          api::CannotBeHandled(expected.kind, version, expected.kind, api::StrictErrorText(context)));
+    if (scope.field_validation == FieldValidation::kStrict) return refuse(api::StrictErrorText(context));
     if (scope.field_validation == FieldValidation::kWarn)
       for (auto& text : context.strict_errors) scope.warnings.push_back(std::move(text));
   }
   return std::move(parsed.value);
 }
 
-Result<Parsed> ParseBody(const Expected& expected, std::string_view content_type, std::string_view body) {
+Result<ParsedObject> ParseBody(const Expected& expected, std::string_view content_type,
+                               std::string_view body) {
   FLYBALL_ASSIGN(const MediaType media, BodyMediaType(content_type));
-  Parsed parsed;
+  ParsedObject parsed;
   switch (media) {
     case MediaType::kJson: {
       FLYBALL_ASSIGN(parsed, ParseJson(expected, body));
@@ -193,7 +188,7 @@ void SetDefaults(const ServedResource& resource, json::Value& object) {
   api::Canonicalize(resource.kind->Type(), object);
 }
 
-Result<json::Value> Finish(RequestScope& scope, const ServedResource& resource, Parsed parsed) {
+Result<json::Value> Finish(RequestScope& scope, const ServedResource& resource, ParsedObject parsed) {
   FLYBALL_ASSIGN(json::Value object,
                  DecodeAs(scope, ExpectedOf(resource), std::move(parsed), resource.custom.get()));
   SetDefaults(resource, object);
@@ -216,7 +211,7 @@ Result<MediaType> BodyMediaType(std::string_view content_type) {
 
 Result<json::Value> DecodeObject(RequestScope& scope, const ServedResource& resource,
                                  std::string_view content_type, std::string_view body) {
-  FLYBALL_ASSIGN(Parsed parsed, ParseBody(ExpectedOf(resource), content_type, body));
+  FLYBALL_ASSIGN(ParsedObject parsed, ParseBody(ExpectedOf(resource), content_type, body));
   return Finish(scope, resource, std::move(parsed));
 }
 
@@ -224,16 +219,16 @@ Result<json::Value> DecodeBody(RequestScope& scope, const api::TypeInfo& type, s
                                std::string_view kind, std::string_view content_type, std::string_view body,
                                AcceptsVersion also) {
   const Expected expected{type, std::string(api_version), kind, also};
-  FLYBALL_ASSIGN(Parsed parsed, ParseBody(expected, content_type, body));
+  FLYBALL_ASSIGN(ParsedObject parsed, ParseBody(expected, content_type, body));
   FLYBALL_ASSIGN(json::Value value, DecodeAs(scope, expected, std::move(parsed)));
   api::ApplyDefaults(type, value);
   return value;
 }
 
 Result<json::Value> DecodeValue(RequestScope& scope, const ServedResource& resource, json::Value value,
-                                const std::vector<std::string>& strict_errors) {
+                                const StrictErrors& errors) {
   FLYBALL_TRY(CheckType(ExpectedOf(resource), value, {}));
-  return Finish(scope, resource, {std::move(value), {}, strict_errors});
+  return Finish(scope, resource, {std::move(value), {}, errors.earlier, errors.sorted});
 }
 
 namespace {

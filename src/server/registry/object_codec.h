@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/values/bytes.h"
 #include "base/values/result.h"
@@ -26,9 +27,15 @@ using AcceptsVersion = bool (*)(std::string_view api_version);
 Result<json::Value> DecodeBody(RequestScope& scope, const api::TypeInfo& type, std::string_view api_version,
                                std::string_view kind, std::string_view content_type, std::string_view body,
                                AcceptsVersion also = nullptr);
-// The same for a value in hand (the result of a patch); `strict_errors` were found in what it was made from.
+// How the strict errors of a value in hand are reported: after those of what it was made from; sorted, or in
+// the order of its members.
+struct StrictErrors {
+  std::vector<std::string> earlier;
+  bool sorted = false;
+};
+// The same for a value in hand (the result of a patch).
 Result<json::Value> DecodeValue(RequestScope& scope, const ServedResource& resource, json::Value value,
-                                const std::vector<std::string>& strict_errors = {});
+                                const StrictErrors& errors = {});
 
 // The same for an object that admission has patched, in the resource's own version: decoded strictly and
 // defaulted, not converted. InternalError (500) if it is no such object any more, as upstream.

@@ -11,6 +11,7 @@
 #include "api/schema/go_type_name.h"
 #include "api/values/go_text.h"
 #include "json/json.h"
+#include "json/parse_repeated.h"
 #include "json/patch.h"
 #include "json/yaml/yaml.h"
 #include "server/registry/field_manager.h"
@@ -40,17 +41,35 @@ bool NamesVersion(const json::Value& patch) {
   return false;
 }
 
-// What a JSON patch says besides what its operations have.
-void NoteUnknownMembers(Patch& patch) {
+// What an operation of a JSON patch, at `path`, says besides what operations have, or says twice.
+void NoteStrictErrors(const json::Value& operation, const std::string& path,
+                      const std::vector<std::string>& duplicates, api::DecodeContext& found) {
   constexpr std::array<std::string_view, 4> kMembers = {"op", "from", "path", "value"};
-  for (std::size_t i = 0; patch.value.is_array() && i < patch.value.size(); ++i) {
-    const auto& operation = patch.value.as_array()[i];
-    if (!operation.is_object()) continue;
-    for (const auto& [name, value] : operation.as_object())
-      if (std::find(kMembers.begin(), kMembers.end(), name) == kMembers.end())
-        patch.strict_errors.push_back("json patch unknown field \"[" + std::to_string(i) + "]." +
-                                      std::string(name) + '"');
+  for (const auto& [key, member] : operation.as_object()) {
+    const std::string_view name = json::UnmarkedKey(key);
+    const std::string at = path + '.' + std::string(name);
+    if (std::find(kMembers.begin(), kMembers.end(), name) == kMembers.end())
+      found.Add("json patch unknown field ", at);
+    else if (json::IsRepeated(key))
+      found.Add("json patch duplicate field ", at);
+    if (name != "value") continue;
+    for (const std::string& duplicate : duplicates)
+      if (duplicate.starts_with(at + '.') || duplicate.starts_with(at + '['))
+        found.Add("json patch duplicate field ", duplicate);
   }
+}
+
+std::vector<std::string> StrictErrorsOfJsonPatch(const Patch& patch, std::string_view body) {
+  api::DecodeContext found;
+  Result<json::Value> repeated = json::Value();
+  if (!patch.duplicates.empty()) repeated = json::ParseRepeated(body);
+  const json::Value& operations = patch.duplicates.empty() || !repeated ? patch.value : *repeated;
+  for (std::size_t i = 0; operations.is_array() && i < operations.size(); ++i) {
+    const json::Value& operation = operations.as_array()[i];
+    if (operation.is_object())
+      NoteStrictErrors(operation, '[' + std::to_string(i) + ']', patch.duplicates, found);
+  }
+  return found.strict_errors;
 }
 
 // Without the words our reader has for the same step.
@@ -60,15 +79,10 @@ std::string YamlProblem(std::string_view message) {
   return std::string(message);
 }
 
-Result<Patch> ParseApply(RequestScope& scope, std::string_view body) {
+Result<Patch> ParseApply(std::string_view body) {
   Patch patch{PatchType::kApply};
   auto value = json::ParseYaml(body, &patch.duplicates);
   if (!value) return Unexpected(BadRequest("error encoding patch: " + YamlProblem(value.error().message())));
-  if (!patch.duplicates.empty() && scope.field_validation == FieldValidation::kStrict)
-    return Unexpected(BadRequest("error strict decoding patch: error converting YAML to JSON: " +
-                                 json::YamlErrorsText(patch.duplicates)));
-  if (scope.field_validation == FieldValidation::kWarn)
-    scope.warnings.insert(scope.warnings.end(), patch.duplicates.begin(), patch.duplicates.end());
   patch.value = std::move(*value);
   if (patch.value.is_null()) patch.value = json::Object{};
   if (!patch.value.is_object())
@@ -159,6 +173,35 @@ std::string RestoreProblem(const api::TypeInfo& type, const json::Value& value, 
   }
 }
 
+// Upstream's patch library takes apart only the objects that a patch reaches, and writes their members by
+// name.
+void SortAlongPatch(json::Value& merged, const json::Value& patch) {
+  std::vector<std::pair<json::Value*, const json::Value*>> left{{&merged, &patch}};
+  while (!left.empty()) {
+    const auto [value, change] = left.back();
+    left.pop_back();
+    if (value->is_array() && change->is_array() && value->size() == change->size()) {
+      for (std::size_t i = 0; i < value->size(); ++i)
+        left.emplace_back(&value->as_array()[i], &change->as_array()[i]);
+    } else if (value->is_object() && change->is_object()) {
+      value->as_object().SortKeys();
+      for (auto& [key, member] : value->as_object())
+        if (const json::Value* below = change->Find(key)) left.emplace_back(&member, below);
+    }
+  }
+}
+
+// The same for the objects on the way to what an operation of a JSON patch names.
+void SortAlongPath(json::Value& patched, std::string_view path) {
+  json::Value* at = &patched;
+  while (at != nullptr && at->is_object() && path.starts_with('/')) {
+    at->as_object().SortKeys();
+    const std::size_t end = std::min(path.find('/', 1), path.size());
+    at = at->as_object().Find(path.substr(1, end - 1));
+    path.remove_prefix(end);
+  }
+}
+
 // A patch result that does not decode names the patch, as upstream does.
 Error PatchInvalid(const api::TypeInfo& type, const Patch& patch, const json::Value& merged,
                    const Error& cause) {
@@ -204,8 +247,8 @@ Status CheckPatchOptions(const RequestScope& scope, PatchType type) {
   return Unexpected(errors.ToError("meta.k8s.io", "PatchOptions", ""));
 }
 
-Result<Patch> ParsePatch(RequestScope& scope, PatchType type, std::string_view body) {
-  if (type == PatchType::kApply) return ParseApply(scope, body);
+Result<Patch> ParsePatch(PatchType type, std::string_view body) {
+  if (type == PatchType::kApply) return ParseApply(body);
   Patch patch{type};
   json::ParseOptions options;
   options.duplicates = &patch.duplicates;
@@ -219,10 +262,13 @@ Result<Patch> ParsePatch(RequestScope& scope, PatchType type, std::string_view b
                             " into Go value of type map[string]interface {}";
     return Unexpected(type == PatchType::kStrategicMerge ? BadRequest(why) : Undecodable(why));
   }
-  for (const auto& path : patch.duplicates)
-    patch.strict_errors.push_back((list ? "json patch duplicate field \"" : "duplicate field \"") + path +
-                                  '"');
-  if (list) NoteUnknownMembers(patch);
+  if (list) {
+    patch.strict_errors = StrictErrorsOfJsonPatch(patch, body);
+  } else {
+    api::DecodeContext found;
+    found.AddDuplicates(patch.duplicates);
+    patch.strict_errors = std::move(found.strict_errors);
+  }
   if (list && patch.value.size() > kMaxJsonPatchOperations)
     return Unexpected(Error(Reason::kRequestEntityTooLarge,
                             "The allowed maximum operations in a JSON patch is 10000, got " +
@@ -236,11 +282,17 @@ Result<json::Value> MergePatch(const api::TypeInfo& type, const Patch& patch, js
     case PatchType::kJson: {
       auto patched = json::ApplyJsonPatch(current, patch.value);
       if (!patched) return Unexpected(patched.error().code() == 422 ? Rejected() : patched.error());
+      if (patch.value.is_array())
+        for (const json::Value& operation : patch.value.as_array())
+          SortAlongPath(*patched, operation["path"].string_or(""));
       return patched;
     }
-    case PatchType::kMerge:
+    case PatchType::kMerge: {
       if (patch.value.is_null()) return Unexpected(BadRequest("Invalid JSON Patch"));
-      return json::ApplyMergePatch(std::move(current), patch.value);
+      json::Value merged = json::ApplyMergePatch(std::move(current), patch.value);
+      SortAlongPatch(merged, patch.value);
+      return merged;
+    }
     case PatchType::kStrategicMerge:
       return api::StrategicMerge(type, std::move(current), patch.value);
     case PatchType::kApply:
@@ -264,15 +316,33 @@ Task<Status> PrepareApply(RequestScope& scope, const Patch& patch, const json::V
   co_return Status();
 }
 
+Status CheckAppliedText(RequestScope& scope, const Patch& patch) {
+  if (patch.duplicates.empty()) return {};
+  if (scope.field_validation == FieldValidation::kStrict)
+    return Unexpected(BadRequest("error strict decoding patch: error converting YAML to JSON: " +
+                                 json::YamlErrorsText(patch.duplicates)));
+  if (scope.field_validation != FieldValidation::kWarn) return {};
+  // Again after a conflict: each is said once.
+  for (const std::string& duplicate : patch.duplicates)
+    if (std::find(scope.warnings.begin(), scope.warnings.end(), duplicate) == scope.warnings.end())
+      scope.warnings.push_back(duplicate);
+  return {};
+}
+
 Result<json::Value> ApplyPatch(RequestScope& scope, const Patch& patch, const json::Value& current,
                                const ChangesElsewhere& elsewhere) {
   const auto& resource = *scope.resource;
-  if (patch.type == PatchType::kApply)
-    return ApplyConfiguration(scope, resource, current.is_null() ? nullptr : &current, patch.value,
-                              scope.info.subresource, elsewhere);
+  if (patch.type == PatchType::kApply) {
+    FLYBALL_ASSIGN(json::Value applied,
+                   ApplyConfiguration(scope, resource, current.is_null() ? nullptr : &current, patch.value,
+                                      scope.info.subresource, elsewhere));
+    FLYBALL_TRY(CheckAppliedText(scope, patch));
+    return applied;
+  }
   json::Value served = resource.conversion ? resource.conversion->from_stored(current) : current;
   FLYBALL_ASSIGN(json::Value merged, MergePatch(resource.kind->Type(), patch, std::move(served)));
-  auto decoded = DecodeValue(scope, resource, merged, patch.strict_errors);
+  const StrictErrors errors{patch.strict_errors, patch.type == PatchType::kStrategicMerge};
+  auto decoded = DecodeValue(scope, resource, merged, errors);
   if (!decoded) return Unexpected(PatchInvalid(resource.kind->Type(), patch, merged, decoded.error()));
   return decoded;
 }

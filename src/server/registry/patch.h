@@ -18,7 +18,7 @@ enum class PatchType : std::uint8_t { kJson, kMerge, kStrategicMerge, kApply };
 struct Patch {
   PatchType type = PatchType::kJson;
   json::Value value;
-  std::vector<std::string> duplicates;
+  std::vector<std::string> duplicates;     // of an apply, as go-yaml names them; paths otherwise
   std::vector<std::string> strict_errors;  // what strict decoding of the patch itself finds
   bool names_version = false;              // it sets metadata.resourceVersion itself: no retry on conflict
 };
@@ -27,7 +27,7 @@ struct Patch {
 Result<PatchType> PatchTypeOf(std::string_view content_type, const ServedResource& resource);
 // fieldManager is required for apply; force is for apply only.
 Status CheckPatchOptions(const RequestScope& scope, PatchType type);
-Result<Patch> ParsePatch(RequestScope& scope, PatchType type, std::string_view body);
+Result<Patch> ParsePatch(PatchType type, std::string_view body);
 
 // `current` as a patch other than an apply changes it; `type` is what it is. Upstream's answer to a patch
 // that does not apply.
@@ -38,6 +38,9 @@ Result<json::Value> MergePatch(const api::TypeInfo& type, const Patch& patch, js
 // `elsewhere`, of an apply: what it changes in other versions.
 Result<json::Value> ApplyPatch(RequestScope& scope, const Patch& patch, const json::Value& current,
                                const ChangesElsewhere& elsewhere = {});
+// Duplicate keys in the text of an apply that has succeeded: refused or warned of, as scope.field_validation
+// says.
+Status CheckAppliedText(RequestScope& scope, const Patch& patch);
 // Finds that out, before the apply is made.
 Task<Status> PrepareApply(RequestScope& scope, const Patch& patch, const json::Value& current,
                           ChangesElsewhere& elsewhere);
