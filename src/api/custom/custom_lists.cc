@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "api/rules/format.h"
 #include "api/rules/object_meta.h"
@@ -86,12 +86,17 @@ class TypeWalker {
                       "may have mixed case, but should otherwise match: " + problem);
   }
 
+  // Each identity that occurs more than once is reported where it does so first.
   void CheckDuplicates(const TypeInfo& type, const json::Array& elements, const FieldPath& path) {
     if (type.list_type == ListType::kAtomic) return;
-    std::unordered_set<std::string> seen;
+    const bool map = type.list_type == ListType::kMap;
+    for (std::size_t i = 0; map && i < elements.size(); ++i)
+      if (!elements[i].is_null() && !elements[i].is_object())
+        return errors_.Invalid(path.Index(i), elements[i], "must be an object for an array of list-type map");
+    std::unordered_map<std::string, int> seen;
     for (std::size_t i = 0; i < elements.size(); ++i) {
-      const Value identity = type.list_type == ListType::kMap ? KeysOf(type, elements[i]) : elements[i];
-      if (!seen.insert(json::Write(identity)).second) errors_.Duplicate(path.Index(i), identity);
+      const Value identity = map ? KeysOf(type, elements[i]) : elements[i];
+      if (++seen[json::Write(identity)] == 2) errors_.Duplicate(path.Index(i), identity);
     }
   }
 

@@ -52,7 +52,7 @@ class EmbeddedDecoder {
   }
 
   void DecodeMetadata(Value& metadata, const FieldPath& path) {
-    Value decoded = metadata;
+    Value decoded = metadata.is_null() ? Value(json::Object()) : metadata;
     DecodeContext context;
     if (auto status = Decode(ObjectMetaType(), decoded, context); !status)
       return Refuse(path, metadata, status.error().message());

@@ -40,7 +40,9 @@ class StructuralValidator {
   explicit StructuralValidator(FieldErrors& errors) : errors_(errors) {}
 
   void Visit(const Value& node, const FieldPath& path, Level level) {
-    if (TypeOf(node) == "array" && node["items"].is_null())
+    // Upstream's type of items takes any other value for nothing.
+    const Value& items = node["items"];
+    if (TypeOf(node) == "array" && !items.is_object() && !items.is_array())
       errors_.Required(path.Child("items"), "must be specified");
     VisitChildren(node, path, level);
     CheckIntOrString(node, path);
