@@ -11,6 +11,10 @@
 namespace flyball::server {
 namespace {
 
+// The OpenAPI document of hundreds of custom resource definitions takes as much memory as all of them, and is
+// hardly ever asked for.
+constexpr std::size_t kMostKept = 8 << 20;
+
 // The version document: what kubectl version shows.
 json::Value VersionValue() {
   const std::string major = std::to_string(api::kKubernetesMajor);
@@ -132,16 +136,19 @@ Answer Documents::Keep(const std::string& key, const net::Request& request,
     }
     if (const auto it = kept_.find(key); it != kept_.end()) cached = it->second;
   }
-  if (cached.etag.empty()) {
+  const std::string client_has(request.headers.Get("if-none-match"));
+  if (cached.etag.empty() || (!cached.has_body && client_has != cached.etag)) {
     cached.answer = make();
     cached.etag = cached.answer.headers.Get("etag");
     if (cached.etag.empty()) cached.etag = api::DocumentETag(cached.answer.body);
+    Cached kept{.answer = {}, .etag = cached.etag, .has_body = cached.answer.body.size() <= kMostKept};
+    if (kept.has_body) kept.answer = cached.answer;
     MutexLock lock(mu_);
-    if (generation_ == generation) kept_[key] = cached;
+    if (generation_ == generation) kept_[key] = std::move(kept);
   }
   cached.answer.headers.Set("etag", cached.etag);
   cached.answer.headers.Set("vary", "Accept");
-  if (request.headers.Get("if-none-match") == cached.etag) {
+  if (client_has == cached.etag) {
     cached.answer.code = 304;
     cached.answer.body.clear();
   }

@@ -44,6 +44,7 @@ class Documents {
   struct Cached {
     Answer answer;
     std::string etag;
+    bool has_body = true;  // otherwise it is too large to be kept, and made again
   };
   Result<Answer> Discovery(std::string_view path, const net::Request& request);
   Result<Answer> OpenApi(std::string_view path, const RequestScope& scope, const net::Request& request);
@@ -60,7 +61,7 @@ class Documents {
   Result<std::optional<Answer>> ComponentPage(std::string_view path, const RequestScope& scope,
                                               std::string_view accept) const;
   // The document under `key`, made by `make` if this generation of the catalog has none; its ETag is the one
-  // `make` set, or a hash of it. 304 if the client has it.
+  // `make` set, or a hash of it. 304 if the client has it. Of a very large document only the ETag is kept.
   Answer Keep(const std::string& key, const net::Request& request, const std::function<Answer()>& make);
 
   ServerState& state_;
