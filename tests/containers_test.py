@@ -3,75 +3,11 @@ reasons, and an agent that is killed and finds its containers again."""
 import glob
 import json
 import os
-import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 
-from program import SANITIZED, Kubectl, Program, skip, wait_until
-
-IMAGE = 'test/busybox:1'
-APPLETS = 'sh cat echo sleep id hostname ls tail ps mount touch wget'.split()
-
-
-def check_machine():
-    """One clear line for whoever cannot run this."""
-    if os.geteuid() != 0:
-        skip('containers need root')
-    if not shutil.which('runc'):
-        skip('containers need runc')
-    busybox = shutil.which('busybox')
-    if not busybox:
-        skip('the image is made of busybox, which is not installed (busybox-static)')
-    if subprocess.run(['ldd', busybox], capture_output=True).returncode == 0:
-        skip('busybox is not static (install busybox-static)')
-    return busybox
-
-
-def build_image(binary, data, busybox):
-    folder = tempfile.mkdtemp(prefix='flyball-image-')
-    os.makedirs(os.path.join(folder, 'root/bin'))
-    os.makedirs(os.path.join(folder, 'root/etc'))
-    shutil.copy(busybox, os.path.join(folder, 'root/bin/busybox'))
-    for applet in APPLETS:
-        os.symlink('busybox', os.path.join(folder, 'root/bin', applet))
-    with open(os.path.join(folder, 'root/etc/passwd'), 'w') as f:
-        f.write('root:x:0:0::/:/bin/sh\nweb:x:1000:2000::/:/bin/sh\n')
-    with open(os.path.join(folder, 'Dockerfile'), 'w') as f:
-        f.write('FROM scratch\nCOPY root /\nENV FROM_IMAGE=yes\nWORKDIR /srv\nCMD ["/bin/sh", "-c", "echo from the image"]\n')
-    built = subprocess.run([binary, 'image', 'build', '-t', IMAGE, folder, '--data-dir', data], capture_output=True, text=True)
-    shutil.rmtree(folder)
-    assert built.returncode == 0, built.stderr
-    listed = subprocess.run([binary, 'image', 'list', '--data-dir', data], capture_output=True, text=True).stdout
-    assert 'docker.io/' + IMAGE in listed, listed
-
-
-def pod(name, command=None, restart='Never', **container):
-    spec = {'name': 'c', 'image': IMAGE, **container}
-    if command:
-        spec['command'] = ['sh', '-c', command]
-    return {'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': name},
-            'spec': {'restartPolicy': restart, 'terminationGracePeriodSeconds': 1, 'containers': [spec]}}
-
-
-def apply(kubectl, *objects):
-    kubectl('apply', '-f', '-', stdin=json.dumps({'apiVersion': 'v1', 'kind': 'List', 'items': list(objects)}))
-
-
-def container_status(kubectl, name):
-    status = json.loads(kubectl('get', 'pod', name, '-o', 'json'))['status']
-    return status['containerStatuses'][0]
-
-
-def ended(kubectl, name):
-    return wait_until(name + ' has ended', lambda: container_status(kubectl, name)['state'].get('terminated'), 120)
-
-
-def waiting(kubectl, name, reason):
-    wait_until('%s waits because of %s' % (name, reason),
-               lambda: container_status(kubectl, name)['state'].get('waiting', {}).get('reason') == reason)
-
+from containers import IMAGE, apply, build_image, check_machine, clean, ended, pod, waiting
+from program import SANITIZED, Kubectl, Program, wait_until
 
 def what_a_container_sees(kubectl):
     apply(kubectl, pod('defaults'), pod('named', 'id -u; id -g; hostname; pwd; echo $FROM_IMAGE', securityContext={'runAsUser': 1000}))
@@ -166,18 +102,6 @@ def it_goes_without_a_trace(kubectl, data):
     kubectl('delete', 'pods', '--all')
     wait_until('nothing is left', lambda: not os.listdir(data + '/node/oci/pods'))
     assert data not in open('/proc/self/mounts').read()
-
-
-def clean(data):
-    """Whatever a failed test has left."""
-    for path in glob.glob(data + '/node/oci/pods/*/*/pid') + glob.glob(data + '/node/oci/pods/*/monitor.pid'):
-        try:
-            os.kill(int(open(path).read()), signal.SIGKILL)
-        except (OSError, ValueError):
-            pass
-    for line in reversed(open('/proc/self/mounts').read().split('\n')):
-        if data in line:
-            subprocess.run(['umount', '-l', line.split()[1]])
 
 
 def main():

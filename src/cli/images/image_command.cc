@@ -9,6 +9,7 @@
 #include "node/images/image_archive.h"
 #include "node/images/image_builder.h"
 #include "node/images/image_store.h"
+#include "node/registry/image_puller.h"
 
 namespace flyball::cli {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 struct ImageFlags {
   std::string data_dir = "flyball-data";
   std::string name;
+  std::string registries = node::kRegistriesFile;
   std::vector<std::string> args;
 };
 
@@ -34,6 +36,20 @@ Status BuildOne(node::ImageStore& store, const ImageFlags& flags) {
   FLYBALL_ASSIGN(const std::string id, node::BuildImage(store, flags.args[0], flags.name));
   FLYBALL_ASSIGN(const auto image, store.Find(id));
   std::cout << "built " << image.name << " " << id << "\n";
+  return {};
+}
+
+// "docker.io/library/busybox:1.36", and each layer as it arrives.
+Status PullImages(node::ImageStore& store, const ImageFlags& flags) {
+  ThreadPool timers("timers", 1);
+  node::ImagePuller puller(store, timers, {.registries_file = flags.registries});
+  for (const std::string& name : flags.args) {
+    FLYBALL_ASSIGN(const auto reference, node::ImageReference::Parse(name));
+    FLYBALL_ASSIGN(const auto image, puller.Pull(reference, {}, [](const node::ContentDescriptor& layer) {
+      std::cout << layer.digest << " " << layer.size << std::endl;
+    }));
+    std::cout << "pulled " << image.name << " " << image.digest << "\n";
+  }
   return {};
 }
 
@@ -100,6 +116,8 @@ std::shared_ptr<ImageFlags> AddImageVerb(const Command& image, const char* name,
     command.Option("-t,--tag", &flags->name, "The image's name").Required("--tag");
   if (std::string(name) == "load")
     command.Option("--name", &flags->name, "The name of an image that has none in the archive");
+  if (std::string(name) == "pull")
+    command.Option("--registries", &flags->registries, "Mirrors, and how registries are spoken to");
   if (*argument) {
     command.Args(argument, &flags->args, "");
     command.Required(argument);
@@ -114,6 +132,8 @@ void AddImageCommand(const Command& root) {
   const Command image = root.Sub("image", "Look after the images of a node",
                                  "flyball image load busybox.tar --data-dir flyball-data");
   image.RequireSub();
+  AddImageVerb(image, "pull", "Fetch an image from its registry", "flyball image pull localhost:5000/web:1",
+               &PullImages, "NAME");
   AddImageVerb(image, "load", "Add the images of an archive (docker save, OCI layout)",
                "flyball image load busybox.tar", &LoadImages, "FILE");
   AddImageVerb(image, "build", "Make an image from a folder, or from the Dockerfile in it",

@@ -1,4 +1,4 @@
-// `flyball image`: load, build, list, inspect and remove the images of a node, also while its agent runs.
+// `flyball image`: pull, load, build, list, inspect and remove the images of a node, also while its agent runs.
 #pragma once
 
 #include "cli/command/command.h"

@@ -74,26 +74,30 @@ Status EnsureIdentities(ServerProcess& server) {
 
 }  // namespace
 
-void AddLogFlags(CLI::App& command, LogFlags& flags) {
+void AddContainerFlags(CLI::App& command, ContainerFlags& flags) {
   command
-      .add_option("--container-log-max-size", flags.max_size,
+      .add_option("--container-log-max-size", flags.log_max_size,
                   "Size at which a container's log is rotated, such as 10Mi")
       ->capture_default_str();
   command
-      .add_option("--container-log-max-files", flags.max_files,
+      .add_option("--container-log-max-files", flags.log_max_files,
                   "How many files of a container's log are kept, with the current one")
+      ->capture_default_str();
+  command
+      .add_option("--registries", flags.registries,
+                  "Mirrors of image registries, and how those are spoken to (k3s' registries.yaml)")
       ->capture_default_str();
 }
 
-Result<node::LogLimits> LogLimitsOf(const LogFlags& flags) {
-  const auto size = api::Quantity::Parse(flags.max_size);
+Result<node::LogLimits> LogLimitsOf(const ContainerFlags& flags) {
+  const auto size = api::Quantity::Parse(flags.log_max_size);
   if (!size || size->Value() <= 0)
     return Unexpected(
-        BadRequest("--container-log-max-size: \"" + flags.max_size + "\" is not a size such as 10Mi"));
-  if (flags.max_files < 2)
+        BadRequest("--container-log-max-size: \"" + flags.log_max_size + "\" is not a size such as 10Mi"));
+  if (flags.log_max_files < 2)
     return Unexpected(BadRequest("--container-log-max-files: invalid MaxFiles " +
-                                 std::to_string(flags.max_files) + ", must be > 1"));
-  return node::LogLimits{size->Value(), flags.max_files};
+                                 std::to_string(flags.log_max_files) + ", must be > 1"));
+  return node::LogLimits{size->Value(), flags.log_max_files};
 }
 
 void CurrentCertificate::Set(const net::KeyPair& pair) {
@@ -119,13 +123,14 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
     const std::function<Result<NodeConnection>(const std::string& name)>& connect) {
   auto nodes = std::unique_ptr<Nodes>(new Nodes());
   const bool sim = options.runtime == "sim";
-  FLYBALL_ASSIGN(const node::LogLimits logs, LogLimitsOf(options.logs));
+  FLYBALL_ASSIGN(const node::LogLimits logs, LogLimitsOf(options.containers));
   if (sim) {
     nodes->runtime_ = node::NewSimRuntime(executor, Random::System());
   } else if (options.runtime == "native") {
     FLYBALL_ASSIGN(nodes->runtime_, node::NewNodeRuntime({.data_dir = options.data_dir + "/node",
                                                           .pod_ip = options.address,
                                                           .log_limits = logs,
+                                                          .registries_file = options.containers.registries,
                                                           .keep_on_shutdown = options.keep_containers},
                                                          executor, Random::System()));
   } else {

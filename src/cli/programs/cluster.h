@@ -19,6 +19,7 @@
 #include "controller/manager.h"
 #include "node/agent/node_agent.h"
 #include "node/certificates/certificate_manager.h"
+#include "node/registry/registry_hosts.h"
 #include "node/runtime/log_files.h"
 #include "node/runtime/runtime.h"
 #include "node/streams/node_server.h"
@@ -41,14 +42,15 @@ class ClientThreads {
   ThreadPool machinery_, workers_;
 };
 
-// Kubelet's flags for containers' logs.
-struct LogFlags {
-  std::string max_size = "10Mi";
-  int max_files = 5;
+// Flags about the containers of nodes. Those of logs are kubelet's.
+struct ContainerFlags {
+  std::string log_max_size = "10Mi";
+  int log_max_files = 5;
+  std::string registries = node::kRegistriesFile;  // registry_hosts.h
 };
-void AddLogFlags(CLI::App& command, LogFlags& flags);
+void AddContainerFlags(CLI::App& command, ContainerFlags& flags);
 // BadRequest, naming the flag, if they make no sense.
-Result<node::LogLimits> LogLimitsOf(const LogFlags& flags);
+Result<node::LogLimits> LogLimitsOf(const ContainerFlags& flags);
 
 struct NodesOptions {
   std::string runtime = "native";  // or "sim"
@@ -56,7 +58,7 @@ struct NodesOptions {
   std::vector<std::string> names;
   std::string address = "127.0.0.1";
   std::string client_ca_pem;  // whose certificates callers of the nodes' server may have
-  LogFlags logs{};
+  ContainerFlags containers{};
   // Ask for a serving certificate that the cluster signs, and renew it. Otherwise the server makes its own.
   bool serving_certificate = false;
   bool wait_for_serving = false;       // not ready before it is there (real containers only)

@@ -47,7 +47,7 @@ struct ComponentsFlags {
   std::string grace_period = "50s", startup_grace_period = "1m0s";
   controllers::ControllersOptions options;
   std::string node_name, runtime = "native", data_dir, address = "127.0.0.1";
-  LogFlags logs;
+  ContainerFlags containers;
   std::string bootstrap_kubeconfig;
   bool rotate_server_certificates = false;
   bool use_accounts = false;
@@ -191,7 +191,7 @@ Result<NodeConnection> ConnectNode(const ComponentsFlags& flags, const Runtime& 
 Status RunNode(const ComponentsFlags& flags) {
   ClientThreads threads;
   FLYBALL_ASSIGN(const std::string ca, ClusterCa(flags));
-  NodesOptions options{flags.runtime, flags.data_dir, {flags.node_name}, flags.address, ca, flags.logs};
+  NodesOptions options{flags.runtime, flags.data_dir, {flags.node_name}, flags.address, ca, flags.containers};
   options.keep_containers = true;
   options.serving_certificate = flags.rotate_server_certificates;
   FLYBALL_ASSIGN(auto nodes, Nodes::Start(options, threads.runtime().executor, [&](const std::string&) {
@@ -324,7 +324,7 @@ void AddComponentCommands(CLI::App& app, int& exit_code) {
   node->add_flag("--rotate-server-certificates", flags->rotate_server_certificates,
                  "Ask the cluster for the certificate the node's server has, and renew it; somebody has to "
                  "approve the requests");
-  AddLogFlags(*node, flags->logs);
+  AddContainerFlags(*node, flags->containers);
   node->footer("Example:\n  flyball node --kubeconfig D/kubeconfig --name n1 --data-dir N");
   OnRun(*node, flags, exit_code, &RunNode);
 }

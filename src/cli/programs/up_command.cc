@@ -25,7 +25,7 @@ struct UpFlags {
   std::string controllers = "*";
   std::string service_cluster_ip_range = "10.96.0.0/16";
   int nodes = 1;
-  LogFlags logs;
+  ContainerFlags containers;
 };
 
 void PrintHints(const ServerProcess& server, const UpFlags& flags) {
@@ -119,7 +119,7 @@ Status RunCluster(const UpFlags& flags) {
   FLYBALL_ASSIGN(auto server, ServerProcess::Start(std::move(options)));
   LocalClusterOptions cluster{.controllers = flags.controllers};
   cluster.nodes = {.runtime = flags.runtime, .data_dir = flags.data_dir, .names = NodeNames(flags.nodes)};
-  cluster.nodes.logs = flags.logs;
+  cluster.nodes.containers = flags.containers;
   FLYBALL_ASSIGN(auto components, LocalCluster::Start(*server, std::move(cluster)));
   if (!flags.name.empty()) FLYBALL_TRY(WriteContext(flags));
   PrintHints(*server, flags);
@@ -156,7 +156,7 @@ void AddUpCommand(CLI::App& app, int& exit_code) {
       ->add_option("--service-cluster-ip-range", flags->service_cluster_ip_range,
                    "Where cluster IPs come from")
       ->capture_default_str();
-  AddLogFlags(*command, flags->logs);
+  AddContainerFlags(*command, flags->containers);
   command->footer("Example:\n  flyball up --data-dir /tmp/demo --runtime sim --nodes 5");
   command->callback([flags, command, &exit_code] {
     Status ran;

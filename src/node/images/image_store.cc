@@ -79,16 +79,24 @@ Result<ImageStore::Index> ImageStore::ReadIndex() const {
   FLYBALL_ASSIGN(const std::string text, ReadFile(path));
   FLYBALL_ASSIGN(const json::Value document, json::Parse(text));
   if (const json::Value* images = document.Find("images"); images && images->is_object())
-    for (const auto& [name, entry] : images->as_object())
-      index[name] = {std::string(entry["manifest"].string_or("")),
-                     std::string(entry["digest"].string_or(""))};
+    for (const auto& [name, entry] : images->as_object()) {
+      Entry& read = index[name];
+      read.manifest = entry["manifest"].string_or("");
+      read.digest = entry["digest"].string_or("");
+      if (const json::Value* credentials = entry.Find("credentials"); credentials && credentials->is_array())
+        for (const json::Value& one : credentials->as_array())
+          read.credentials.emplace_back(one.string_or(""));
+    }
   return index;
 }
 
 Status ImageStore::WriteIndex(const Index& index) const {
   json::Object images;
   for (const auto& [name, entry] : index)
-    images.Set(name, json::Object{{"manifest", entry.manifest}, {"digest", entry.digest}});
+    images.Set(
+        name, json::Object{{"manifest", entry.manifest},
+                           {"digest", entry.digest},
+                           {"credentials", json::Array(entry.credentials.begin(), entry.credentials.end())}});
   return WriteFileDurably(root_ + "/images.json",
                           json::WritePretty(json::Object{{"images", std::move(images)}}));
 }
@@ -120,8 +128,22 @@ Status ImageStore::Unpack(const ImageManifest& manifest, const ImageConfig& conf
   return {};
 }
 
+// Pulling the same again with other credentials makes it usable with either; what every pod may use stays so.
+ImageStore::Entry ImageStore::Updated(const Index& index, const std::string& name, Entry entry) {
+  constexpr std::size_t kMostCredentials = 100;
+  const auto before = index.find(name);
+  if (before == index.end() || before->second.manifest != entry.manifest) return entry;
+  const auto& known = before->second.credentials;
+  if (known.empty()) entry.credentials.clear();
+  for (const std::string& one : known)
+    if (!entry.credentials.empty() && entry.credentials.size() < kMostCredentials &&
+        entry.credentials[0] != one)
+      entry.credentials.push_back(one);
+  return entry;
+}
+
 Status ImageStore::Add(const std::string& manifest_digest, const std::vector<std::string>& names,
-                       const std::string& registry_digest) {
+                       const PulledFrom& from) {
   const Lock lock(root_);
   FLYBALL_ASSIGN(const std::string text, blobs_.Read(manifest_digest, kMaxImageDocument));
   FLYBALL_ASSIGN(const ImageManifest manifest, ParseImageManifest(text));
@@ -135,12 +157,15 @@ Status ImageStore::Add(const std::string& manifest_digest, const std::vector<std
       return Unexpected(BadRequest("layer " + layer.digest + " of the image is missing"));
   FLYBALL_TRY(Unpack(manifest, config));
   FLYBALL_ASSIGN(Index index, ReadIndex());
-  for (const std::string& name : names) index[name] = {manifest_digest, registry_digest};
+  Entry entry{.manifest = manifest_digest, .digest = from.digest, .credentials = {}};
+  if (!from.credentials.empty()) entry.credentials.push_back(from.credentials);
+  for (const std::string& name : names) index[name] = Updated(index, name, entry);
   return WriteIndex(index);
 }
 
 Result<StoredImage> ImageStore::Describe(const std::string& name, const Entry& entry) const {
   StoredImage image{.name = name, .manifest_digest = entry.manifest, .digest = entry.digest};
+  image.credentials = entry.credentials;
   FLYBALL_ASSIGN(const std::string text, blobs_.Read(entry.manifest, kMaxImageDocument));
   FLYBALL_ASSIGN(const ImageManifest manifest, ParseImageManifest(text));
   image.id = manifest.config.digest;

@@ -29,8 +29,16 @@ struct StoredImage {
   std::string digest;     // what the registry's name points to: that, or an index's; empty: never pulled
   std::string id;         // digest of the configuration, as Docker's image ids
   std::int64_t size = 0;  // of everything as it came
+  // Whose credentials (registry_credentials.h) have fetched it; empty: it is for every pod.
+  std::vector<std::string> credentials;
   ImageConfig config;
   std::vector<std::string> layers;  // unpacked folders, the lowest first
+};
+
+// Where an image came from, if a registry.
+struct PulledFrom {
+  std::string digest{};       // of what its name means there
+  std::string credentials{};  // which of a pod's own were needed; empty: none
 };
 
 // While somebody has one, blobs that no image has yet are not taken for garbage.
@@ -48,7 +56,7 @@ class ImageStore {
   // Verifies and unpacks an image whose blobs are all in blobs(), then gives it the names, which other images
   // lose. BadRequest if something is not as its manifest says; then nothing has a new name.
   Status Add(const std::string& manifest_digest, const std::vector<std::string>& names,
-             const std::string& registry_digest = {});
+             const PulledFrom& from = {});
   // By name, or by id ("sha256:..." of the configuration). NotFound.
   Result<StoredImage> Find(const std::string& name_or_id) const;
   Result<std::vector<StoredImage>> List() const;
@@ -67,8 +75,11 @@ class ImageStore {
  private:
   struct Entry {
     std::string manifest, digest;
+    std::vector<std::string> credentials;
   };
   using Index = std::map<std::string, Entry>;  // by name
+  // What a name is from now on, where it meant something before.
+  static Entry Updated(const Index& index, const std::string& name, Entry entry);
   class Lock;
 
   ImageStore(std::string root, BlobStore blobs, const LayerLimits& limits)

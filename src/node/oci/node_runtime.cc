@@ -17,8 +17,12 @@ class NodeRuntime final : public ContainerRuntime {
   Executor* executor() override { return containers_->executor(); }
   std::string volumes_folder() const override { return containers_->volumes_folder(); }
 
-  Result<ReadyImage> EnsureImage(const ImageRequest& request) override {
-    return ByImage(request.image).EnsureImage(request);
+  Executor* pull_executor() override { return containers_->pull_executor(); }
+  Result<std::optional<ReadyImage>> FindImage(const ImageRequest& request) override {
+    return ByImage(request.image).FindImage(request);
+  }
+  Result<ReadyImage> PullImage(const ImageRequest& request) override {
+    return ByImage(request.image).PullImage(request);
   }
   Result<std::string> Start(const ContainerConfig& config,
                             UniqueFunction<void(ContainerExit)> exited) override {

@@ -21,6 +21,7 @@ struct OciRuntimeOptions {
   std::string data_dir;
   std::string pod_ip = "127.0.0.1";
   LogLimits log_limits{};
+  std::string registries_file{};  // registry_hosts.h; empty: the usual one
   // Containers go on when the agent is stopped in good order, as they do when it is killed.
   bool keep_on_shutdown = false;
 };

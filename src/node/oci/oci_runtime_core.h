@@ -1,5 +1,5 @@
-// The parts of OciRuntime: oci_runtime.cc (pods, ends, what an earlier agent left), oci_start.cc (starting)
-// and oci_exec.cc (exec and logs).
+// The parts of OciRuntime: oci_runtime.cc (pods, ends, what an earlier agent left), oci_images.cc (images),
+// oci_start.cc (starting) and oci_exec.cc (exec and logs).
 #pragma once
 
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 #include "node/oci/oci_runtime.h"
 #include "node/oci/oci_state.h"
 #include "node/oci/runc.h"
+#include "node/registry/image_puller.h"
 #include "node/runtime/listening_port.h"
 
 namespace flyball::node {
@@ -26,6 +27,8 @@ using OciPodPtr = std::shared_ptr<OciPod>;
 
 // Starts of different pods at once.
 inline constexpr int kContainerWorkers = 4;
+// Pulls of different images at once.
+inline constexpr int kPullWorkers = 3;
 
 // Of "SIGUSR1", "USR1" or "10"; SIGTERM if it is none.
 int SignalNumber(const std::string& name);
@@ -38,10 +41,12 @@ class OciRuntime final : public OciContainers {
         executor_(executor),
         random_(random),
         images_(std::move(images)),
+        puller_(images_, executor, PullerOptions(options)),
         monitor_program_(std::move(monitor)),
         runc_(Runc::FindProgram(), options.data_dir + "/oci/runc", processes_) {}
   ~OciRuntime() override {
     Shutdown();
+    pulls_.Stop();
     workers_.Stop();
   }
 
@@ -53,11 +58,9 @@ class OciRuntime final : public OciContainers {
   Executor* executor() override { return &workers_; }
   std::string volumes_folder() const override { return options_.data_dir + "/volumes"; }
 
-  Result<ReadyImage> EnsureImage(const ImageRequest& request) override {
-    FLYBALL_TRY(ImageReference::Parse(request.image));
-    FLYBALL_ASSIGN(const StoredImage image, images_.Find(request.image));
-    return ReadyImage{.id = image.id, .size = image.size};
-  }
+  Executor* pull_executor() override { return &pulls_; }
+  Result<std::optional<ReadyImage>> FindImage(const ImageRequest& request) override;
+  Result<ReadyImage> PullImage(const ImageRequest& request) override;
   Result<std::string> Start(const ContainerConfig& config,
                             UniqueFunction<void(ContainerExit)> exited) override;
   std::optional<AdoptedContainer> Adopt(const std::string& pod_uid, const std::string& container,
@@ -111,6 +114,11 @@ class OciRuntime final : public OciContainers {
   }
 
  private:
+  static ImagePullerOptions PullerOptions(const OciRuntimeOptions& options) {
+    ImagePullerOptions puller;
+    if (!options.registries_file.empty()) puller.registries_file = options.registries_file;
+    return puller;
+  }
   std::string PodsFolder() const { return options_.data_dir + "/oci/pods"; }
   std::string LogFolder(const std::string& ns, const std::string& pod, const std::string& uid) const {
     return options_.data_dir + "/logs/" + ns + "_" + pod + "_" + uid;
@@ -153,6 +161,7 @@ class OciRuntime final : public OciContainers {
   Executor& executor_;
   Random& random_;
   ImageStore images_;
+  ImagePuller puller_;
   const OwnedFd monitor_program_;
   const std::shared_ptr<ProcessLoop> processes_ = std::make_shared<ProcessLoop>();
   const Runc runc_;
@@ -162,6 +171,7 @@ class OciRuntime final : public OciContainers {
   std::map<std::string, OciContainerPtr> containers_ FLYBALL_GUARDED_BY(mu_);  // by id
   const std::shared_ptr<MonitorLoop> monitors_ = std::make_shared<MonitorLoop>();
   ThreadPool workers_{"containers", kContainerWorkers};
+  ThreadPool pulls_{"pulls", kPullWorkers};
 };
 
 }  // namespace flyball::node

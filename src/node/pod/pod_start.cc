@@ -1,12 +1,9 @@
-// How a container of a pod gets to run: image, volumes, environment, start; or is found running.
+// How a container of a pod gets to run once its image is there: environment, start; or is found running.
 #include "node/pod/pod_worker.h"
 #include "node/runtime/native_runtime.h"
 
 namespace flyball::node {
 namespace {
-
-// How long an image's absence is reported as an error before it is a back-off.
-constexpr Duration kPullErrorShown = std::chrono::seconds(1);
 
 bool IsOfJob(const Pod& pod) {
   for (const OwnerReference& owner : pod.metadata.owner_references)
@@ -15,31 +12,6 @@ bool IsOfJob(const Pod& pod) {
 }
 
 }  // namespace
-
-void PodWorker::StartUnit(ContainerUnit& unit) {
-  const Container& spec = SpecOf(unit);
-  unit.state = ContainerUnit::State::kStarting;
-  unit.waiting_reason =
-      !unit.main() || pod_->spec.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
-  unit.waiting_message.clear();
-  // The image's name is logged as the kubelet does: before a pull, and after.
-  const ImageRequest request{.image = spec.image, .pull_policy = spec.image_pull_policy};
-  OnRuntime([request](ContainerRuntime& runtime) { return runtime.EnsureImage(request); },
-            [&unit](PodWorker& self, const Result<ReadyImage>& image) { self.ImageReady(unit, image); });
-}
-
-void PodWorker::ImageReady(ContainerUnit& unit, const Result<ReadyImage>& image) {
-  if (state_ != State::kRunning || unit.state != ContainerUnit::State::kStarting) return;
-  const std::string& name = SpecOf(unit).image;
-  if (!image) return ImageMissing(unit, image.error());
-  unit.image_id = image->id;
-  unit.pull_failures = 0;
-  const std::string present = "Container image \"" + name + "\" already present on machine";
-  const std::string pulled =
-      "Successfully pulled image \"" + name + "\". Image size: " + std::to_string(image->size) + " bytes.";
-  context_.recorder.Normal(TargetOf(unit), "Pulled", image->pulled ? pulled : present);
-  PrepareVolumes(unit);
-}
 
 void PodWorker::PrepareEnvironment(ContainerUnit& unit) {
   const Container& spec = SpecOf(unit);
@@ -174,44 +146,15 @@ void PodWorker::AdoptUnits() {
 }
 
 void PodWorker::CannotStart(ContainerUnit& unit, const std::string& reason, const Error& error) {
-  unit.state = ContainerUnit::State::kPullWait;
-  unit.waiting_reason = reason;
-  unit.waiting_message = error.message();
   context_.recorder.Warning(TargetOf(unit), "Failed", "Error: " + error.message());
-  Retry(unit, BackoffAfter(++unit.pull_failures));
-  WriteStatus();
+  WaitFor(unit, reason, error.message());
 }
 
-void PodWorker::ImageMissing(ContainerUnit& unit, const Error& error) {
-  const std::string image = SpecOf(unit).image;
-  if (error.Is(Reason::kBadRequest)) {
-    const std::string why = "Failed to apply default image tag \"" + image +
-                            "\": couldn't parse image name \"" + image + "\": " + error.message();
-    context_.recorder.Warning(TargetOf(unit), "InspectFailed", why);
-    return CannotStart(unit, "InvalidImageName", BadRequest(why));
-  }
-  if (SpecOf(unit).image_pull_policy == "Never") {
-    const std::string why = "Container image \"" + image + "\" is not present with pull policy of Never";
-    context_.recorder.Warning(TargetOf(unit), "ErrImageNeverPull", why);
-    return CannotStart(unit, "ErrImageNeverPull", Error(Reason::kNotFound, why));
-  }
+void PodWorker::WaitFor(ContainerUnit& unit, const std::string& reason, const std::string& message) {
   unit.state = ContainerUnit::State::kPullWait;
-  unit.waiting_reason = "ErrImagePull";
-  unit.waiting_message = error.message();
-  context_.recorder.Warning(TargetOf(unit), "Failed",
-                            "Failed to pull image \"" + image + "\": " + error.message());
-  context_.recorder.Warning(TargetOf(unit), "Failed", "Error: ErrImagePull");
-  const Duration backoff = BackoffAfter(++unit.pull_failures);
-  unit.timer = context_.strand.PostAfter(
-      kPullErrorShown, OnStrand([&unit, image, backoff, why = error.message()](PodWorker& self) {
-        unit.waiting_reason = "ImagePullBackOff";
-        unit.waiting_message = "Back-off pulling image \"" + image + "\": ErrImagePull: " + why;
-        self.context_.recorder.Normal(self.TargetOf(unit), "BackOff",
-                                      "Back-off pulling image \"" + image + "\"");
-        self.context_.recorder.Warning(self.TargetOf(unit), "Failed", "Error: ImagePullBackOff");
-        self.Retry(unit, backoff);
-        self.WriteStatus();
-      }));
+  unit.waiting_reason = reason;
+  unit.waiting_message = message;
+  Retry(unit, BackoffAfter(++unit.pull_failures));
   WriteStatus();
 }
 

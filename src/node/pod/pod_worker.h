@@ -24,6 +24,8 @@
 
 namespace flyball::node {
 
+struct PullSecrets;
+
 inline constexpr Duration kFirstRestartBackoff = std::chrono::seconds(10);
 inline constexpr Duration kMaxRestartBackoff = std::chrono::minutes(5);
 // A container that ran this long has its back-off forgotten.
@@ -87,7 +89,15 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void StartDue();
   bool InitDone() const;
   void StartUnit(ContainerUnit& unit);
-  void ImageReady(ContainerUnit& unit, const Result<ReadyImage>& image);
+  // pod_image.cc: the image, as its policy says.
+  void HavePullSecrets(ContainerUnit& unit, const PullSecrets& secrets);
+  void FindImage(ContainerUnit& unit, const std::vector<RegistryCredentials>& credentials);
+  void ImageFound(ContainerUnit& unit, const ImageRequest& request,
+                  const Result<std::optional<ReadyImage>>& image);
+  void ImageRefused(ContainerUnit& unit, const Error& error);
+  void PullImage(ContainerUnit& unit, const ImageRequest& request);
+  void PullFailed(ContainerUnit& unit, const Error& error);
+  void ImageReady(ContainerUnit& unit, const ReadyImage& image, const std::string& event);
   // Makes the pod's volumes, then what the container needs.
   void PrepareVolumes(ContainerUnit& unit);
   void RefreshVolumes();
@@ -100,10 +110,15 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   UniqueFunction<void(ContainerExit)> WhenExited(ContainerUnit& unit, int starts);
   // Calls `work` where the runtime may block, then `then` on the strand.
   template <typename Work, typename Then>
-  void OnRuntime(Work work, Then then);
+  void OnRuntime(Work work, Then then) {
+    On(context_.runtime.executor(), std::move(work), std::move(then));
+  }
+  template <typename Work, typename Then>
+  void On(Executor* where, Work work, Then then);
   void Launch(ContainerUnit& unit, const PodPtr& pod, const Result<Variables>& variables);
   void CannotStart(ContainerUnit& unit, const std::string& reason, const Error& error);
-  void ImageMissing(ContainerUnit& unit, const Error& error);
+  // The container waits, for longer each time, to be tried again.
+  void WaitFor(ContainerUnit& unit, const std::string& reason, const std::string& message);
   void Retry(ContainerUnit& unit, Duration delay);
   void BeginProbes(ContainerUnit& unit);
   void ProbeFailed(ContainerUnit& unit, ProbeKind kind);
@@ -164,8 +179,7 @@ Closure PodWorker::OnStrand(Fn fn) {
 }
 
 template <typename Work, typename Then>
-void PodWorker::OnRuntime(Work work, Then then) {
-  Executor* const where = context_.runtime.executor();
+void PodWorker::On(Executor* where, Work work, Then then) {
   if (!where) return then(*this, work(context_.runtime));
   where->Post([weak = weak_from_this(), context = keep_, work = std::move(work), then = std::move(then)] {
     auto result = work(context->runtime);

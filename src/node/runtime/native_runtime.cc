@@ -57,8 +57,11 @@ class NativeRuntime final : public ContainerRuntime {
   std::string_view version() const override { return "native://0.1.0"; }
   bool real() const override { return true; }
 
-  Result<ReadyImage> EnsureImage(const ImageRequest& request) override {
-    if (IsHostImage(request.image)) return ReadyImage{.id = "native://host"};
+  Result<std::optional<ReadyImage>> FindImage(const ImageRequest& request) override {
+    if (!IsHostImage(request.image)) return std::optional<ReadyImage>();
+    return std::optional(ReadyImage{.id = "native://host"});
+  }
+  Result<ReadyImage> PullImage(const ImageRequest& request) override {
     return Unexpected(Error(Reason::kNotFound,
                             "image \"" + request.image +
                                 "\" cannot run here: containers need root and an OCI runtime (install runc). "

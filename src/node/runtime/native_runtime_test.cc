@@ -133,10 +133,11 @@ TEST_F(NativeRuntimeTest, SaysWhatIsWrong) {
   const auto empty = Start(Config({}));
   ASSERT_FALSE(empty);
   EXPECT_NE(empty.error().message().find("no command"), std::string::npos);
-  const auto image = runtime_->EnsureImage({.image = "nginx"});
+  EXPECT_FALSE(*runtime_->FindImage({.image = "nginx"}));
+  const auto image = runtime_->PullImage({.image = "nginx"});
   ASSERT_FALSE(image);
   EXPECT_NE(image.error().message().find("--runtime sim"), std::string::npos);
-  EXPECT_TRUE(runtime_->EnsureImage({.image = "host"}));
+  EXPECT_TRUE(*runtime_->FindImage({.image = "host"}));
 }
 
 TEST_F(NativeRuntimeTest, RunsCommandsBesideAContainer) {

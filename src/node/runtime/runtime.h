@@ -35,7 +35,7 @@ struct ContainerConfig {
   std::string pod_namespace, pod_name, pod_uid;
   std::string name;   // of the container
   int attempt = 0;    // how often it was started before
-  std::string image;  // as EnsureImage took it
+  std::string image;  // as FindImage took it
   std::vector<std::string> command, args;
   std::string working_dir;
   bool stdin = false, stdin_once = false, tty = false;
@@ -48,10 +48,13 @@ struct ContainerConfig {
   std::vector<ContainerMount> mounts{};
 };
 
-// A name and password for registries (of imagePullSecrets).
+// Who one is to a registry.
 struct RegistryCredentials {
-  std::string registry;  // "https://index.docker.io/v1/", "localhost:5000"
-  std::string user, password;
+  std::string registry;  // "https://index.docker.io/v1/", "localhost:5000/team", "*.example.com"
+  std::string user{}, password{};
+  std::string identity_token{};  // instead of a password
+  // Of a pod's imagePullSecrets: what needed it to be pulled is not for other pods.
+  bool of_pod = false;
 };
 
 struct ImageRequest {
@@ -62,7 +65,6 @@ struct ImageRequest {
 
 struct ReadyImage {
   std::string id;
-  bool pulled = false;  // just now
   std::int64_t size = 0;
 };
 
@@ -152,12 +154,18 @@ class ContainerRuntime {
 
   // Where the volumes of pods are made; empty: containers of this runtime have none.
   virtual std::string volumes_folder() const { return {}; }
-  // Where EnsureImage and Start are to be called, because they block. Null: they do not.
+  // Where FindImage and Start are to be called, because they block. Null: they do not.
   virtual Executor* executor() { return nullptr; }
+  // Where PullImage is to be called. Null: this runtime pulls nothing.
+  virtual Executor* pull_executor() { return nullptr; }
 
-  // Has an image here, as its policy says. NotFound with a message for people if it is not and cannot be, or
-  // with the policy Never is not; BadRequest if its name is none.
-  virtual Result<ReadyImage> EnsureImage(const ImageRequest& request) = 0;
+  // An image that is here and may be used as it is; nothing if it is not here, or has to be pulled: by its
+  // policy, or because others' credentials have fetched it. BadRequest if its name is none.
+  virtual Result<std::optional<ReadyImage>> FindImage(const ImageRequest& request) = 0;
+  // Fetches it from its registry. Blocks for as long as that takes.
+  virtual Result<ReadyImage> PullImage(const ImageRequest& request) {
+    return Unexpected(Error(Reason::kNotFound, "image \"" + request.image + "\" is not on this node"));
+  }
 
   // Starts; `exited` is called once, from any thread, when it has ended. The id is unique for ever.
   // BadRequest: the configuration cannot work; others: starting failed, with the cause kStartErrorCause if it

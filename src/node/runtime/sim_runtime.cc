@@ -17,9 +17,12 @@ class SimRuntime final : public ContainerRuntime {
   std::string_view name() const override { return "sim"; }
   std::string_view version() const override { return "sim://0.1.0"; }
   bool real() const override { return false; }
-  Result<ReadyImage> EnsureImage(const ImageRequest& request) override {
+  Result<std::optional<ReadyImage>> FindImage(const ImageRequest& request) override {
+    if (!SimImageExists(request.image)) return std::optional<ReadyImage>();
+    return std::optional(ReadyImage{.id = "sim://" + request.image});
+  }
+  Result<ReadyImage> PullImage(const ImageRequest& request) override {
     const std::string& image = request.image;
-    if (SimImageExists(image)) return ReadyImage{.id = "sim://" + image};
     return Unexpected(Error(Reason::kNotFound, "failed to pull and unpack image \"" + image +
                                                    "\": failed to resolve reference \"" + image +
                                                    "\": " + image + ": not found"));

@@ -6,6 +6,7 @@
 #include "api/values/ip_address.h"
 #include "client/response_error.h"
 #include "net/http/origin.h"
+#include "net/http/redirect.h"
 #include "server/forward/service_endpoints.h"
 
 namespace flyball::server {
@@ -40,22 +41,6 @@ std::string TargetOf(std::string_view url) {
   const std::size_t end = std::min(url.find('#', path), url.size());
   const std::string out(url.substr(path, end - path));
   return out.starts_with('/') ? out : "/" + out;
-}
-
-// Where a Location leads from a URL.
-std::string Resolved(const std::string& url, const std::string& location) {
-  if (location.find("://") != std::string::npos) return location;
-  const std::size_t host = url.find("://") + 3;
-  if (location.starts_with("//")) return url.substr(0, host - 2) + location;
-  const std::size_t path = std::min(url.find_first_of("/?#", host), url.size());
-  if (location.starts_with('/')) return url.substr(0, path) + location;
-  const std::string whole = url.substr(0, std::min(url.find_first_of("?#", path), url.size()));
-  const std::size_t slash = whole.rfind('/');
-  return (slash == std::string::npos || slash < path ? whole + "/" : whole.substr(0, slash + 1)) + location;
-}
-
-bool IsRedirect(int status) {
-  return (status >= 301 && status <= 303) || status == 307 || status == 308;
 }
 
 // The body of an answer that is a success to client-go, which takes 200 to 206 for it.
@@ -124,11 +109,11 @@ Task<Result<std::string>> WebhookCaller::Post(const WebhookTarget& target, std::
     auto sending = Send(target, step, limits, resume);
     FLYBALL_CO_ASSIGN(net::Response response, co_await std::move(sending));
     const std::string location(response.headers.Get("location"));
-    if (!IsRedirect(response.status) || location.empty()) co_return BodyOf(std::move(response));
+    if (!net::IsRedirect(response.status) || location.empty()) co_return BodyOf(std::move(response));
     if (sent == kMostRequests)
       co_return Unexpected(
           Error(Reason::kConnection, 503, "Post \"" + location + "\": stopped after 10 redirects"));
-    step.url = Resolved(step.url, location);
+    step.url = net::ResolveLocation(step.url, location);
     if (response.status > 303) continue;
     step.method = "GET";
     step.body.clear();
