@@ -170,7 +170,7 @@ def logs_are_rotated_and_followed(kubectl, program):
 
 def up(binary, folder):
     return Program(binary, 'up', '--data-dir', folder, '--port', '0', '--container-log-max-size', '1Mi', '--container-log-max-files', '8',
-                   data_dir=folder)
+                   '--host-image', 'on', data_dir=folder)
 
 
 def one_process(binary, folder):
@@ -256,7 +256,7 @@ class Parts:
         with open(config, 'w') as f:
             f.write(BOOTSTRAP_CONFIG % (self.url, self.ca, token))
         return self.run('node', '--name', name, '--data-dir', os.path.join(self.folder, name), '--bootstrap-kubeconfig', config,
-                        '--rotate-server-certificates', name='-' + name, ready='node %s running' % name)
+                        '--rotate-server-certificates', '--host-image', 'on', name='-' + name, ready='node %s running' % name)
 
     def close(self):
         for program in self.programs:

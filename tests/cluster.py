@@ -27,13 +27,13 @@ class Cluster:
     def start(self):
         self.programs = []
         if self.form == 'up':
-            return self._run('up', '--data-dir', self.folder, '--port', '0', '--runtime', self.runtime)
+            return self._run('up', '--data-dir', self.folder, '--port', '0', '--runtime', self.runtime, '--host-image', 'on')
         self._run('apiserver', '--data-dir', self.folder, '--secure-port', '0')
         connection = ('--kubeconfig', self.kubeconfig)
         self._run('controllers', '--use-service-account-credentials', *connection, ready='controllers running')
         self._run('scheduler', *connection, ready='scheduler running')
-        self._run('node', '--name', 'n1', '--data-dir', self.node_folder, '--address', self.address, '--runtime', self.runtime, *connection,
-                  ready='node n1 running')
+        self._run('node', '--name', 'n1', '--data-dir', self.node_folder, '--address', self.address, '--runtime', self.runtime,
+                  '--host-image', 'on', *connection, ready='node n1 running')
 
     def _run(self, part, *arguments, **options):
         folder = os.path.join(self.folder, 'output', part)

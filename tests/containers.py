@@ -10,7 +10,7 @@ import tempfile
 from program import skip, wait_until
 
 IMAGE = 'test/busybox:1'
-APPLETS = 'sh cat echo sleep id hostname ls tail ps mount touch wget'.split()
+APPLETS = 'sh cat echo sleep id hostname ls tail ps mount touch wget grep true'.split()
 
 
 def check_machine():

@@ -1,13 +1,22 @@
 """Containers on one machine with no daemon: an image built from a folder, a Deployment with volumes, logs, exec, exit
 reasons, and an agent that is killed and finds its containers again."""
+import base64
 import glob
 import json
 import os
+import socket
 import sys
 import tempfile
+from concurrent import futures
 
-from containers import IMAGE, apply, build_image, check_machine, clean, ended, pod, waiting
-from program import SANITIZED, Kubectl, Program, wait_until
+from containers import IMAGE, apply, build_image, check_machine, clean, container_status, ended, pod, waiting
+from program import SANITIZED, Kubectl, Program, skip, wait_until
+
+try:
+    import grpc
+except ImportError:
+    grpc = None
+
 
 def what_a_container_sees(kubectl):
     apply(kubectl, pod('defaults'), pod('named', 'id -u; id -g; hostname; pwd; echo $FROM_IMAGE', securityContext={'runAsUser': 1000}))
@@ -31,6 +40,120 @@ def how_a_container_ends(kubectl):
     assert (state['exitCode'], state['reason']) == (128, 'StartError') and '/no/such/program' in state['message'], state
     state = ended(kubectl, 'hungry')
     assert (state['exitCode'], state['reason']) == (137, 'OOMKilled'), state
+
+
+def events(kubectl, name, reason):
+    items = json.loads(kubectl('get', 'events', '--field-selector', 'involvedObject.name=%s,reason=%s' % (name, reason), '-o', 'json'))['items']
+    return [event['message'] for event in items]
+
+
+def with_volumes(manifest, *volumes, **spec):
+    manifest['spec'].update(spec, volumes=[{'name': name, **source} for name, source in volumes])
+    return manifest
+
+
+def at(name, path, **more):
+    return {'name': name, 'mountPath': path, **more}
+
+
+def what_volumes_show(kubectl):
+    apply(kubectl, {'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 'login'}, 'stringData': {'password': 'hunter2', 'other': 'x'}})
+    script = ('cat /s/pass; echo; ls /s; busybox stat -L -c "%g %a" /s/pass; touch /e/new; busybox stat -c "%u %g" /e/new; id -G; '
+              'cat /t/token')
+    apply(kubectl, with_volumes(
+        pod('mounted', script, volumeMounts=[at('s', '/s'), at('e', '/e'), at('t', '/t')]),
+        ('s', {'secret': {'secretName': 'login', 'defaultMode': 0o440, 'items': [{'key': 'password', 'path': 'pass'}]}}),
+        ('e', {'emptyDir': {}}),
+        ('t', {'projected': {'sources': [{'serviceAccountToken': {'path': 'token', 'audience': 'vault', 'expirationSeconds': 600}}]}}),
+        securityContext={'runAsUser': 1000, 'runAsGroup': 2000, 'fsGroup': 3000}))
+    assert ended(kubectl, 'mounted')['exitCode'] == 0, kubectl('logs', 'mounted')
+    lines = kubectl('logs', 'mounted').split('\n')
+    assert lines[:4] == ['hunter2', 'pass', '3000 440', '1000 3000'] and '3000' in lines[4].split(), lines
+    claims = lines[5].split('.')[1]
+    claims = json.loads(base64.urlsafe_b64decode(claims + '=' * (-len(claims) % 4)))
+    assert claims['aud'] == ['vault'] and claims['exp'] - claims['iat'] == 600, claims
+
+
+def host_path(name, path, kind, script='true'):
+    return with_volumes(pod(name, script, volumeMounts=[at('h', '/h')]), ('h', {'hostPath': {'path': path, 'type': kind}}))
+
+
+def what_the_machine_shows(kubectl, folder):
+    os.makedirs(folder)
+    with open(folder + '/file', 'w') as f:
+        f.write('from the machine')
+    with socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(folder + '/socket')
+    apply(kubectl, host_path('is-folder', folder, 'Directory', 'cat /h/file'), host_path('is-file', folder + '/file', 'File', 'cat /h'),
+          host_path('is-socket', folder + '/socket', 'Socket'), host_path('is-device', '/dev/null', 'CharDevice'),
+          host_path('new-folder', folder + '/new/folder', 'DirectoryOrCreate', 'touch /h/x'),
+          host_path('new-file', folder + '/new-file', 'FileOrCreate', 'echo y > /h'),
+          host_path('no-file', folder, 'File'), host_path('no-folder', folder + '/file', 'Directory'),
+          host_path('no-device', folder + '/file', 'BlockDevice'))
+    for name in ('is-folder', 'is-file', 'is-socket', 'is-device', 'new-folder', 'new-file'):
+        assert ended(kubectl, name)['exitCode'] == 0, name
+    assert kubectl('logs', 'is-folder') == kubectl('logs', 'is-file') == 'from the machine'
+    assert os.path.exists(folder + '/new/folder/x') and open(folder + '/new-file').read() == 'y\n'
+    for name, what in (('no-file', 'file'), ('no-folder', 'directory'), ('no-device', 'block device')):
+        said = wait_until(name + ' is refused', lambda: events(kubectl, name, 'FailedMount'))
+        assert said[0].endswith(' is not a ' + what) and 'hostPath type check failed: ' in said[0], said
+        assert container_status(kubectl, name)['state']['waiting']['reason'] == 'ContainerCreating'
+
+
+def no_way_out_of_a_volume(kubectl):
+    """Symbolic links in a volume do not lead a subPath to the machine's files."""
+    for name, link in (('absolute', '/etc'), ('upwards', '../../../../../../../../etc')):
+        manifest = with_volumes(pod(name, 'ls /out', volumeMounts=[at('v', '/out', subPath='escape')]), ('v', {'emptyDir': {}}))
+        manifest['spec']['initContainers'] = [{'name': 'evil', 'image': IMAGE, 'volumeMounts': [at('v', '/v')],
+                                               'command': ['busybox', 'ln', '-s', link, '/v/escape']}]
+        apply(kubectl, manifest)
+    for name in ('absolute', 'upwards'):
+        waiting(kubectl, name, 'CreateContainerConfigError')
+        message = container_status(kubectl, name)['state']['waiting']['message']
+        assert message == 'failed to prepare subPath for volumeMount "v" of container "c"', message
+
+
+def hooks_and_probes(kubectl, grpc_port):
+    wait = 'while [ ! -e /started ]; do sleep 0.1; done'
+    after = lambda command: {'postStart': {'exec': {'command': ['sh', '-c', command]}}}
+    apply(kubectl, pod('hooked', wait, lifecycle=after('touch /started')), pod('ill-hooked', 'sleep 1000', lifecycle=after('exit 1')),
+          pod('asked', 'sleep 1000', readinessProbe={'grpc': {'port': grpc_port}, 'periodSeconds': 1}),
+          pod('asked-wrong', 'sleep 1000', readinessProbe={'grpc': {'port': grpc_port, 'service': 'other'}, 'periodSeconds': 1}))
+    assert ended(kubectl, 'hooked')['exitCode'] == 0
+    assert ended(kubectl, 'ill-hooked')['exitCode'] != 0
+    wait_until('the event says so', lambda: events(kubectl, 'ill-hooked', 'FailedPostStartHook') == ['PostStartHook failed'])
+    wait_until('it is ready', lambda: container_status(kubectl, 'asked')['ready'])
+    said = wait_until('it is not ready', lambda: events(kubectl, 'asked-wrong', 'Unhealthy'))
+    assert said[0] == 'Readiness probe failed: service unhealthy (responded with "NOT_SERVING")', said
+    assert not container_status(kubectl, 'asked-wrong')['ready']
+
+
+def health_server():
+    """Serves grpc.health.v1: well for itself, not for the service `other`."""
+    check = grpc.unary_unary_rpc_method_handler(lambda request, context: b'\x08\x02' if b'other' in request else b'\x08\x01')
+    server = grpc.server(futures.ThreadPoolExecutor(2))
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler('grpc.health.v1.Health', {'Check': check}),))
+    port = server.add_insecure_port('127.0.0.1:0')
+    server.start()
+    return server, port
+
+
+def processes_of_a_pod(kubectl):
+    manifest = pod('sharing', 'while ! ps | grep -q "sleep 12345"; do sleep 0.1; done; ps')
+    manifest['spec']['shareProcessNamespace'] = True
+    manifest['spec']['containers'].append({'name': 'other', 'image': IMAGE, 'command': ['sleep', '12345']})
+    apply(kubectl, manifest)
+    # The two share one namespace, whose first process is neither.
+    wait_until('it sees the other', lambda: 'sleep 12345' in kubectl('logs', 'sharing', '-c', 'c'))
+    first = [line for line in kubectl('logs', 'sharing', '-c', 'c').split('\n') if line.split()[0] == '1']
+    assert first and 'sleep' not in first[0] and 'sh -c' not in first[0], first
+    kubectl('delete', 'pod', 'sharing')
+
+
+def the_machine_itself_is_off(kubectl):
+    apply(kubectl, pod('host', 'true', image='host', imagePullPolicy='IfNotPresent'))
+    waiting(kubectl, 'host', 'ImagePullBackOff')
+    assert '--host-image=on' in container_status(kubectl, 'host')['state']['waiting']['message']
 
 
 def deployment():
@@ -79,10 +202,50 @@ def a_deployment_with_volumes(kubectl):
     return names
 
 
+def a_stateful_set(kubectl):
+    container = {'name': 'db', 'image': IMAGE, 'command': ['sleep', '100000'], 'volumeMounts': [at('data', '/data')]}
+    apply(kubectl, {'apiVersion': 'apps/v1', 'kind': 'StatefulSet', 'metadata': {'name': 'db'},
+                    'spec': {'replicas': 1, 'serviceName': 'db', 'selector': {'matchLabels': {'app': 'db'}},
+                             'template': {'metadata': {'labels': {'app': 'db'}},
+                                          'spec': {'terminationGracePeriodSeconds': 0, 'containers': [container]}},
+                             'volumeClaimTemplates': [{'metadata': {'name': 'data'},
+                                                       'spec': {'accessModes': ['ReadWriteOnce'],
+                                                                'resources': {'requests': {'storage': '1Gi'}}}}]}})
+    wait_until('the database runs', lambda: container_status(kubectl, 'db-0')['ready'], 120)
+    kubectl('exec', 'db-0', '--', 'sh', '-c', 'echo precious > /data/row')
+    claim = json.loads(kubectl('get', 'pvc', 'data-db-0', '-o', 'json'))
+    assert (claim['status']['phase'], claim['spec']['storageClassName']) == ('Bound', 'local-path'), claim
+
+
+def its_data_outlives_the_pod(kubectl, data):
+    before = json.loads(kubectl('get', 'pod', 'db-0', '-o', 'json'))['metadata']['uid']
+    kubectl('delete', 'pod', 'db-0')
+    wait_until('there is another pod', lambda: json.loads(kubectl('get', 'pod', 'db-0', '-o', 'json'))['metadata']['uid'] != before)
+    wait_until('it runs', lambda: container_status(kubectl, 'db-0')['ready'], 120)
+    assert kubectl('exec', 'db-0', '--', 'cat', '/data/row') == 'precious'
+    volumes = data + '/node/local-path'
+    assert len(os.listdir(volumes)) == 1
+    kubectl('delete', 'statefulset', 'db')
+    kubectl('delete', 'pvc', 'data-db-0')
+    wait_until('the data goes with the claim', lambda: not os.listdir(volumes) and not json.loads(kubectl('get', 'pv', '-o', 'json'))['items'])
+
+
+def leave_volumes(data, node, uid):
+    """What an agent leaves whose pod goes while it is away."""
+    os.makedirs('%s/node/volumes/%s/v' % (data, uid))
+    with open('%s/node/volumes/%s/.node' % (data, uid), 'w') as f:
+        f.write(node)
+
+
 def the_agent_finds_them_again(kubectl, restart, data, names):
     before = pids(data)
-    assert len(before) == 2, before
+    assert len(before) == 3, before
+    node = json.loads(kubectl('get', 'nodes', '-o', 'json'))['items'][0]['metadata']['name']
+    leave_volumes(data, node, 'gone')
+    leave_volumes(data, 'another-node', 'kept')
     restart()
+    wait_until('what is gone has no volumes', lambda: not os.path.exists(data + '/node/volumes/gone'))
+    assert os.path.exists(data + '/node/volumes/kept/v')
     wait_until('both pods run', lambda: both_run(kubectl), 120)
     assert pids(data) == before, (pids(data), before)
     for status in (p['status']['containerStatuses'][0] for p in web_pods(kubectl)):
@@ -106,9 +269,12 @@ def it_goes_without_a_trace(kubectl, data):
 
 def main():
     busybox = check_machine()
+    if not grpc:
+        skip('there is no gRPC for Python')
     binary = sys.argv[1]
     data = os.path.realpath(tempfile.mkdtemp(prefix='flyball-test-'))
     programs = []
+    server, port = health_server()
 
     def start():
         programs.append(Program(binary, 'up', '--data-dir', data, '--port', '0', data_dir=data))
@@ -123,12 +289,22 @@ def main():
         kubectl = Kubectl(programs[0].kubeconfig)
         what_a_container_sees(kubectl)
         how_a_container_ends(kubectl)
+        what_volumes_show(kubectl)
+        what_the_machine_shows(kubectl, data + '/shown')
+        no_way_out_of_a_volume(kubectl)
+        hooks_and_probes(kubectl, port)
+        processes_of_a_pod(kubectl)
+        the_machine_itself_is_off(kubectl)
+        kubectl('delete', 'pods', '--all', timeout=120)
         names = a_deployment_with_volumes(kubectl)
+        a_stateful_set(kubectl)
         if not SANITIZED:
             the_agent_finds_them_again(kubectl, restart, data, names)
+        its_data_outlives_the_pod(kubectl, data)
         it_goes_without_a_trace(kubectl, data)
         programs[-1].stop()
     finally:
+        server.stop(None)
         for program in programs:
             program.kill()
         clean(data)

@@ -393,7 +393,7 @@ def check_sim(binary):
 def main():
     binary = sys.argv[1]
     folder = tempfile.mkdtemp(prefix='flyball-test-')
-    program = Program(binary, 'up', '--data-dir', folder, '--port', '0', data_dir=folder)
+    program = Program(binary, 'up', '--data-dir', folder, '--port', '0', '--host-image', 'on', data_dir=folder)
     try:
         check_all(program)
         program.stop()
@@ -404,7 +404,7 @@ def main():
     folder = tempfile.mkdtemp(prefix='flyball-test-')
     programs = [Program(binary, 'apiserver', '--data-dir', folder, '--secure-port', '0', data_dir=folder)]
     try:
-        for arguments in (['controllers'], ['scheduler'], ['node', '--name', 'n1', '--data-dir', os.path.join(folder, 'node')]):
+        for arguments in (['controllers'], ['scheduler'], ['node', '--name', 'n1', '--data-dir', os.path.join(folder, 'node'), '--host-image', 'on']):
             programs.append(Program(binary, *arguments, '--kubeconfig', programs[0].kubeconfig, ready='running'))
         check_apart(programs[0])
         for one in reversed(programs):

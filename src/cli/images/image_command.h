@@ -1,4 +1,5 @@
-// `flyball image`: pull, load, build, list, inspect and remove the images of a node, also while its agent runs.
+// `flyball image`: pull, load, build, list, inspect and remove the images of a node, also while its agent
+// runs.
 #pragma once
 
 #include "cli/command/command.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "api/values/quantity.h"
 #include "base/observe/log.h"
@@ -14,6 +15,7 @@
 #include "controllers/controllers.h"
 #include "node/oci/node_runtime.h"
 #include "node/runtime/sim_runtime.h"
+#include "node/volumes/local_path_provisioner.h"
 #include "scheduler/scheduler.h"
 #include "server/endpoints/component_status.h"
 
@@ -87,6 +89,15 @@ void AddContainerFlags(CLI::App& command, ContainerFlags& flags) {
       .add_option("--registries", flags.registries,
                   "Mirrors of image registries, and how those are spoken to (k3s' registries.yaml)")
       ->capture_default_str();
+  const std::map<std::string, node::HostImage> kHostImage = {
+      {"auto", node::HostImage::kAuto}, {"on", node::HostImage::kOn}, {"off", node::HostImage::kOff}};
+  command
+      .add_option(
+          "--host-image", flags.host_image,
+          "Whether pods may have the image `host`, a process of this user without isolation. auto: only "
+          "where no containers run, which is not as root")
+      ->transform(CLI::CheckedTransformer(kHostImage))
+      ->default_str("auto");
 }
 
 Result<node::LogLimits> LogLimitsOf(const ContainerFlags& flags) {
@@ -131,6 +142,7 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
                                                           .pod_ip = options.address,
                                                           .log_limits = logs,
                                                           .registries_file = options.containers.registries,
+                                                          .host_image = options.containers.host_image,
                                                           .keep_on_shutdown = options.keep_containers},
                                                          executor, Random::System()));
   } else {
@@ -236,8 +248,9 @@ Result<std::unique_ptr<LocalCluster>> LocalCluster::Start(ServerProcess& server,
                                                           LocalClusterOptions options) {
   auto cluster = std::unique_ptr<LocalCluster>(new LocalCluster(server));
   FLYBALL_TRY(EnsureIdentities(server));
-  FLYBALL_TRY(cluster->StartNodes(std::move(options.nodes)));
+  FLYBALL_TRY(cluster->StartNodes(options.nodes));
   FLYBALL_TRY(cluster->StartManagers(options.controllers));
+  FLYBALL_TRY(cluster->StartProvisioner(options.nodes));
   return cluster;
 }
 
@@ -270,6 +283,18 @@ Status LocalCluster::StartManagers(const std::string& enabled) {
   return {};
 }
 
+Status LocalCluster::StartProvisioner(const NodesOptions& options) {
+  if (options.runtime != "native" || node::WhyNoContainers()) return {};
+  FLYBALL_TRY(server_.api().Ensure({node::LocalPathClass()}));
+  // It may do what makes and removes volumes in a cloud.
+  provisioner_.emplace(ClientAs(server_, threads_, ControllerUser("persistent-volume-binder"),
+                                ControllerGroups(), "local-path-provisioner"),
+                       ManagerOptions{.name = "local-path-provisioner", .drop_managed_fields = true});
+  const std::string data = std::filesystem::absolute(options.data_dir).string();
+  FLYBALL_TRY(node::AddLocalPathProvisioner(*provisioner_, data + "/node/local-path"));
+  return provisioner_->Start();
+}
+
 Status LocalCluster::StartNodes(NodesOptions options) {
   options.client_ca_pem = server_.pki().client_ca_pem;
   options.serving_certificate = options.wait_for_serving = true;
@@ -286,6 +311,7 @@ LocalCluster::~LocalCluster() {
   auto& components = server_.api().components();
   components.Remove("scheduler");
   components.Remove("controller-manager");
+  if (provisioner_) StopManager(*provisioner_);
   if (scheduler_) StopManager(*scheduler_);
   if (controllers_) StopManager(*controllers_);
   nodes_.reset();

@@ -19,6 +19,7 @@
 #include "controller/manager.h"
 #include "node/agent/node_agent.h"
 #include "node/certificates/certificate_manager.h"
+#include "node/oci/oci_runtime.h"
 #include "node/registry/registry_hosts.h"
 #include "node/runtime/log_files.h"
 #include "node/runtime/runtime.h"
@@ -47,6 +48,7 @@ struct ContainerFlags {
   std::string log_max_size = "10Mi";
   int log_max_files = 5;
   std::string registries = node::kRegistriesFile;  // registry_hosts.h
+  node::HostImage host_image = node::HostImage::kAuto;
 };
 void AddContainerFlags(CLI::App& command, ContainerFlags& flags);
 // BadRequest, naming the flag, if they make no sense.
@@ -141,11 +143,13 @@ class LocalCluster {
  private:
   explicit LocalCluster(ServerProcess& server) : server_(server) {}
   Status StartManagers(const std::string& enabled);
+  // Where containers run, claims get folders of this machine.
+  Status StartProvisioner(const NodesOptions& options);
   Status StartNodes(NodesOptions options);
 
   ServerProcess& server_;
   ClientThreads threads_;
-  std::optional<Manager> controllers_, scheduler_;
+  std::optional<Manager> controllers_, scheduler_, provisioner_;
   std::unique_ptr<Nodes> nodes_;
 };
 

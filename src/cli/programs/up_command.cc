@@ -11,6 +11,7 @@
 #include "cli/programs/server_process.h"
 #include "cli/programs/signals.h"
 #include "json/yaml/yaml.h"
+#include "node/oci/node_runtime.h"
 
 namespace flyball::cli {
 namespace {
@@ -31,22 +32,24 @@ struct UpFlags {
 void PrintHints(const ServerProcess& server, const UpFlags& flags) {
   // The other terminal may be in another folder.
   const std::string kubeconfig = std::filesystem::absolute(server.kubeconfig_path()).string();
-  std::cout
-      << "Flyball is up.\n\n"
-      << "  API server   " << server.url() << "\n"
-      << "  kubeconfig   " << kubeconfig << "\n"
-      << "  runtime      " << flags.runtime << ", " << flags.nodes << (flags.nodes == 1 ? " node" : " nodes")
-      << "\n\n"
-      << "Try, in another terminal:\n\n"
-      << (flags.name.empty() ? "  export KUBECONFIG=" + kubeconfig
-                             : "  kubectl config use-context flyball-" + flags.name)
-      << "\n"
-      << "  kubectl get nodes\n"
-      << "  kubectl create deployment hello --image=host -- sh -c 'while true; do date; sleep 1; done'\n"
-      << "  kubectl get deploy,rs,pods -o wide\n"
-      << "  kubectl logs deploy/hello -f\n\n"
-      << "Ctrl-C stops it; what was written stays in " << flags.data_dir << ".\n"
-      << std::flush;
+  const bool host = flags.runtime == "sim" || node::RunsHostImage(flags.containers.host_image);
+  const char* const image = host ? "host" : "busybox";
+  std::cout << "Flyball is up.\n\n"
+            << "  API server   " << server.url() << "\n"
+            << "  kubeconfig   " << kubeconfig << "\n"
+            << "  runtime      " << flags.runtime << ", " << flags.nodes
+            << (flags.nodes == 1 ? " node" : " nodes") << "\n\n"
+            << "Try, in another terminal:\n\n"
+            << (flags.name.empty() ? "  export KUBECONFIG=" + kubeconfig
+                                   : "  kubectl config use-context flyball-" + flags.name)
+            << "\n"
+            << "  kubectl get nodes\n"
+            << "  kubectl create deployment hello --image=" << image
+            << " -- sh -c 'while true; do date; sleep 1; done'\n"
+            << "  kubectl get deploy,rs,pods -o wide\n"
+            << "  kubectl logs deploy/hello -f\n\n"
+            << "Ctrl-C stops it; what was written stays in " << flags.data_dir << ".\n"
+            << std::flush;
 }
 
 // The cluster's context in the user's kubeconfig.

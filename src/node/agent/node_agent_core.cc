@@ -24,17 +24,17 @@ NodeAgent::Core::Core(Client client, ContainerRuntime& runtime, NodeAgentOptions
                    .runtime_version = std::string(runtime.version())},
       client_(std::move(client)),
       runtime_(runtime),
-      context_(std::make_shared<WorkerContext>(
-          WorkerContext{.client = client_,
-                        .runtime = runtime_,
-                        .strand = Strand(client_.runtime().executor),
-                        .blocking = client_.runtime().worker_executor(),
-                        .recorder = EventRecorder(client_, "kubelet", options_.name),
-                        .host_ip = options_.address,
-                        .volumes = runtime.volumes_folder().empty()
-                                       ? nullptr
-                                       : std::make_shared<PodVolumes>(client_, runtime.volumes_folder()),
-                        .finished = {}})),
+      context_(std::make_shared<WorkerContext>(WorkerContext{
+          .client = client_,
+          .runtime = runtime_,
+          .strand = Strand(client_.runtime().executor),
+          .blocking = client_.runtime().worker_executor(),
+          .recorder = EventRecorder(client_, "kubelet", options_.name),
+          .host_ip = options_.address,
+          .volumes = runtime.volumes_folder().empty()
+                         ? nullptr
+                         : std::make_shared<PodVolumes>(client_, runtime.volumes_folder(), options_.name),
+          .finished = {}})),
       strand_(context_->strand),
       ready_since_(api::Time::From(strand_.clock().Now())),
       serving_(!options_.wait_for_serving) {}
@@ -129,6 +129,8 @@ void NodeAgent::Core::NowReady() {
   std::set<std::string> pods;
   for (const auto& [uid, worker] : workers_) pods.insert(uid);
   runtime_.KeepOnly(options_.name, pods);
+  if (Executor* const where = runtime_.executor(); where && context_->volumes)
+    where->Post([volumes = context_->volumes, pods] { volumes->KeepOnly(pods); });
   ready_ = true;
   for (const auto& fn : std::exchange(waiting_, {})) fn();
 }

@@ -1,9 +1,10 @@
 // ImageStore: the images of a node, by name. Below its folder:
 //
 //   blobs/sha256/<hex>   manifests, configurations and layers as they came
-//   layers/<hex>/        layers unpacked for overlayfs, each once for all images that have it on the same
-//   base images.json          which name is which manifest uses/<id>            what a container has mounted:
-//   stays until the container lets go lock, writers        held while any of these changes, by any process
+//   layers/<hex>/        layers unpacked for overlayfs, once for all images with the same layers below
+//   images.json          which name is which manifest
+//   uses/<id>            what a container has mounted: stays until the container lets go
+//   lock, writers        held while any of these changes, by any process
 //
 // Invariant: an image that is listed is complete, was verified, and is unpacked. Removing an image removes
 // what no other image and no container uses.

@@ -1,6 +1,7 @@
-// flyball-monitor POD_FOLDER HOSTNAME: see README.md and monitor_protocol.h. Returns once it serves, with a
-// process of its own left behind; or prints why not. An empty HOSTNAME keeps the machine's name (and its UTS
-// namespace).
+// flyball-monitor POD_FOLDER HOSTNAME [share-pid]: see README.md and monitor_protocol.h. Returns once it
+// serves, with a process of its own left behind; or prints why not. An empty HOSTNAME keeps the machine's
+// name (and its UTS namespace). With share-pid there is a PID namespace for all containers, and its first
+// process.
 //
 // Memory is what it is judged by: no allocation but one block for each container, no C++ library.
 #include <dirent.h>
@@ -563,20 +564,50 @@ void Setup(const char* folder, const char* hostname) {
   Watch(signals);
 }
 
-void WritePid() {
+void WritePid(const char* file, pid_t pid) {
   char text[32];
-  const int length = snprintf(text, sizeof(text), "%d\n", getpid());
-  const int fd = open("monitor.pid", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) Die("monitor.pid");
+  const int length = snprintf(text, sizeof(text), "%d\n", pid);
+  const int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) Die(file);
   WriteAll(fd, text, static_cast<size_t>(length));
   close(fd);
+}
+
+// The first process of a PID namespace: it reaps what others leave, and ends with the monitor.
+[[noreturn]] void Pause() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_NAME, "pause");
+  for (int fd = 0; fd < 3; ++fd) close(fd);
+  // As Kubernetes' pause: nothing of the monitor is open in what containers may look at.
+  close_range(3, ~0u, 0);
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &mask, nullptr);
+  for (;;) {
+    sigwaitinfo(&mask, nullptr);
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+  }
+}
+
+// Children of the monitor itself stay in the machine's PID namespace: runc has to see that one.
+void SharePids() {
+  const int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+  if (own < 0 || unshare(CLONE_NEWPID) != 0) Die("unshare");
+  const pid_t pause_pid = fork();
+  if (pause_pid < 0) Die("fork");
+  if (pause_pid == 0) Pause();
+  if (setns(own, CLONE_NEWPID) != 0) Die("setns");
+  close(own);
+  WritePid("pause.pid", pause_pid);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    dprintf(STDERR_FILENO, "usage: flyball-monitor POD_FOLDER HOSTNAME\n");
+  if (argc != 3 && argc != 4) {
+    dprintf(STDERR_FILENO, "usage: flyball-monitor POD_FOLDER HOSTNAME [share-pid]\n");
     return 2;
   }
   int ready[2];
@@ -589,7 +620,8 @@ int main(int argc, char** argv) {
     return read(ready[0], &byte, 1) == 1 ? 0 : 1;
   }
   Setup(argv[1], argv[2]);
-  WritePid();
+  if (argc == 4) SharePids();
+  WritePid("monitor.pid", getpid());
   if (write(ready[1], "r", 1) != 1) return 1;
   close(ready[0]);
   close(ready[1]);

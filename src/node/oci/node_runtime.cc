@@ -6,10 +6,18 @@
 namespace flyball::node {
 namespace {
 
+Error HostImageOff() {
+  return Error(
+      Reason::kForbidden,
+      "image `host` is turned off on this node: a process without isolation, as the node's user. Start "
+      "the node with --host-image=on to have it");
+}
+
 class NodeRuntime final : public ContainerRuntime {
  public:
-  NodeRuntime(std::unique_ptr<ContainerRuntime> host, std::unique_ptr<OciContainers> containers)
-      : host_(std::move(host)), containers_(std::move(containers)) {}
+  NodeRuntime(std::unique_ptr<ContainerRuntime> host, std::unique_ptr<OciContainers> containers,
+              bool allow_host)
+      : host_(std::move(host)), containers_(std::move(containers)), allow_host_(allow_host) {}
 
   std::string_view name() const override { return host_->name(); }
   std::string_view version() const override { return host_->version(); }
@@ -19,13 +27,16 @@ class NodeRuntime final : public ContainerRuntime {
 
   Executor* pull_executor() override { return containers_->pull_executor(); }
   Result<std::optional<ReadyImage>> FindImage(const ImageRequest& request) override {
+    if (Refuses(request.image)) return std::optional<ReadyImage>();
     return ByImage(request.image).FindImage(request);
   }
   Result<ReadyImage> PullImage(const ImageRequest& request) override {
+    if (Refuses(request.image)) return Unexpected(HostImageOff());
     return ByImage(request.image).PullImage(request);
   }
   Result<std::string> Start(const ContainerConfig& config,
                             UniqueFunction<void(ContainerExit)> exited) override {
+    if (Refuses(config.image)) return Unexpected(HostImageOff());
     return ByImage(config.image).Start(config, std::move(exited));
   }
   std::optional<AdoptedContainer> Adopt(const std::string& pod_uid, const std::string& container,
@@ -66,6 +77,7 @@ class NodeRuntime final : public ContainerRuntime {
   }
 
  private:
+  bool Refuses(const std::string& image) const { return !allow_host_ && IsHostImage(image); }
   ContainerRuntime& ByImage(const std::string& image) {
     return IsHostImage(image) ? *host_ : static_cast<ContainerRuntime&>(*containers_);
   }
@@ -78,9 +90,14 @@ class NodeRuntime final : public ContainerRuntime {
 
   const std::unique_ptr<ContainerRuntime> host_;
   const std::unique_ptr<OciContainers> containers_;
+  const bool allow_host_;
 };
 
 }  // namespace
+
+bool RunsHostImage(HostImage wanted) {
+  return wanted == HostImage::kOn || (wanted == HostImage::kAuto && WhyNoContainers().has_value());
+}
 
 Result<std::unique_ptr<ContainerRuntime>> NewNodeRuntime(const OciRuntimeOptions& options, Executor& executor,
                                                          Random& random) {
@@ -89,12 +106,14 @@ Result<std::unique_ptr<ContainerRuntime>> NewNodeRuntime(const OciRuntimeOptions
                                               .log_limits = options.log_limits},
                                              executor, random));
   if (const auto why = WhyNoContainers()) {
+    if (options.host_image == HostImage::kOff)
+      return Unexpected(BadRequest("nothing could run on this node: " + *why + ", and --host-image=off"));
     log::Info("only image `host` runs on this node", {{"why", *why}});
     return host;
   }
   FLYBALL_ASSIGN(auto containers, OpenOciRuntime(options, executor, random));
-  return std::unique_ptr<ContainerRuntime>(
-      std::make_unique<NodeRuntime>(std::move(host), std::move(containers)));
+  return std::unique_ptr<ContainerRuntime>(std::make_unique<NodeRuntime>(
+      std::move(host), std::move(containers), RunsHostImage(options.host_image)));
 }
 
 }  // namespace flyball::node

@@ -195,7 +195,9 @@ json::Array NamespacesOf(const OciConfigInput& input) {
   const PodSpec& pod = input.container.pod->spec;
   const std::string monitor = "/proc/" + std::to_string(input.monitor) + "/ns/";
   json::Array namespaces = {json::Object{{"type", "mount"}}};
-  if (!pod.host_pid) namespaces.push_back(json::Object{{"type", "pid"}});
+  json::Object pids{{"type", "pid"}};
+  if (input.pause > 0) pids.Set("path", "/proc/" + std::to_string(input.pause) + "/ns/pid");
+  if (!pod.host_pid) namespaces.push_back(std::move(pids));
   if (!pod.host_ipc) namespaces.push_back(json::Object{{"type", "ipc"}, {"path", monitor + "ipc"}});
   if (!pod.host_network) namespaces.push_back(json::Object{{"type", "uts"}, {"path", monitor + "uts"}});
   return namespaces;

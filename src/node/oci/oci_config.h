@@ -18,6 +18,7 @@ struct OciConfigInput {
   const ImageConfig& image;
   ContainerUser user;
   pid_t monitor = 0;        // whose namespaces the pod shares
+  pid_t pause = 0;          // whose PID namespace the pod shares; 0: each container has its own
   std::string cgroup_path;  // "/kubepods/burstable/pod<uid>/<id>"
   std::vector<ContainerMount> mounts;
 };

@@ -17,11 +17,19 @@
 
 namespace flyball::node {
 
+// Whether pods may have the image `host`: a process of this user on the machine's own files.
+enum class HostImage {
+  kAuto,  // only where no containers run: those run as root, and so would it
+  kOn,
+  kOff,
+};
+
 struct OciRuntimeOptions {
   std::string data_dir;
   std::string pod_ip = "127.0.0.1";
   LogLimits log_limits{};
   std::string registries_file{};  // registry_hosts.h; empty: the usual one
+  HostImage host_image = HostImage::kAuto;
   // Containers go on when the agent is stopped in good order, as they do when it is killed.
   bool keep_on_shutdown = false;
 };

@@ -46,6 +46,7 @@ class OciRuntime final : public OciContainers {
         runc_(Runc::FindProgram(), options.data_dir + "/oci/runc", processes_) {}
   ~OciRuntime() override {
     Shutdown();
+    puller_.Stop();
     pulls_.Stop();
     workers_.Stop();
   }

@@ -22,6 +22,10 @@ Status OciRuntime::WriteBundle(const ContainerConfig& config, const StoredImage&
   FLYBALL_ASSIGN(input.user,
                  ResolveUser(*config.pod, *config.spec, image.config.user, container.bundle.rootfs()));
   input.monitor = container.pod->monitor;
+  if (SharesPids(*config.pod)) {
+    input.pause = PausePid(container.pod->folder);
+    if (input.pause <= 0) return Unexpected(InternalError("the pod's shared PID namespace is gone"));
+  }
   FLYBALL_ASSIGN(input.mounts, WriteNameFiles(container.pod->folder, *config.pod, options_.pod_ip));
   const std::string& message = config.spec->termination_message_path;
   input.mounts.push_back({.source = container.bundle.termination_log(),

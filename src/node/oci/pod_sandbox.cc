@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxHostname = 63;
 
-pid_t MonitorPid(const std::string& folder) {
-  std::ifstream file(folder + "/monitor.pid");
+pid_t PidIn(const std::string& path) {
+  std::ifstream file(path);
   pid_t pid = 0;
   file >> pid;
   return pid;
@@ -67,11 +67,20 @@ Result<pid_t> EnsureMonitor(ProcessLoop& loop, int program, const std::string& f
   FLYBALL_TRY(MakePrivateFolder(folder));
   const std::string hostname = pod.spec.host_network ? "" : PodHostname(pod);
   // It leaves a process behind that serves, and ends.
-  FLYBALL_TRY(
-      RunProgramToEnd(loop, {.argv = {"/proc/self/fd/" + std::to_string(program), folder, hostname}}));
-  const pid_t pid = MonitorPid(folder);
+  std::vector<std::string> argv = {"/proc/self/fd/" + std::to_string(program), folder, hostname};
+  if (SharesPids(pod)) argv.emplace_back("share-pid");
+  FLYBALL_TRY(RunProgramToEnd(loop, {.argv = std::move(argv)}));
+  const pid_t pid = PidIn(folder + "/monitor.pid");
   if (pid <= 0) return Unexpected(InternalError("the pod's monitor has not said its pid"));
   return pid;
+}
+
+bool SharesPids(const Pod& pod) {
+  return pod.spec.share_process_namespace.value_or(false) && !pod.spec.host_pid;
+}
+
+pid_t PausePid(const std::string& folder) {
+  return PidIn(folder + "/pause.pid");
 }
 
 Result<std::vector<ContainerMount>> WriteNameFiles(const std::string& folder, const Pod& pod,

@@ -20,6 +20,11 @@ std::string PodHostname(const Pod& pod);
 // file. Its pid, or why not. Blocks.
 Result<pid_t> EnsureMonitor(ProcessLoop& loop, int program, const std::string& folder, const Pod& pod);
 
+// Whether the pod's containers see each other's processes (shareProcessNamespace).
+bool SharesPids(const Pod& pod);
+// The first process of the PID namespace that they share; 0 if there is none.
+pid_t PausePid(const std::string& folder);
+
 // Writes the pod's hosts, hostname and resolv.conf into its folder and returns how containers see them.
 Result<std::vector<ContainerMount>> WriteNameFiles(const std::string& folder, const Pod& pod,
                                                    const std::string& pod_ip);

@@ -101,6 +101,7 @@ void PodWorker::Started(ContainerUnit& unit, const Result<std::string>& id) {
   context_.recorder.Normal(TargetOf(unit), "Created", "Created container: " + unit.name);
   context_.recorder.Normal(TargetOf(unit), "Started", "Started container " + unit.name);
   BeginProbes(unit);
+  AfterStart(unit);
   if (const auto exit = std::exchange(unit.early_exit, std::nullopt))
     return Exited(unit, unit.runtime_id, *exit);
   // The pod was stopped meanwhile.

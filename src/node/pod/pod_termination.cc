@@ -50,21 +50,46 @@ void PodWorker::Terminate(ContainerUnit& unit, Duration grace) {
   const auto& lifecycle = SpecOf(unit).lifecycle;
   const int stop_signal = context_.runtime.StopSignal(unit.runtime_id);
   if (!lifecycle || !lifecycle->pre_stop) return context_.runtime.Signal(unit.runtime_id, stop_signal);
-  const auto signal = [weak = weak_from_this(), context = keep_, id = unit.runtime_id, stop_signal] {
-    context->strand.Post([weak, id, stop_signal] {
-      if (const auto self = weak.lock()) self->context_.runtime.Signal(id, stop_signal);
+  RunHook(unit, *lifecycle->pre_stop, grace,
+          [id = unit.runtime_id, stop_signal, target = TargetOf(unit)](PodWorker& self, bool well) {
+            if (!well) self.context_.recorder.Warning(target, "FailedPreStopHook", "PreStopHook failed");
+            self.context_.runtime.Signal(id, stop_signal);
+          });
+}
+
+void PodWorker::AfterStart(ContainerUnit& unit) {
+  const auto& lifecycle = SpecOf(unit).lifecycle;
+  if (!lifecycle || !lifecycle->post_start || !context_.runtime.real()) return;
+  // As upstream, which sets no limit: as long as anything may take.
+  constexpr Duration kNoLimit = std::chrono::hours(24);
+  RunHook(unit, *lifecycle->post_start, kNoLimit, [&unit, id = unit.runtime_id](PodWorker& self, bool well) {
+    if (well || unit.runtime_id != id || !unit.running()) return;
+    // Not what the hook said: that may be a secret.
+    self.context_.recorder.Warning(self.TargetOf(unit), "FailedPostStartHook", "PostStartHook failed");
+    const auto grace = self.pod_->spec.termination_grace_period_seconds.value_or(30);
+    self.StopUnit(unit, std::chrono::seconds(grace), "FailedPostStartHook");
+  });
+}
+
+void PodWorker::RunHook(const ContainerUnit& unit, const LifecycleHandler& hook, Duration timeout,
+                        std::function<void(PodWorker& self, bool well)> done) {
+  const auto finish = [weak = weak_from_this(), context = keep_, done = std::move(done)](bool well) {
+    context->strand.Post([weak, done, well] {
+      if (const auto self = weak.lock()) done(*self, well);
     });
   };
-  const LifecycleHandler& hook = *lifecycle->pre_stop;
   if (hook.exec) {
-    context_.runtime.Exec(unit.runtime_id, hook.exec->command, grace,
-                          [signal](const Result<ExecResult>&) { signal(); });
+    context_.runtime.Exec(unit.runtime_id, hook.exec->command, timeout,
+                          [finish](const Result<ExecResult>& result) {
+                            finish(result && !result->timed_out && result->exit_code == 0);
+                          });
   } else if (hook.sleep) {
-    context_.strand.PostAfter(std::chrono::seconds(hook.sleep->seconds), signal);
+    context_.strand.PostAfter(std::chrono::seconds(hook.sleep->seconds), [finish] { finish(true); });
   } else {
+    // What is answered does not matter, as upstream.
     Probe probe{.http_get = hook.http_get, .tcp_socket = hook.tcp_socket, .timeout_seconds = 30};
     AskOverNetwork(probe, SpecOf(unit), pod_ip_, context_.blocking, context_.strand,
-                   [signal](const ProbeAnswer&) { signal(); });
+                   [finish](const ProbeAnswer& answer) { finish(answer.answered); });
   }
 }
 

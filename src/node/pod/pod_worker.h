@@ -138,6 +138,11 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void StopRunning();
   void StopUnit(ContainerUnit& unit, Duration grace, const std::string& message);
   void Terminate(ContainerUnit& unit, Duration grace);
+  // Calls `done` on the strand with whether it went well. Exec and network hooks end by the timeout.
+  void RunHook(const ContainerUnit& unit, const LifecycleHandler& hook, Duration timeout,
+               std::function<void(PodWorker& self, bool well)> done);
+  // Runs the container's postStart hook, if it has one; a container whose hook fails is killed.
+  void AfterStart(ContainerUnit& unit);
   void CheckStopped();
   void DeleteObject();
 

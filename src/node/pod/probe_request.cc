@@ -12,7 +12,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "api/values/duration.h"
+#include "base/values/protobuf_wire.h"
 #include "net/client/http_client.h"
+#include "net/grpc/grpc_channel.h"
 
 namespace flyball::node {
 namespace {
@@ -45,7 +48,7 @@ ProbeAnswer Connect(const std::string& host, int port, Duration timeout) {
     }
   }
   close(fd);
-  if (error == 0) return {true, {}};
+  if (error == 0) return {true, {}, true};
   if (error == ETIMEDOUT) return {false, where + "i/o timeout"};
   std::string why = strerror(error);
   why[0] = static_cast<char>(std::tolower(why[0]));
@@ -73,8 +76,58 @@ ProbeAnswer Get(const HTTPGetAction& action, const std::string& host, int port, 
     return failed(late ? "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
                        : response.error().message());
   }
-  if (response->status >= 200 && response->status < 400) return {true, {}};
-  return {false, "HTTP probe failed with statuscode: " + std::to_string(response->status)};
+  if (response->status >= 200 && response->status < 400) return {true, {}, true};
+  return {false, "HTTP probe failed with statuscode: " + std::to_string(response->status), true};
+}
+
+// Of HealthCheckResponse.ServingStatus.
+std::string_view ServingStatusName(std::uint64_t status) {
+  constexpr std::string_view kNames[] = {"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"};
+  return status < std::size(kNames) ? kNames[status] : "UNKNOWN";
+}
+
+std::uint64_t ReadServingStatus(std::string_view message) {
+  WireReader reader(message);
+  std::uint64_t status = 0;
+  while (reader.NextField()) {
+    if (reader.number() == 1 && reader.type() == WireType::kVarint)
+      status = reader.Varint();
+    else
+      reader.Skip();
+  }
+  return status;
+}
+
+// Upstream: probe/grpc, with its words.
+ProbeAnswer CheckHealth(const std::string& host, int port, const std::string& service, Duration timeout) {
+  const std::string address = host + ":" + std::to_string(port);
+  net::GrpcChannelOptions options;
+  options.client = {.url = "h2c://" + address, .connect_timeout = timeout};
+  options.metadata.Set("user-agent", "kube-probe/1.37");
+  const auto channel = net::GrpcChannel::Make(std::move(options));
+  if (!channel)
+    return {false, "error: failed to connect service at \"" + address + "\": " + channel.error().message()};
+  std::string question;
+  if (!service.empty()) WireWriter(question).Bytes(1, service);
+  const auto answer = (*channel)->Call("/grpc.health.v1.Health/Check", question, {.timeout = timeout});
+  if (answer) {
+    const std::uint64_t status = ReadServingStatus(*answer);
+    if (status == 1) return {true, {}, true};
+    return {false, "service unhealthy (responded with \"" + std::string(ServingStatusName(status)) + "\")",
+            true};
+  }
+  const Error& error = answer.error();
+  const std::string within = api::FormatDuration(timeout);
+  if (error.Is(Reason::kConnection))
+    return {false, "timeout: failed to connect service \"" + address + "\" within " + within +
+                       ": context deadline exceeded"};
+  if (error.Is(Reason::kTimeout)) return {false, "timeout: health rpc did not complete within " + within};
+  constexpr std::string_view kUnimplemented = "rpc error: code = Unimplemented desc = ";
+  if (error.message().starts_with(kUnimplemented))
+    return {false,
+            "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): " +
+                error.message().substr(kUnimplemented.size())};
+  return {false, "error: health rpc probe failed: " + error.message()};
 }
 
 }  // namespace
@@ -91,6 +144,9 @@ void AskOverNetwork(const Probe& probe, const Container& container, const std::s
     blocking.Post([host, port = PortOf(socket->port, container), timeout, done = std::move(done)] {
       done(Connect(host, port, timeout));
     });
+  } else if (const auto& grpc = probe.grpc) {
+    blocking.Post([host = pod_ip, port = grpc->port, service = grpc->service.value_or(""), timeout,
+                   done = std::move(done)] { done(CheckHealth(host, port, service, timeout)); });
   } else {
     blocking.Post([done = std::move(done)] { done({false, "this kind of probe is not supported"}); });
   }

@@ -11,11 +11,12 @@ namespace flyball::node {
 
 struct ProbeAnswer {
   bool success = false;
-  std::string message;  // of a failure
+  std::string message;    // of a failure
+  bool answered = false;  // somebody was there, whatever was said
 };
 
-// Asks an httpGet or tcpSocket probe of a container, on `blocking`, whose threads may wait for as long as the
-// probe's timeout. `executor` has the timers. `done` is called once, on `blocking`.
+// Asks an httpGet, tcpSocket or grpc probe of a container, on `blocking`, whose threads may wait for as long
+// as the probe's timeout. `executor` has the timers. `done` is called once, on `blocking`.
 void AskOverNetwork(const Probe& probe, const Container& container, const std::string& pod_ip,
                     Executor& blocking, Executor& executor, UniqueFunction<void(ProbeAnswer)> done);
 

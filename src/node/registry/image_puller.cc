@@ -103,6 +103,31 @@ struct ImagePuller::Attempt {
   const PullProgress& progress;
 };
 
+// Within its life, Stop reaches the connections of a pull.
+class ImagePuller::Stoppable {
+ public:
+  Stoppable(ImagePuller& puller, RegistryHttp& http) : puller_(puller), http_(http) {
+    MutexLock lock(puller_.mu_);
+    puller_.live_.insert(&http_);
+    if (puller_.stopped_) http_.Cancel();
+  }
+  Stoppable(const Stoppable&) = delete;
+  ~Stoppable() {
+    MutexLock lock(puller_.mu_);
+    puller_.live_.erase(&http_);
+  }
+
+ private:
+  ImagePuller& puller_;
+  RegistryHttp& http_;
+};
+
+void ImagePuller::Stop() {
+  MutexLock lock(mu_);
+  stopped_ = true;
+  for (RegistryHttp* const http : live_) http->Cancel();
+}
+
 ImagePuller::ImagePuller(ImageStore& store, Executor& timers, ImagePullerOptions options)
     : store_(store), timers_(timers), options_(std::move(options)) {}
 
@@ -153,6 +178,7 @@ Result<StoredImage> ImagePuller::PullFromEndpoints(const ImageReference& image,
   RegistryHttpOptions options = options_.http;
   options.tls = [&hosts](const std::string& authority) { return hosts.TlsOf(authority); };
   RegistryHttp http(timers_, options);
+  const Stoppable stoppable(*this, http);
   const auto machine = MachineCredentials();
   std::optional<Error> failure;
   for (const RegistryEndpoint& endpoint : hosts.EndpointsOf(image.registry)) {

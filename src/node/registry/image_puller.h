@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,12 @@ class ImagePuller {
   // machine; none: anonymously. An error has containerd's words. Blocks.
   Result<StoredImage> Pull(const ImageReference& image, const std::vector<RegistryCredentials>& credentials,
                            const PullProgress& progress = {});
+  // Fails the pulls under way and all that follow.
+  void Stop();
 
  private:
   struct Attempt;
+  class Stoppable;
   Result<StoredImage> PullFrom(const Attempt& attempt);
   Result<StoredImage> PullFromEndpoints(const ImageReference& image,
                                         const std::vector<RegistryCredentials>& credentials,
@@ -50,6 +54,8 @@ class ImagePuller {
   Executor& timers_;
   const ImagePullerOptions options_;
   Mutex mu_;
+  bool stopped_ FLYBALL_GUARDED_BY(mu_) = false;
+  std::set<RegistryHttp*> live_ FLYBALL_GUARDED_BY(mu_);
   std::map<std::string, std::weak_ptr<Mutex>> pulling_ FLYBALL_GUARDED_BY(mu_);  // by name
 };
 

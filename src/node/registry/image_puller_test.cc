@@ -302,6 +302,28 @@ TEST_F(ImagePullerTest, DoesNotWaitForThoseWhoSendNothing) {
   kept.clear();
 }
 
+TEST_F(ImagePullerTest, StopsWhenItIsTold) {
+  registry_.PutImage(layer_, layer_);
+  std::vector<Answer> kept;
+  Mutex mu;
+  ImagePuller puller(*store_, timers_, {.registries_file = At("registries.yaml")});
+  registry_.hook = [&](const net::Request& request, const Answer& answer) {
+    if (request.target != registry_.layer_path) return false;
+    answer->Begin(200, {});
+    {
+      MutexLock lock(mu);
+      kept.push_back(answer);
+    }
+    puller.Stop();
+    return true;
+  };
+  const auto pulled = puller.Pull(*ImageReference::Parse(registry_.host() + "/app:1"), {});
+  ASSERT_FALSE(pulled);
+  EXPECT_NE(pulled.error().message().find("the pull was stopped"), std::string::npos);
+  MutexLock lock(mu);
+  kept.clear();
+}
+
 TEST_F(ImagePullerTest, FollowsRedirectsWithoutSayingWhoItIs) {
   registry_.PutImage(layer_, layer_);
   TestRegistry elsewhere;

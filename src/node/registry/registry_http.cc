@@ -18,6 +18,8 @@ constexpr int kMostRedirects = 10;
 // What is received and not yet read, about.
 constexpr std::size_t kHighWater = 1 << 20, kLowWater = 256 << 10;
 
+constexpr char kCancelledText[] = "the pull was stopped";
+
 // Keeps what arrives until it is read. Thread-safe.
 class ReadableSink final : public net::ResponseSink {
  public:
@@ -69,7 +71,8 @@ class ReadableSink final : public net::ResponseSink {
     {
       MutexLock lock(mu_);
       while (data_.empty() && !error_ && !ended_) changed_.Wait(mu_);
-      if (data_.empty() && error_) return Unexpected(*error_);
+      // What is there is good, unless nobody wants it any more.
+      if (error_ && (data_.empty() || error_->Is(Reason::kCancelled))) return Unexpected(*error_);
       data = data_.substr(0, kLowWater);
       data_.erase(0, data.size());
       if (data_.size() < kLowWater && std::exchange(paused_, false)) resume = call_;
@@ -192,6 +195,7 @@ Result<std::unique_ptr<RegistryResponse>> RegistryHttp::SendOnce(const std::stri
   request.target = std::move(target);
   request.headers.Set("user-agent", "flyball");
   auto sink = std::make_shared<ReadableSink>();
+  if (!Track(sink)) return Unexpected(Error(Reason::kCancelled, kCancelledText));
   auto call = transport->Start(std::move(request), sink);
   sink->SetCall(call);
   auto response = std::make_unique<StreamedResponse>(timers_, options_.stall, sink, call);
@@ -216,6 +220,20 @@ Result<std::unique_ptr<RegistryResponse>> RegistryHttp::Send(const std::string& 
     if (SplitUrl(next).first != SplitUrl(at).first) request.headers.Remove("authorization");
     at = next;
   }
+}
+
+bool RegistryHttp::Track(const std::shared_ptr<net::ResponseSink>& sink) {
+  MutexLock lock(mu_);
+  std::erase_if(live_, [](const auto& known) { return known.expired(); });
+  live_.push_back(sink);
+  return !cancelled_;
+}
+
+void RegistryHttp::Cancel() {
+  MutexLock lock(mu_);
+  cancelled_ = true;
+  for (const auto& known : live_)
+    if (const auto sink = known.lock()) sink->OnError(Error(Reason::kCancelled, kCancelledText));
 }
 
 void RegistryHttp::Sleep(Duration duration) {

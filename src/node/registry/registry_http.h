@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/run/executor.h"
 #include "base/run/mutex.h"
@@ -49,6 +50,8 @@ class RegistryHttp {
   Result<std::unique_ptr<RegistryResponse>> Send(const std::string& url, net::Request request);
   // Blocks.
   void Sleep(Duration duration);
+  // Fails what is under way, and all that follows, with kCancelled.
+  void Cancel();
 
  private:
   Result<std::unique_ptr<RegistryResponse>> SendOnce(const std::string& url, net::Request request);
@@ -56,7 +59,12 @@ class RegistryHttp {
 
   Executor& timers_;
   const RegistryHttpOptions options_;
+  // Remembers an answer, to be cancelled; false if that is so already.
+  bool Track(const std::shared_ptr<net::ResponseSink>& sink);
+
   Mutex mu_;
+  bool cancelled_ FLYBALL_GUARDED_BY(mu_) = false;
+  std::vector<std::weak_ptr<net::ResponseSink>> live_ FLYBALL_GUARDED_BY(mu_);
   std::map<std::string, std::unique_ptr<net::Transport>> transports_ FLYBALL_GUARDED_BY(mu_);
 };
 

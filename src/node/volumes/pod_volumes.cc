@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "base/files/durable_file.h"
+#include "base/observe/log.h"
 #include "node/images/rooted_tree.h"
 #include "node/volumes/volume_content.h"
 
@@ -22,6 +23,8 @@ namespace fs = std::filesystem;
 
 // Everybody in a container may use an emptyDir, whoever that is.
 constexpr mode_t kEmptyDirMode = 0777;
+
+constexpr char kNodeMark[] = "/.node";
 
 Error MountError(const std::string& what) {
   return InternalError(what + ": " + std::strerror(errno));
@@ -80,6 +83,13 @@ Status CheckHostPath(const HostPathVolumeSource& source) {
   return {};
 }
 
+Error SubPathRefused(const VolumeMount& wanted, const Container& container, const Error& error) {
+  log::Warning("subPath refused",
+               {{"volume", wanted.name}, {"container", container.name}, {"error", error.message()}});
+  return BadRequest("failed to prepare subPath for volumeMount \"" + wanted.name + "\" of container \"" +
+                    container.name + "\"");
+}
+
 const Volume* FindVolume(const Pod& pod, const std::string& name) {
   for (const Volume& volume : pod.spec.volumes)
     if (volume.name == name) return &volume;
@@ -97,6 +107,8 @@ Status PodVolumes::SetUp(const Pod& pod, const std::string& pod_ip) {
   if (pod.spec.volumes.empty()) return {};
   FLYBALL_TRY(MakePrivateFolder(folder_));
   FLYBALL_TRY(MakePrivateFolder(folder_ + "/" + pod.metadata.uid));
+  if (const std::string mark = folder_ + "/" + pod.metadata.uid + kNodeMark; access(mark.c_str(), F_OK) != 0)
+    FLYBALL_TRY(WriteFileDurably(mark, node_));
   for (const Volume& volume : pod.spec.volumes) {
     const Status made = SetUpOne(pod, volume, pod_ip);
     if (!made)
@@ -159,7 +171,10 @@ Result<std::vector<ContainerMount>> PodVolumes::MountsOf(
     const std::string sub_path =
         wanted.sub_path_expr.empty() ? wanted.sub_path : expand(wanted.sub_path_expr);
     if (!sub_path.empty()) {
-      FLYBALL_ASSIGN(source, SubPath(pod, container, i, source, sub_path));
+      auto part = SubPath(pod, container, i, source, sub_path);
+      // As upstream, and the log says why: the message is for whoever may read the pod.
+      if (!part) return Unexpected(SubPathRefused(wanted, container, part.error()));
+      source = std::move(*part);
     } else if (access(source.c_str(), F_OK) != 0) {
       // As upstream: a path of the machine that is not there becomes a folder.
       std::error_code error;
@@ -208,6 +223,17 @@ Result<std::string> PodVolumes::SubPath(const Pod& pod, const Container& contain
   if (mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
     return Unexpected(MountError("failed to mount subPath \"" + path + "\""));
   return target;
+}
+
+void PodVolumes::KeepOnly(const std::set<std::string>& pod_uids) {
+  std::error_code error;
+  std::vector<std::string> gone;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    const std::string uid = entry.path().filename().string();
+    const auto node = ReadFile(entry.path().string() + kNodeMark);
+    if (node && *node == node_ && !pod_uids.contains(uid)) gone.push_back(uid);
+  }
+  for (const std::string& uid : gone) TearDown(uid);
 }
 
 void PodVolumes::TearDown(const std::string& pod_uid) {

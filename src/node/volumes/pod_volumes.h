@@ -1,10 +1,11 @@
 // PodVolumes: the volumes of the pods of a node (upstream: kubelet's volume manager, for the sources it
 // knows).
 //
-// Below its folder, `<uid>/<volume>` is a volume's content where the node makes it, and `<uid>.subpaths/`
-// holds what containers have mounted of a volume by subPath.
+// Below its folder, `<uid>/<volume>` is a volume's content where the node makes it, `<uid>/.node` says whose
+// pod it is, and `<uid>.subpaths/` holds what containers have mounted of a volume by subPath.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace flyball::node {
 // Thread-safe; one call for a pod at a time. Methods block.
 class PodVolumes {
  public:
-  PodVolumes(Client client, std::string folder) : client_(std::move(client)), folder_(std::move(folder)) {}
+  // Nodes of one machine may share the folder.
+  PodVolumes(Client client, std::string folder, std::string node)
+      : client_(std::move(client)), folder_(std::move(folder)), node_(std::move(node)) {}
 
   // Makes every volume of the pod, or brings it up to date. `pod_ip` is for the downward API. An error in
   // kubelet's words names the volume that cannot be had (yet).
@@ -29,6 +32,8 @@ class PodVolumes {
   Result<std::vector<ContainerMount>> MountsOf(const Pod& pod, const Container& container,
                                                const std::function<std::string(const std::string&)>& expand);
   void TearDown(const std::string& pod_uid);
+  // These are all pods of the node: what others have left is torn down.
+  void KeepOnly(const std::set<std::string>& pod_uids);
 
  private:
   Status SetUpOne(const Pod& pod, const Volume& volume, const std::string& pod_ip);
@@ -41,7 +46,7 @@ class PodVolumes {
   }
 
   const Client client_;
-  const std::string folder_;
+  const std::string folder_, node_;
 };
 
 }  // namespace flyball::node
