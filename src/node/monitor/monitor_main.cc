@@ -574,7 +574,10 @@ void WritePid(const char* file, pid_t pid) {
 }
 
 // The first process of a PID namespace: it reaps what others leave, and ends with the monitor.
-[[noreturn]] void Pause() {
+[[noreturn]] void Pause(char** argv) {
+  // Containers see its command line: not the machine's paths.
+  for (char** word = argv; *word; ++word) memset(*word, 0, strlen(*word));
+  memcpy(argv[0], "/pause", 6);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, "pause");
   for (int fd = 0; fd < 3; ++fd) close(fd);
@@ -592,12 +595,12 @@ void WritePid(const char* file, pid_t pid) {
 }
 
 // Children of the monitor itself stay in the machine's PID namespace: runc has to see that one.
-void SharePids() {
+void SharePids(char** argv) {
   const int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
   if (own < 0 || unshare(CLONE_NEWPID) != 0) Die("unshare");
   const pid_t pause_pid = fork();
   if (pause_pid < 0) Die("fork");
-  if (pause_pid == 0) Pause();
+  if (pause_pid == 0) Pause(argv);
   if (setns(own, CLONE_NEWPID) != 0) Die("setns");
   close(own);
   WritePid("pause.pid", pause_pid);
@@ -620,7 +623,7 @@ int main(int argc, char** argv) {
     return read(ready[0], &byte, 1) == 1 ? 0 : 1;
   }
   Setup(argv[1], argv[2]);
-  if (argc == 4) SharePids();
+  if (argc == 4) SharePids(argv);
   WritePid("monitor.pid", getpid());
   if (write(ready[1], "r", 1) != 1) return 1;
   close(ready[0]);

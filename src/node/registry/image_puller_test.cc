@@ -43,11 +43,11 @@ class TestRegistry {
     content_[path] = std::move(content);
   }
   // An image "app:1" of one layer; its manifest's digest.
-  std::string PutImage(const std::string& layer, const std::string& diff, std::int64_t claimed = -1) {
+  std::string PutImage(const std::string& layer, const std::string& diff_id, std::int64_t claimed = -1) {
     const std::string config =
         json::Write(json::Object{{"architecture", std::string(MachineArchitecture())},
                                  {"os", "linux"},
-                                 {"rootfs", json::Object{{"diff_ids", json::Array{DigestOf(diff)}}}}});
+                                 {"rootfs", json::Object{{"diff_ids", json::Array{diff_id}}}}});
     const ImageManifest manifest{
         .config = {.media_type = kOciConfigType, .digest = DigestOf(config), .size = std::ssize(config)},
         .layers = {{.media_type = kOciLayerType,
@@ -141,7 +141,7 @@ class ImagePullerTest : public testing::Test {
 };
 
 TEST_F(ImagePullerTest, PullsByTagAndByDigest) {
-  const std::string digest = registry_.PutImage(layer_, layer_);
+  const std::string digest = registry_.PutImage(layer_, DigestOf(layer_));
   const auto image = PullApp();
   ASSERT_TRUE(image) << image.error().message();
   EXPECT_EQ(image->digest, digest);
@@ -154,14 +154,19 @@ TEST_F(ImagePullerTest, PullsByTagAndByDigest) {
 
 TEST_F(ImagePullerTest, UnderstandsGzipAndZstd) {
   for (const auto kind : {TarMaker::Compression::kGzip, TarMaker::Compression::kZstd}) {
-    registry_.PutImage(TarMaker(kind).File("hello", "world").Bytes(), layer_);
+    const std::string layer = TarMaker(kind).File("hello", "world").Bytes();
+    const auto plain = ArchiveReader::OfBytes(layer, 1 << 20);
+    ASSERT_TRUE(plain);
+    while (*(*plain)->Next()) {
+    }
+    registry_.PutImage(layer, *(*plain)->UncompressedDigest());
     const auto image = PullApp();
     ASSERT_TRUE(image) << image.error().message();
   }
 }
 
 TEST_F(ImagePullerTest, ChoosesThisMachineFromAnIndex) {
-  const std::string digest = registry_.PutImage(layer_, layer_);
+  const std::string digest = registry_.PutImage(layer_, DigestOf(layer_));
   const auto entry = [](const std::string& of, const std::string& architecture) {
     return json::Object{{"mediaType", kOciManifestType},
                         {"digest", of},
@@ -198,7 +203,7 @@ TEST_F(ImagePullerTest, SaysWhatIsNotThere) {
 }
 
 TEST_F(ImagePullerTest, RefusesContentThatHasAnotherDigest) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   const std::string other = TarMaker().File("hello", "w0rld").Bytes();
   ASSERT_EQ(other.size(), layer_.size());
   registry_.Put(registry_.layer_path, {"application/octet-stream", other});
@@ -206,7 +211,7 @@ TEST_F(ImagePullerTest, RefusesContentThatHasAnotherDigest) {
 }
 
 TEST_F(ImagePullerTest, RefusesAManifestThatHasAnotherDigest) {
-  const std::string digest = registry_.PutImage(layer_, layer_);
+  const std::string digest = registry_.PutImage(layer_, DigestOf(layer_));
   registry_.Put("/v2/app/manifests/" + DigestOf("x"), {kOciManifestType, "{}"});
   const auto wrong = Pull(registry_.host() + "/app@" + DigestOf("x"));
   ASSERT_FALSE(wrong);
@@ -214,16 +219,16 @@ TEST_F(ImagePullerTest, RefusesAManifestThatHasAnotherDigest) {
 }
 
 TEST_F(ImagePullerTest, RefusesLayersThatAreNotWhatTheConfigurationSays) {
-  registry_.PutImage(layer_, TarMaker().File("other", "file").Bytes());
+  registry_.PutImage(layer_, DigestOf("something else"));
   EXPECT_TRUE(Fails("its image says"));
 }
 
 TEST_F(ImagePullerTest, RefusesBodiesWithoutEnd) {
   // Longer than the manifest says.
-  registry_.PutImage(layer_, layer_, std::ssize(layer_) - 1);
+  registry_.PutImage(layer_, DigestOf(layer_), std::ssize(layer_) - 1);
   EXPECT_TRUE(Fails("content is larger"));
   // Larger than this node takes at all.
-  registry_.PutImage(layer_, layer_, std::int64_t{1} << 40);
+  registry_.PutImage(layer_, DigestOf(layer_), std::int64_t{1} << 40);
   EXPECT_TRUE(Fails("bytes it may have"));
   // A document without end.
   registry_.hook = [](const net::Request& request, const Answer& answer) {
@@ -231,13 +236,14 @@ TEST_F(ImagePullerTest, RefusesBodiesWithoutEnd) {
     answer->Begin(200, {{"content-type", kOciManifestType}});
     const std::string block(1 << 20, ' ');
     for (int i = 0; i < 8; ++i) answer->Write(MakeBytes(block));
+    answer->End();
     return true;
   };
   EXPECT_TRUE(Fails("larger than 4194304 bytes"));
 }
 
 TEST_F(ImagePullerTest, GoesOnWhereAConnectionBroke) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   const std::size_t half = layer_.size() / 2;
   registry_.hook = [&](const net::Request& request, const Answer& answer) {
     if (request.target != registry_.layer_path) return false;
@@ -254,7 +260,7 @@ TEST_F(ImagePullerTest, GoesOnWhereAConnectionBroke) {
 }
 
 TEST_F(ImagePullerTest, BeginsAgainWhereARegistryKnowsNoRanges) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   int times = 0;
   registry_.hook = [&](const net::Request& request, const Answer& answer) {
     if (request.target != registry_.layer_path || times++ > 0) return false;
@@ -265,7 +271,7 @@ TEST_F(ImagePullerTest, BeginsAgainWhereARegistryKnowsNoRanges) {
 }
 
 TEST_F(ImagePullerTest, GivesUpOnLayersThatNeverEnd) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   registry_.hook = [&](const net::Request& request, const Answer& answer) {
     if (request.target != registry_.layer_path) return false;
     answer->Send(200, {}, layer_.substr(0, 10));
@@ -276,7 +282,7 @@ TEST_F(ImagePullerTest, GivesUpOnLayersThatNeverEnd) {
 }
 
 TEST_F(ImagePullerTest, RefusesAnotherPartThanItAskedFor) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   registry_.hook = [&](const net::Request& request, const Answer& answer) {
     if (request.target != registry_.layer_path) return false;
     const bool first = request.headers.Get("range").empty();
@@ -287,7 +293,7 @@ TEST_F(ImagePullerTest, RefusesAnotherPartThanItAskedFor) {
 }
 
 TEST_F(ImagePullerTest, DoesNotWaitForThoseWhoSendNothing) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   std::vector<Answer> kept;
   Mutex mu;
   registry_.hook = [&](const net::Request& request, const Answer& answer) {
@@ -303,7 +309,7 @@ TEST_F(ImagePullerTest, DoesNotWaitForThoseWhoSendNothing) {
 }
 
 TEST_F(ImagePullerTest, StopsWhenItIsTold) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   std::vector<Answer> kept;
   Mutex mu;
   ImagePuller puller(*store_, timers_, {.registries_file = At("registries.yaml")});
@@ -325,7 +331,7 @@ TEST_F(ImagePullerTest, StopsWhenItIsTold) {
 }
 
 TEST_F(ImagePullerTest, FollowsRedirectsWithoutSayingWhoItIs) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   TestRegistry elsewhere;
   elsewhere.Put("/data", {"application/octet-stream", layer_});
   registry_.hook = [&](const net::Request& request, const Answer& answer) {
@@ -341,7 +347,7 @@ TEST_F(ImagePullerTest, FollowsRedirectsWithoutSayingWhoItIs) {
 }
 
 TEST_F(ImagePullerTest, GivesUpOnRedirectsWithoutEnd) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   registry_.hook = [&](const net::Request& request, const Answer& answer) {
     answer->Send(302, {{"location", request.target + "x"}}, "");
     return true;
@@ -355,7 +361,7 @@ TEST_F(ImagePullerTest, GivesUpOnRedirectsWithoutEnd) {
 }
 
 TEST_F(ImagePullerTest, AsksTheTokenServer) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   registry_.hook = [&](const net::Request& request, const Answer& answer) {
     if (request.target.starts_with("/token?")) {
       const bool known = request.headers.Get("authorization") == "Basic " + net::Base64Encode("u:p");
@@ -379,7 +385,7 @@ TEST_F(ImagePullerTest, AsksTheTokenServer) {
 }
 
 TEST_F(ImagePullerTest, DoesNotAskForTokensForEver) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   registry_.hook = [&](const net::Request& request, const Answer& answer) {
     if (request.target.starts_with("/token?"))
       answer->Send(200, {}, R"({"token":"abc"})");
@@ -392,7 +398,7 @@ TEST_F(ImagePullerTest, DoesNotAskForTokensForEver) {
 }
 
 TEST_F(ImagePullerTest, TokensThatAreNoneAreRefused) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   registry_.hook = [&](const net::Request& request, const Answer& answer) {
     if (request.target.starts_with("/token?"))
       answer->Send(200, {}, R"({"token":"a\r\nx-evil: 1"})");
@@ -404,7 +410,7 @@ TEST_F(ImagePullerTest, TokensThatAreNoneAreRefused) {
 }
 
 TEST_F(ImagePullerTest, AsksMirrorsFirstAndTellsThemNothing) {
-  registry_.PutImage(layer_, layer_);
+  registry_.PutImage(layer_, DigestOf(layer_));
   TestRegistry away;
   ASSERT_TRUE(folder_.Write("registries.yaml", "mirrors: {\"" + away.host() +
                                                    "\": {endpoint: [\"http://127.0.0.1:1\", \"" +

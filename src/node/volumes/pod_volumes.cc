@@ -36,6 +36,16 @@ std::optional<gid_t> GroupOf(const Pod& pod) {
   return static_cast<gid_t>(*context->fs_group);
 }
 
+std::vector<std::string> PodsOf(const std::string& folder, const std::string& node) {
+  std::vector<std::string> uids;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const auto mark = ReadFile(entry.path().string() + kNodeMark);
+    if (mark && *mark == node) uids.push_back(entry.path().filename().string());
+  }
+  return uids;
+}
+
 Status MakeEmptyDir(const std::string& path, const EmptyDirVolumeSource& source, std::optional<gid_t> group) {
   struct stat info {};
   const bool there = stat(path.c_str(), &info) == 0;
@@ -97,6 +107,12 @@ const Volume* FindVolume(const Pod& pod, const std::string& name) {
 }
 
 }  // namespace
+
+PodVolumes::PodVolumes(Client client, std::string folder, std::string node)
+    : client_(std::move(client)),
+      folder_(std::move(folder)),
+      node_(std::move(node)),
+      found_(PodsOf(folder_, node_)) {}
 
 bool PodVolumes::MayChange(const Pod& pod) {
   return std::any_of(pod.spec.volumes.begin(), pod.spec.volumes.end(),
@@ -226,14 +242,8 @@ Result<std::string> PodVolumes::SubPath(const Pod& pod, const Container& contain
 }
 
 void PodVolumes::KeepOnly(const std::set<std::string>& pod_uids) {
-  std::error_code error;
-  std::vector<std::string> gone;
-  for (const auto& entry : fs::directory_iterator(folder_, error)) {
-    const std::string uid = entry.path().filename().string();
-    const auto node = ReadFile(entry.path().string() + kNodeMark);
-    if (node && *node == node_ && !pod_uids.contains(uid)) gone.push_back(uid);
-  }
-  for (const std::string& uid : gone) TearDown(uid);
+  for (const std::string& uid : found_)
+    if (!pod_uids.contains(uid)) TearDown(uid);
 }
 
 void PodVolumes::TearDown(const std::string& pod_uid) {

@@ -19,8 +19,7 @@ namespace flyball::node {
 class PodVolumes {
  public:
   // Nodes of one machine may share the folder.
-  PodVolumes(Client client, std::string folder, std::string node)
-      : client_(std::move(client)), folder_(std::move(folder)), node_(std::move(node)) {}
+  PodVolumes(Client client, std::string folder, std::string node);
 
   // Makes every volume of the pod, or brings it up to date. `pod_ip` is for the downward API. An error in
   // kubelet's words names the volume that cannot be had (yet).
@@ -32,7 +31,7 @@ class PodVolumes {
   Result<std::vector<ContainerMount>> MountsOf(const Pod& pod, const Container& container,
                                                const std::function<std::string(const std::string&)>& expand);
   void TearDown(const std::string& pod_uid);
-  // These are all pods of the node: what others have left is torn down.
+  // These are all pods of the node: what others had before this was made is torn down.
   void KeepOnly(const std::set<std::string>& pod_uids);
 
  private:
@@ -47,6 +46,7 @@ class PodVolumes {
 
   const Client client_;
   const std::string folder_, node_;
+  const std::vector<std::string> found_;  // UIDs of pods of the node that had volumes when this was made
 };
 
 }  // namespace flyball::node
