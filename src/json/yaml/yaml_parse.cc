@@ -12,10 +12,14 @@
 #include "json/json.h"
 #include "json/utf8.h"
 #include "json/yaml/yaml.h"
+#include "json/yaml/yaml_core.h"
 #include "json/yaml/yaml_tree.h"
 
 namespace flyball::json {
 namespace {
+
+// Which unquoted words are booleans: many in YAML 1.1, true and false in the core schema of 1.2.
+enum class YamlTypes { kVersion11, kCore };
 
 // Returns "line 3: " for the line of index 2, and nothing for the first line, as go-yaml does. `shift` is -1
 // where go-yaml counts from 0.
@@ -61,8 +65,8 @@ class AliasBudget {
 class DocumentHandler : public YAML::EventHandler {
  public:
   // `text` is the whole stream. Its first document may start without "---".
-  DocumentHandler(std::string_view text, bool is_first, std::vector<std::string>* duplicates)
-      : text_(text), is_first_(is_first), builder_(duplicates) {}
+  DocumentHandler(std::string_view text, bool is_first, std::vector<std::string>* duplicates, YamlTypes types)
+      : text_(text), is_first_(is_first), types_(types), builder_(duplicates) {}
 
   Value Take() { return builder_.Take(); }
 
@@ -82,6 +86,8 @@ class DocumentHandler : public YAML::EventHandler {
                 const std::string& raw) override {
     const std::string text = WithRepairedEscapes(raw);
     Value value = ResolveTagged(tag, text);
+    // "yes", "n", "on": the booleans that are not spelled true or false.
+    if (types_ == YamlTypes::kCore && tag == "?" && value.is_bool() && !IsTrueOrFalse(text)) value = text;
     if (value.is_double() && !std::isfinite(value.as_double())) {
       const double d = value.as_double();
       throw YamlError(std::string("json: unsupported value: ") + (std::isnan(d) ? "NaN"
@@ -148,8 +154,11 @@ class DocumentHandler : public YAML::EventHandler {
     builder_.Feed(std::move(event));
   }
 
+  static bool IsTrueOrFalse(std::string_view text) { return text.size() > 3 && (text.back() | 0x20) == 'e'; }
+
   const std::string_view text_;
   const bool is_first_;
+  const YamlTypes types_;
   AliasBudget budget_;
   YamlTreeBuilder builder_;
   std::string anchor_name_;
@@ -162,7 +171,8 @@ class DocumentHandler : public YAML::EventHandler {
 class NextDocumentProbe : public DocumentHandler {
  public:
   struct Stop {};
-  explicit NextDocumentProbe(std::string_view text) : DocumentHandler(text, false, nullptr) {}
+  explicit NextDocumentProbe(std::string_view text)
+      : DocumentHandler(text, false, nullptr, YamlTypes::kVersion11) {}
   void OnDocumentStart(const YAML::Mark& mark) override {
     DocumentHandler::OnDocumentStart(mark);
     throw Stop();
@@ -237,7 +247,8 @@ std::string WithEnd(std::string_view text) {
 
 // Passes every document to `each`, until it returns false.
 template <typename Each>
-Status ForEachDocument(std::string_view text, std::vector<std::string>* duplicates, Each each) {
+Status ForEachDocument(std::string_view text, std::vector<std::string>* duplicates, YamlTypes types,
+                       Each each) {
   if (text.starts_with("\xef\xbb\xbf"))
     text.remove_prefix(3);  // a byte order mark, which positions do not count
   FLYBALL_TRY(CheckCharacters(text));
@@ -247,7 +258,7 @@ Status ForEachDocument(std::string_view text, std::vector<std::string>* duplicat
     std::istringstream stream(input);
     YAML::Parser parser(stream);
     for (bool is_first = true;; is_first = false) {
-      DocumentHandler handler(input, is_first, duplicates);
+      DocumentHandler handler(input, is_first, duplicates, types);
       if (!parser.HandleNextDocument(handler)) return {};
       if (each(handler.Take())) continue;
       NextDocumentProbe probe(input);
@@ -278,16 +289,24 @@ std::optional<Value> ParseAsJson(std::string_view text, std::vector<std::string>
   return json && paths.empty() ? std::optional(std::move(*json)) : std::nullopt;
 }
 
-}  // namespace
-
-Result<Value> ParseYaml(std::string_view text, std::vector<std::string>* duplicates) {
+Result<Value> ParseDocument(std::string_view text, std::vector<std::string>* duplicates, YamlTypes types) {
   if (auto json = ParseAsJson(text, duplicates)) return *std::move(json);
   Value value;
-  FLYBALL_TRY(ForEachDocument(text, duplicates, [&](Value document) {
+  FLYBALL_TRY(ForEachDocument(text, duplicates, types, [&](Value document) {
     value = std::move(document);
     return false;
   }));
   return value;
+}
+
+}  // namespace
+
+Result<Value> ParseYaml(std::string_view text, std::vector<std::string>* duplicates) {
+  return ParseDocument(text, duplicates, YamlTypes::kVersion11);
+}
+
+Result<Value> ParseYamlCore(std::string_view text) {
+  return ParseDocument(text, nullptr, YamlTypes::kCore);
 }
 
 std::string YamlErrorsText(const std::vector<std::string>& errors) {
@@ -302,7 +321,7 @@ Result<std::vector<Value>> ParseYamlStream(std::string_view text) {
     documents.push_back(*std::move(json));
     return documents;
   }
-  FLYBALL_TRY(ForEachDocument(text, nullptr, [&](Value document) {
+  FLYBALL_TRY(ForEachDocument(text, nullptr, YamlTypes::kVersion11, [&](Value document) {
     if (!document.is_null()) documents.push_back(std::move(document));
     return true;
   }));

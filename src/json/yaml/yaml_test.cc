@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "json/json.h"
+#include "json/yaml/yaml_core.h"
 
 namespace flyball::json {
 namespace {
@@ -93,6 +94,11 @@ TEST(ParseYamlTest, ScalarsOfYaml11) {
   };
   for (const auto& [scalar, json] : cases)
     EXPECT_EQ(Read(std::string("v: ") + scalar + "\n"), std::string("{\"v\":") + json + "}");
+}
+
+TEST(ParseYamlTest, CoreSchemaHasTwoBooleans) {
+  EXPECT_EQ(Write(*ParseYamlCore("[yes, Off, y, N, on, true, False, TRUE, ~, 0777, !!bool yes, \"true\"]")),
+            R"(["yes","Off","y","N","on",true,false,true,null,511,true,"true"])");
 }
 
 TEST(ParseYamlTest, KeysBecomeStrings) {
