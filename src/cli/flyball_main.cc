@@ -9,6 +9,7 @@
 #include "cli/envtest/testserver_command.h"
 #include "cli/images/image_command.h"
 #include "cli/kubectl/verbs.h"
+#include "cli/kustomize/kustomize_command.h"
 #include "cli/programs/cel_command.h"
 #include "cli/programs/store_command.h"
 #include "cli/server_commands.h"
@@ -31,7 +32,7 @@ void DefineVerbs(const Command& root) {
   AddSection(root, "Change",
              {&AddApplyCommand, &AddDiffCommand, &AddCreateCommand, &AddRunCommand, &AddExposeCommand,
               &AddEditCommand, &AddReplaceCommand, &AddPatchCommand, &AddLabelCommands, &AddSetCommand,
-              &AddDeleteCommand});
+              &AddDeleteCommand, &AddKustomizeCommand});
   AddSection(root, "Run workloads",
              {&AddScaleCommand, &AddAutoscaleCommand, &AddRolloutCommand, &AddWaitCommand, &AddExecCommands,
               &AddCopyCommand, &AddDebugCommand, &AddProxyCommand, &AddPortForwardCommand});

@@ -8,6 +8,8 @@
 
 #include "cli/command/error_text.h"
 #include "cli/kubectl/session/old_definition.h"
+#include "cli/kustomize/build.h"
+#include "cli/kustomize/resource/resource_text.h"
 #include "json/yaml/yaml.h"
 
 namespace flyball::cli {
@@ -42,7 +44,26 @@ std::vector<fs::path> FilesIn(const fs::path& folder, bool recursive) {
   return files;
 }
 
+// The flags of a kustomization exclude those of files.
+Status CheckFlags(const ManifestFlags& flags) {
+  const bool files = !flags.files.empty() && flags.files != std::vector<std::string>{flags.kustomization};
+  const std::string both = "only one of -f or -k can be specified";
+  const std::string recursive = "the -k flag can't be used with -f or -R";
+  if (files && flags.recursive) return Unexpected(LocalError("[" + both + ", " + recursive + "]"));
+  if (files) return Unexpected(LocalError(both));
+  if (flags.recursive) return Unexpected(LocalError(recursive));
+  return {};
+}
+
+Result<std::vector<Source>> ReadKustomization(const ManifestFlags& flags) {
+  FLYBALL_TRY(CheckFlags(flags));
+  flags.files = {flags.kustomization};
+  FLYBALL_ASSIGN(const auto resources, kustomize::BuildKustomization(flags.kustomization, {}, std::cerr));
+  return std::vector<Source>{{flags.kustomization, kustomize::WriteResources(resources)}};
+}
+
 Result<std::vector<Source>> ReadSources(const ManifestFlags& flags) {
+  if (!flags.kustomization.empty()) return ReadKustomization(flags);
   std::vector<Source> sources;
   for (const std::string& name : flags.files) {
     if (name == "-") {
@@ -142,6 +163,8 @@ Status NoteProblem(const Error& error, ReadProblems* problems) {
 void AddManifestFlags(const Command& command, ManifestFlags* flags) {
   command.Option("-f,--filename", &flags->files, "File or folder of YAML or JSON; - is standard input");
   command.Flag("-R,--recursive", &flags->recursive, "Folders with what is below them");
+  command.Option("-k,--kustomize", &flags->kustomization,
+                 "Folder of a kustomization: use what it describes. Not together with -f or -R");
 }
 
 Result<std::string> ValidationOf(const std::string& validate) {

@@ -1,5 +1,5 @@
 // Manifests: the objects given with -f: files, folders or standard input; YAML or JSON, several documents,
-// Lists.
+// Lists; or with -k: what a kustomization describes.
 #pragma once
 
 #include <string>
@@ -15,10 +15,13 @@
 namespace flyball::cli {
 
 struct ManifestFlags {
-  std::vector<std::string> files;  // "-" is standard input
+  // "-" is standard input. Reading a kustomization puts its folder here: messages name it as they name a
+  // file.
+  mutable std::vector<std::string> files;
   bool recursive = false;
-  bool local = false;  // no server is asked: kinds and namespaces are left as the files say
-  bool empty() const { return files.empty(); }
+  bool local = false;         // no server is asked: kinds and namespaces are left as the files say
+  std::string kustomization;  // its folder
+  bool empty() const { return files.empty() && kustomization.empty(); }
 };
 void AddManifestFlags(const Command& command, ManifestFlags* flags);
 
