@@ -46,7 +46,7 @@ std::vector<fs::path> FilesIn(const fs::path& folder, bool recursive) {
 
 // The flags of a kustomization exclude those of files.
 Status CheckFlags(const ManifestFlags& flags) {
-  const bool files = !flags.files.empty() && flags.files != std::vector<std::string>{flags.kustomization};
+  const bool files = !flags.files.empty();
   const std::string both = "only one of -f or -k can be specified";
   const std::string recursive = "the -k flag can't be used with -f or -R";
   if (files && flags.recursive) return Unexpected(LocalError("[" + both + ", " + recursive + "]"));
@@ -57,7 +57,6 @@ Status CheckFlags(const ManifestFlags& flags) {
 
 Result<std::vector<Source>> ReadKustomization(const ManifestFlags& flags) {
   FLYBALL_TRY(CheckFlags(flags));
-  flags.files = {flags.kustomization};
   FLYBALL_ASSIGN(const auto resources, kustomize::BuildKustomization(flags.kustomization, {}, std::cerr));
   return std::vector<Source>{{flags.kustomization, kustomize::WriteResources(resources)}};
 }

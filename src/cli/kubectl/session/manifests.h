@@ -15,13 +15,13 @@
 namespace flyball::cli {
 
 struct ManifestFlags {
-  // "-" is standard input. Reading a kustomization puts its folder here: messages name it as they name a
-  // file.
-  mutable std::vector<std::string> files;
+  std::vector<std::string> files;  // "-" is standard input
   bool recursive = false;
   bool local = false;         // no server is asked: kinds and namespaces are left as the files say
   std::string kustomization;  // its folder
   bool empty() const { return files.empty() && kustomization.empty(); }
+  // How messages name where the objects are from. Requires: not empty.
+  const std::string& first_source() const { return files.empty() ? kustomization : files[0]; }
 };
 void AddManifestFlags(const Command& command, ManifestFlags* flags);
 

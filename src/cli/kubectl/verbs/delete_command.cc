@@ -90,9 +90,9 @@ Status RunDelete(Session& session, const DeleteFlags& flags) {
                                             : session.Call(std::move(request));
     if (!answer) {
       if (!flags.ignore_not_found || !answer.error().Is(Reason::kNotFound))
-        session.Report(flags.files.empty()
-                           ? answer.error()
-                           : answer.error().Annotate("error when deleting \"" + flags.files.files[0] + "\""));
+        session.Report(flags.files.empty() ? answer.error()
+                                           : answer.error().Annotate("error when deleting \"" +
+                                                                     flags.files.first_source() + "\""));
       continue;
     }
     if (flags.output == "name")
