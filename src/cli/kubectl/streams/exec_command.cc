@@ -6,6 +6,7 @@
 #include "cli/command/error_text.h"
 #include "cli/kubectl/session/elements.h"
 #include "cli/kubectl/session/manifests.h"
+#include "cli/kubectl/session/object_wait.h"
 #include "cli/kubectl/session/pod_choice.h"
 #include "cli/kubectl/streams/attach.h"
 #include "cli/kubectl/streams/remote_command.h"
@@ -122,12 +123,13 @@ Status Attach(Session& session, const ExecFlags& flags) {
   return Run(session, flags, pod, "attach", {});
 }
 
+// All that the container has written and will write until it ends.
 Status PrintLog(Session& session, const json::Value& pod, const std::string& container) {
   RestRequest request;
   request.path = kExecPods.Path(pod["metadata"]["namespace"].string_or(""),
                                 pod["metadata"]["name"].string_or(""), "log");
   request.accept = "*/*";
-  request.Query("container", container);
+  request.Query("container", container).Query("follow", "true");
   FLYBALL_ASSIGN(const std::string log, session.CallText(std::move(request)));
   session.out() << log;
   return {};
@@ -140,6 +142,20 @@ std::optional<int> ExitCodeOf(const json::Value& pod, const std::string& contain
       if (status["name"].string_or("") == container && status["state"]["terminated"].is_object())
         return static_cast<int>(status["state"]["terminated"]["exitCode"].int_or(0));
   return std::nullopt;
+}
+
+// The exit status of a container whose log has ended: the pod's status follows soon.
+Result<int> WaitForExit(Session& session, const json::Value& pod, const std::string& container) {
+  const ObjectRef ref{kExecPods, std::string(pod["metadata"]["namespace"].string_or("")),
+                      std::string(pod["metadata"]["name"].string_or(""))};
+  int code = 0;
+  FLYBALL_TRY(
+      WaitForObject(session, ref, std::chrono::minutes(1), [&](const json::Value* now) -> Result<bool> {
+        const std::optional<int> ended = now ? ExitCodeOf(*now, container) : std::optional<int>(0);
+        code = ended.value_or(0);
+        return ended.has_value();
+      }));
+  return code;
 }
 
 void AddStreamFlags(const Command& command, ExecFlags& flags) {
@@ -160,10 +176,16 @@ Status AttachOrLog(Session& session, const json::Value& pod, const AttachStreams
   flags.tty = streams.tty;
   flags.quiet = streams.quiet;
   FLYBALL_ASSIGN(const std::string name, ContainerOf(session, flags, pod));
-  const std::optional<int> code = ExitCodeOf(pod, name);
-  if (!code) return Run(session, flags, pod, "attach", {});
-  session.set_exit_code(*code);
-  return PrintLog(session, pod, name);
+  if (!ExitCodeOf(pod, name)) {
+    const Status attached = Run(session, flags, pod, "attach", {});
+    if (attached) return attached;
+    session.err() << "warning: couldn't attach to pod/" << pod["metadata"]["name"].string_or("")
+                  << ", falling back to streaming logs: " << attached.error().message() << "\n";
+  }
+  FLYBALL_TRY(PrintLog(session, pod, name));
+  FLYBALL_ASSIGN(const int code, WaitForExit(session, pod, name));
+  session.set_exit_code(code);
+  return {};
 }
 
 void AddExecCommands(const Command& root) {
