@@ -160,6 +160,7 @@ ROOMS = {
         'cronjob': '',
         'daemonset': '',
         'deployment': '',
+        'devicetaints': '',
         'disruption': '',
         'endpoints': '',
         'gc': '',
@@ -168,6 +169,7 @@ ROOMS = {
         'node': '',
         'podgc': 'node',
         'replicaset': '',
+        'resourceclaim': '',
         'resourcequota': '',
         'serviceaccount': '',
         'servicecidr': '',
@@ -180,6 +182,7 @@ ROOMS = {
         'snapshot': '',
         'filter': 'snapshot',
         'score': 'snapshot filter',
+        'devices': 'snapshot filter',
         '.': '*',
     },
     'node': {

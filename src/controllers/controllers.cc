@@ -12,6 +12,7 @@
 #include "controllers/cronjob/cronjob_controller.h"
 #include "controllers/daemonset/daemonset_controller.h"
 #include "controllers/deployment/deployment_controller.h"
+#include "controllers/devicetaints/device_taint_eviction_controller.h"
 #include "controllers/disruption/disruption_controller.h"
 #include "controllers/endpoints/endpoints_controller.h"
 #include "controllers/endpoints/endpointslice_controller.h"
@@ -24,6 +25,7 @@
 #include "controllers/node/taint_eviction_controller.h"
 #include "controllers/podgc/pod_garbage_collector.h"
 #include "controllers/replicaset/replicaset_controller.h"
+#include "controllers/resourceclaim/resourceclaim_controller.h"
 #include "controllers/resourcequota/resourcequota_controller.h"
 #include "controllers/serviceaccount/serviceaccount_controller.h"
 #include "controllers/servicecidr/service_cidr_controller.h"
@@ -104,6 +106,12 @@ constexpr std::array kControllers = {
           &WithWorkers<&AddPolicyStatusController>},
     Entry{"resourcequota-controller", "resourcequota", "resourcequota-controller",
           &WithWorkers<&AddResourceQuotaController>},
+    Entry{"resourceclaim-controller", "resource-claim-controller", "resource-claim-controller",
+          &WithWorkers<&AddResourceClaimController>},
+    Entry{"device-taint-eviction-controller",
+          {},
+          "device-taint-eviction-controller",
+          &WithWorkers<&AddDeviceTaintEvictionController>},
     Entry{"ttl-controller", "ttl", "ttl-controller", &WithWorkers<&AddNodeTtlController>},
     Entry{"job-controller", "job", "job-controller", &WithWorkers<&AddJobController>},
     Entry{"cronjob-controller", "cronjob", "cronjob-controller", &WithWorkers<&AddCronJobController>},

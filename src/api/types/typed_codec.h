@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "api/types/optional.h"
@@ -125,7 +126,14 @@ struct List {
     if (!value.is_array()) return decoder.WrongType(value, "a list");
     std::vector<T>(value.size()).swap(*out);
     for (std::size_t i = 0; i < value.size(); ++i) {
-      if (!Element::Read(decoder, value.as_array()[i], &(*out)[i])) return decoder.At(i);
+      if constexpr (std::is_same_v<T, bool>) {
+        // Its elements have no address.
+        bool element = false;
+        if (!Element::Read(decoder, value.as_array()[i], &element)) return decoder.At(i);
+        (*out)[i] = element;
+      } else {
+        if (!Element::Read(decoder, value.as_array()[i], &(*out)[i])) return decoder.At(i);
+      }
     }
     return true;
   }
