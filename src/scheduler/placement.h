@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/run/random.h"
+#include "scheduler/devices/pod_devices.h"
 #include "scheduler/filter/filters.h"
 #include "scheduler/score/scores.h"
 #include "scheduler/snapshot/snapshot.h"
@@ -23,8 +24,9 @@ struct Placement {
 
 // `group`: the pods it is spread with if it has no constraints itself. `start`: where to start the search;
 // advanced to where this search ended, so that in large clusters every node gets its turn.
+// `devices`: the pod's resource claims; null if it has none.
 Placement Place(const PodInfo& pod, const api::Optional<LabelSelector>& group, const Snapshot& snapshot,
-                Random& random, std::size_t& start);
+                Random& random, std::size_t& start, PodDevices* devices = nullptr);
 
 // "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable."
 std::string FitMessage(std::size_t nodes, const std::map<std::string, int>& reasons);

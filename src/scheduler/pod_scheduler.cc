@@ -4,6 +4,7 @@
 
 #include "base/observe/log.h"
 #include "controller/objects/owner.h"
+#include "scheduler/devices/claim_writer.h"
 #include "scheduler/filter/filters.h"
 #include "scheduler/snapshot/spread_group.h"
 
@@ -15,6 +16,20 @@ constexpr int kBatch = 16;
 
 bool Ended(const Pod& pod) {
   return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+}
+
+bool HasClaims(const PodInfo& pod) {
+  return !pod.pod->spec.resource_claims.empty();
+}
+
+// Calls `then` once all handlers have received what existed.
+void OnceSynced(const std::vector<std::shared_ptr<HandlerRegistration>>& handlers,
+                std::function<void()> then) {
+  auto left = std::make_shared<std::atomic<std::size_t>>(handlers.size());
+  for (const auto& handler : handlers)
+    handler->OnSynced([left, then] {
+      if (--*left == 0) then();
+    });
 }
 
 bool CaresAboutOthers(const PodInfo& pod) {
@@ -33,7 +48,8 @@ PodScheduler::PodScheduler(Manager& manager, SchedulerOptions options)
       services_(informers_.For<Service>().lister()),
       replica_sets_(informers_.For<ReplicaSet>().lister()),
       stateful_sets_(informers_.For<StatefulSet>().lister()),
-      budgets_(informers_.For<PodDisruptionBudget>().lister()) {}
+      budgets_(informers_.For<PodDisruptionBudget>().lister()),
+      devices_(informers_, random_) {}
 
 void PodScheduler::OnStrand(UniqueFunction<void(PodScheduler&)> fn) {
   strand_.Post([weak = weak_from_this(), fn = std::move(fn)] {
@@ -45,6 +61,7 @@ void PodScheduler::Connect() {
   ListenToPods();
   ListenToNodes();
   ListenToNamespaces();
+  ListenToDevices();
 }
 
 void PodScheduler::ListenToPods() {
@@ -98,6 +115,34 @@ void PodScheduler::ListenToNamespaces() {
   handlers_.push_back(informers_.For<Namespace>().AddHandler(std::move(handler)));
 }
 
+// A change of the kind may help pods with claims. `seen` is called for each new state of an object first.
+template <typename T>
+void PodScheduler::WakeOn(std::function<void(PodScheduler&, const T&)> seen) {
+  const std::weak_ptr<PodScheduler> weak = weak_from_this();
+  const auto changed = [weak, seen](const std::shared_ptr<const T>& object) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->OnStrand([seen, object](PodScheduler& s) {
+      if (seen) seen(s, *object);
+      s.queue_.Wake(HasClaims, s.Now());
+      s.Pump();
+    });
+  };
+  EventHandler<T> handler;
+  handler.on_add = [changed](const auto& object, bool) { changed(object); };
+  handler.on_update = [changed](const auto&, const auto& object) { changed(object); };
+  handler.on_delete = [changed](const auto& object, bool) { changed(object); };
+  device_handlers_.push_back(informers_.For<T>().AddHandler(std::move(handler)));
+}
+
+void PodScheduler::ListenToDevices() {
+  WakeOn<ResourceClaimObject>(
+      [](PodScheduler& s, const ResourceClaimObject& claim) { s.devices_.Seen(claim); });
+  WakeOn<DeviceClass>(nullptr);
+  WakeOn<ResourceSlice>(nullptr);
+  WakeOn<DeviceTaintRule>(nullptr);
+}
+
 void PodScheduler::Start(std::stop_token stop) {
   OnStrand([stop = std::move(stop)](PodScheduler& self) {
     self.stop_ = stop;
@@ -106,17 +151,21 @@ void PodScheduler::Start(std::stop_token stop) {
 }
 
 void PodScheduler::BeginWhenSynced() {
-  auto left = std::make_shared<std::atomic<std::size_t>>(handlers_.size());
-  for (const auto& handler : handlers_) {
-    handler->OnSynced([weak = weak_from_this(), left] {
-      if (--*left > 0) return;
-      if (const auto self = weak.lock())
-        self->OnStrand([](PodScheduler& s) {
-          s.running_ = true;
-          s.Pump();
-        });
-    });
-  }
+  OnceSynced(handlers_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock())
+      self->OnStrand([](PodScheduler& s) {
+        s.running_ = true;
+        s.Pump();
+      });
+  });
+  OnceSynced(device_handlers_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock())
+      self->OnStrand([](PodScheduler& s) {
+        s.devices_known_ = true;
+        s.queue_.Wake(HasClaims, s.Now());
+        s.Pump();
+      });
+  });
 }
 
 void PodScheduler::PodChanged(const PodPtr& old_pod, const PodPtr& pod) {
@@ -155,7 +204,8 @@ void PodScheduler::WaitingChanged(const PodPtr& old_pod, const PodPtr& pod) {
     return;
   }
   const bool asks_anew =
-      old_pod && (old_pod->spec != pod->spec || old_pod->metadata.labels != pod->metadata.labels);
+      old_pod && (old_pod->spec != pod->spec || old_pod->metadata.labels != pod->metadata.labels ||
+                  old_pod->status.resource_claim_statuses != pod->status.resource_claim_statuses);
   auto info = std::make_shared<PodInfo>(pod);
   cluster_.Nominate(info, pod->status.nominated_node_name);
   queue_.Put(std::move(info), Now(), asks_anew);
@@ -229,13 +279,22 @@ api::Optional<LabelSelector> PodScheduler::GroupOf(const Pod& pod) const {
 }
 
 void PodScheduler::Try(const SchedulingQueue::Entry& entry) {
+  const auto devices = devices_.Begin(*entry.pod->pod);
+  // Not to be tried before its claims exist (upstream: PreEnqueue).
+  if (devices && (!devices_known_ || devices->state() == PodDevices::State::kWaiting))
+    return queue_.Park(entry.pod->uid(), Now());
   const Snapshot snapshot = cluster_.TakeSnapshot();
   // With one node there is nothing to choose, so the spread group is not needed.
   const auto group = snapshot.nodes.size() > 1 ? GroupOf(*entry.pod->pod) : api::Optional<LabelSelector>();
-  const Placement placement = Place(*entry.pod, group, snapshot, random_, start_);
-  if (placement.node.empty()) return NoPlace(entry.pod, snapshot, placement);
+  const Placement placement = Place(*entry.pod, group, snapshot, random_, start_, devices.get());
+  if (placement.node.empty()) {
+    if (const ClaimPtr stuck = devices ? devices->Stuck() : nullptr) ClaimWriter::Free(client_, *stuck);
+    return NoPlace(entry.pod, snapshot, placement);
+  }
   cluster_.Assume(entry.pod, placement.node);
-  Bind(entry.pod, placement.node);
+  auto plans = devices ? devices->PlanFor(placement.node) : std::vector<ClaimPlan>();
+  if (plans.empty()) return Bind(entry.pod, placement.node);
+  BindClaims(entry.pod, placement.node, std::move(plans));
 }
 
 void PodScheduler::ArmTimer() {

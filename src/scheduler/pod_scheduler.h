@@ -1,6 +1,7 @@
 // PodScheduler: the loop behind AddScheduler.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -10,6 +11,7 @@
 #include "base/run/executor.h"
 #include "controller/events/event_recorder.h"
 #include "controller/manager.h"
+#include "scheduler/devices/pod_devices.h"
 #include "scheduler/placement.h"
 #include "scheduler/preemption.h"
 #include "scheduler/scheduler.h"
@@ -38,6 +40,9 @@ class PodScheduler : public std::enable_shared_from_this<PodScheduler> {
   void ListenToPods();
   void ListenToNodes();
   void ListenToNamespaces();
+  void ListenToDevices();
+  template <typename T>
+  void WakeOn(std::function<void(PodScheduler&, const T&)> seen);
   void BeginWhenSynced();
 
   void PodChanged(const PodPtr& old_pod, const PodPtr& pod);
@@ -52,6 +57,7 @@ class PodScheduler : public std::enable_shared_from_this<PodScheduler> {
   void RunSome();
   void Try(const SchedulingQueue::Entry& entry);
   api::Optional<LabelSelector> GroupOf(const Pod& pod) const;
+  void BindClaims(const PodInfoPtr& pod, const std::string& node, std::vector<ClaimPlan> plans);
   void Bind(const PodInfoPtr& pod, const std::string& node);
   void BindDone(const PodInfoPtr& pod, const std::string& node, const Status& status);
   void NoPlace(const PodInfoPtr& pod, const Snapshot& snapshot, const Placement& placement);
@@ -72,8 +78,12 @@ class PodScheduler : public std::enable_shared_from_this<PodScheduler> {
   const Lister<StatefulSet> stateful_sets_;
   const Lister<PodDisruptionBudget> budgets_;
   std::vector<std::shared_ptr<HandlerRegistration>> handlers_;
+  // Of claims and devices. Pods without claims do not wait for these: an API may not have them.
+  std::vector<std::shared_ptr<HandlerRegistration>> device_handlers_;
 
   Cluster cluster_;
+  DeviceLedger devices_;
+  bool devices_known_ = false;
   SchedulingQueue queue_;
   std::stop_token stop_;
   bool running_ = false, posted_ = false;

@@ -2,6 +2,7 @@
 #include "api/values/time.h"
 #include "base/observe/log.h"
 #include "json/json.h"
+#include "scheduler/devices/claim_writer.h"
 #include "scheduler/pod_scheduler.h"
 
 namespace flyball::scheduler {
@@ -36,6 +37,24 @@ json::Value ConditionPatch(const Pod& pod, std::string_view type, std::string_vi
 }
 
 }  // namespace
+
+void PodScheduler::BindClaims(const PodInfoPtr& pod, const std::string& node, std::vector<ClaimPlan> plans) {
+  std::vector<std::string> promised;
+  for (const ClaimPlan& plan : plans) {
+    devices_.Promise(plan);
+    promised.push_back(plan.claim->metadata.uid);
+  }
+  ClaimWriter::Start(client_, pod->pod, std::move(plans),
+                     [weak = weak_from_this(), pod, node, promised](const Status& status) {
+                       const auto self = weak.lock();
+                       if (!self) return;
+                       self->OnStrand([pod, node, promised, status](PodScheduler& s) {
+                         if (status) return s.Bind(pod, node);
+                         for (const std::string& uid : promised) s.devices_.Forget(uid);
+                         s.BindDone(pod, node, status);
+                       });
+                     });
+}
 
 void PodScheduler::Bind(const PodInfoPtr& pod, const std::string& node) {
   RestRequest request{.verb = "POST",

@@ -269,6 +269,8 @@ class Interpreter {
         return value;
       case ValueKind::kMap:
         if (MapFind(arena_, value, key, &found)) return found;
+        if (value.holding() == Holding::kValues && value.map_table().otherwise())
+          return *value.map_table().otherwise();
         break;
       case ValueKind::kList: {
         std::int64_t index = 0;

@@ -201,6 +201,10 @@ class MapTable {
   // Adds, or replaces the value.
   void Set(const Value& key, const Value& value);
   void Erase(const Value& key);
+  // What indexing by an absent key gives (upstream: maps with a default value); null if that is an error.
+  // `in` and iteration do not see it. It must outlive the table.
+  void set_otherwise(const Value* value) { otherwise_ = value; }
+  const Value* otherwise() const { return otherwise_; }
   std::size_t size() const { return size_; }
   const Entry* begin() const { return entries_; }
   const Entry* end() const { return entries_ + size_; }
@@ -215,6 +219,7 @@ class MapTable {
   std::size_t size_ = 0, capacity_ = 0;
   std::uint32_t* slots_ = nullptr;  // position + 1; 0 is empty
   std::size_t slot_count_ = 0;
+  const Value* otherwise_ = nullptr;
 };
 
 // Reading lists and maps, however they are held. Indices must be in range.
