@@ -23,7 +23,7 @@ apiVersion: v1
 kind: Pod
 metadata: {name: p, namespace: default}
 spec:
-  nodeName: n
+  nodeName: n1
   containers: [{name: c, image: i, resources: {claims: [{name: gpu}]}}]
   resourceClaims: [{name: gpu, resourceClaimName: c}]
 )");
@@ -126,7 +126,7 @@ kind: ResourceSlice
 metadata: {name: s}
 spec:
   driver: d.example.com
-  nodeName: n
+  nodeName: n1
   pool: {name: p, generation: 1, resourceSliceCount: 1}
   devices: [{name: x, taints: [{key: hot, effect: NoExecute}]}]
 )");

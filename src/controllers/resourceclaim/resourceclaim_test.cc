@@ -139,7 +139,7 @@ TEST_F(ResourceClaimTest, AnAllocatedClaimNobodyUsesCanBeDeleted) {
 TEST_F(ResourceClaimTest, AClaimIsReservedForAPodThatAlreadyHasANode) {
   CreateClaim();
   Allocate("own", "");
-  CreatePod("p", kOwnClaim, "  nodeName: n\n");
+  CreatePod("p", kOwnClaim, "  nodeName: n1\n");
   const ResourceClaimObject claim = plane_.Get<ResourceClaimObject>("default", "own");
   ASSERT_EQ(claim.status.reserved_for.size(), 1u);
   EXPECT_EQ(claim.status.reserved_for[0].name, "p");

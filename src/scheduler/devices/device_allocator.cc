@@ -14,7 +14,7 @@ void AddRequirements(const std::vector<NodeSelectorRequirement>& from,
     if (std::find(to.begin(), to.end(), requirement) == to.end()) to.push_back(requirement);
 }
 
-DeviceRequestAllocationResult ResultOf(const Choice& choice, Random& random) {
+DeviceRequestAllocationResult ResultOf(const DeviceChoice& choice, Random& random) {
   DeviceRequestAllocationResult result;
   const DeviceWish& wish = choice.wish->wish;
   result.request = wish.name;
@@ -34,10 +34,10 @@ DeviceRequestAllocationResult ResultOf(const Choice& choice, Random& random) {
 
 // Where the devices can be used: the node, if one of them is local to it; else what their selectors say
 // together.
-api::Optional<NodeSelector> DeviceSearch::SelectorOf(const ClaimState& claim) const {
+api::Optional<NodeSelector> DeviceSearch::SelectorOf(const ClaimSearch& claim) const {
   NodeSelector selector;
   NodeSelectorTerm& term = selector.node_selector_terms.emplace_back();
-  for (const Choice& choice : claim.choices) {
+  for (const DeviceChoice& choice : claim.choices) {
     const ResourceSliceSpec& slice = choice.candidate.slice->spec;
     const Device& device = *choice.candidate.device;
     const bool by_device = slice.per_device_node_selection.value_or(false);
@@ -59,9 +59,10 @@ api::Optional<NodeSelector> DeviceSearch::SelectorOf(const ClaimState& claim) co
 
 std::vector<AllocationResult> DeviceSearch::Results(Random& random) const {
   std::vector<AllocationResult> results;
-  for (const ClaimState& claim : claims_) {
+  for (const ClaimSearch& claim : claims_) {
     AllocationResult& result = results.emplace_back();
-    for (const Choice& choice : claim.choices) result.devices.results.push_back(ResultOf(choice, random));
+    for (const DeviceChoice& choice : claim.choices)
+      result.devices.results.push_back(ResultOf(choice, random));
     std::vector<DeviceWish> chosen;
     std::vector<const DeviceClass*> classes;
     for (const RequestState& request : claim.requests) {

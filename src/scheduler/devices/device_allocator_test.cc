@@ -21,14 +21,14 @@ std::shared_ptr<const T> FromYaml(const std::string& yaml) {
 class DeviceAllocatorTest : public ::testing::Test {
  protected:
   DeviceAllocatorTest() {
-    node_.metadata.name = "n";
+    node_.metadata.name = "n1";
     node_.metadata.labels = {{"zone", "a"}};
     AddClass("gpus", "");
   }
   void AddClass(const std::string& name, const std::string& spec) {
     inventory_.classes[name] = FromYaml<DeviceClass>("metadata: {name: " + name + "}\nspec: {" + spec + "}");
   }
-  void AddSlice(const std::string& devices, const std::string& where = "nodeName: n",
+  void AddSlice(const std::string& devices, const std::string& where = "nodeName: n1",
                 const std::string& pool = "{name: p, generation: 1, resourceSliceCount: 1}") {
     inventory_.slices.push_back(FromYaml<ResourceSlice>("spec: {driver: d.example.com, pool: " + pool + ", " +
                                                         where + ", devices: [" + devices + "]}"));
@@ -37,7 +37,7 @@ class DeviceAllocatorTest : public ::testing::Test {
     claims_.push_back(FromYaml<ResourceClaimObject>(
         "metadata: {name: c, namespace: default}\nspec: {devices: " + devices + "}"));
   }
-  // "r=x r=y | s=z", a part per claim; "none"; or the error.
+  // "r=x r=z | s=z", a part per claim; "none"; or the error.
   std::string Allocated() {
     DeviceAllocator allocator(inventory_, selectors_, random_);
     const auto found = allocator.Allocate(node_, claims_);
@@ -67,17 +67,17 @@ class DeviceAllocatorTest : public ::testing::Test {
 };
 
 constexpr const char* kTwo =
-    "{name: x, attributes: {model: {string: a}}}, {name: y, attributes: {model: {string: b}}}";
+    "{name: x, attributes: {model: {string: a}}}, {name: z, attributes: {model: {string: b}}}";
 
 TEST_F(DeviceAllocatorTest, TakesTheFirstThatIsFree) {
   AddSlice(kTwo);
   AddClaim(Request(""));
   EXPECT_EQ(Allocated(), "r=x");
   EXPECT_EQ(results_[0].node_selector->node_selector_terms.at(0).match_fields.at(0).values,
-            std::vector<std::string>{"n"});
+            std::vector<std::string>{"n1"});
   inventory_.allocated.insert({"d.example.com", "p", "x"});
-  EXPECT_EQ(Allocated(), "r=y");
-  inventory_.allocated.insert({"d.example.com", "p", "y"});
+  EXPECT_EQ(Allocated(), "r=z");
+  inventory_.allocated.insert({"d.example.com", "p", "z"});
   EXPECT_EQ(Allocated(), "none");
 }
 
@@ -86,7 +86,7 @@ TEST_F(DeviceAllocatorTest, SelectorsOfClassAndRequestBothCount) {
   AddClass("gpus", "selectors: [{cel: {expression: 'device.driver == \"d.example.com\"'}}]");
   AddClaim(
       Request(", selectors: [{cel: {expression: 'device.attributes[\"d.example.com\"].model == \"b\"'}}]"));
-  EXPECT_EQ(Allocated(), "r=y");
+  EXPECT_EQ(Allocated(), "r=z");
   AddClass("gpus", "selectors: [{cel: {expression: 'device.driver == \"other\"'}}]");
   EXPECT_EQ(Allocated(), "none");
 }
@@ -105,11 +105,11 @@ TEST_F(DeviceAllocatorTest, AnAttributeNobodyHasIsAnErrorUnlessAskedForCarefully
 TEST_F(DeviceAllocatorTest, CapacityAndVersionsCanBeCompared) {
   AddSlice(
       "{name: x, capacity: {memory: {value: 8Gi}}, attributes: {v: {version: 1.2.0}}}, "
-      "{name: y, capacity: {memory: {value: 16Gi}}, attributes: {v: {version: 1.10.0}}}");
+      "{name: z, capacity: {memory: {value: 16Gi}}, attributes: {v: {version: 1.10.0}}}");
   AddClaim(Request(
       ", selectors: [{cel: {expression: 'device.capacity[\"d.example.com\"].memory.isGreaterThan("
       "quantity(\"10Gi\")) && device.attributes[\"d.example.com\"].v.isGreaterThan(semver(\"1.9.0\"))'}}]"));
-  EXPECT_EQ(Allocated(), "r=y");
+  EXPECT_EQ(Allocated(), "r=z");
 }
 
 TEST_F(DeviceAllocatorTest, GoesBackWhenTheFirstChoiceLeavesTooLittle) {
@@ -117,7 +117,7 @@ TEST_F(DeviceAllocatorTest, GoesBackWhenTheFirstChoiceLeavesTooLittle) {
   AddClaim(Request(""));
   AddClaim(
       Request(", selectors: [{cel: {expression: 'device.attributes[\"d.example.com\"].model == \"a\"'}}]"));
-  EXPECT_EQ(Allocated(), "r=y | r=x");
+  EXPECT_EQ(Allocated(), "r=z | r=x");
 }
 
 TEST_F(DeviceAllocatorTest, ConstraintsHold) {
@@ -138,12 +138,12 @@ TEST_F(DeviceAllocatorTest, ConstraintsHold) {
 TEST_F(DeviceAllocatorTest, AllMeansAllAndAtLeastOne) {
   AddSlice(kTwo);
   AddClaim("{requests: [{name: r, exactly: {deviceClassName: gpus, allocationMode: All}}]}");
-  EXPECT_EQ(Allocated(), "r=x r=y");
-  inventory_.allocated.insert({"d.example.com", "p", "y"});
+  EXPECT_EQ(Allocated(), "r=x r=z");
+  inventory_.allocated.insert({"d.example.com", "p", "z"});
   EXPECT_EQ(Allocated(), "none");
   inventory_.slices.clear();
   EXPECT_EQ(Allocated(), "none");
-  AddSlice("{name: x}", "nodeName: n", "{name: p, generation: 1, resourceSliceCount: 2}");
+  AddSlice("{name: x}", "nodeName: n1", "{name: p, generation: 1, resourceSliceCount: 2}");
   EXPECT_EQ(
       Allocated(),
       "claim default/c, request r: asks for all devices, but resource pool d.example.com/p is currently "
@@ -156,39 +156,39 @@ TEST_F(DeviceAllocatorTest, AlternativesAreTriedInOrder) {
       "{requests: [{name: r, firstAvailable: ["
       "{name: many, deviceClassName: gpus, allocationMode: ExactCount, count: 3}, "
       "{name: two, deviceClassName: gpus, allocationMode: ExactCount, count: 2}]}]}");
-  EXPECT_EQ(Allocated(), "r/two=x r/two=y");
+  EXPECT_EQ(Allocated(), "r/two=x r/two=z");
 }
 
 TEST_F(DeviceAllocatorTest, TaintsKeepClaimsAway) {
-  AddSlice("{name: x, taints: [{key: k, value: v, effect: NoSchedule}]}, {name: y}");
+  AddSlice("{name: x, taints: [{key: k, value: v, effect: NoSchedule}]}, {name: z}");
   AddClaim(Request("", 2));
   EXPECT_EQ(Allocated(), "none");
   claims_.clear();
   AddClaim(Request(", tolerations: [{key: k, operator: Equal, value: v, effect: NoSchedule}]", 2));
-  EXPECT_EQ(Allocated(), "r=x r=y");
+  EXPECT_EQ(Allocated(), "r=x r=z");
   EXPECT_EQ(results_[0].devices.results[0].tolerations.size(), 1u);
   inventory_.rules.push_back(FromYaml<DeviceTaintRule>(
-      "spec: {deviceSelector: {pool: p, device: y}, taint: {key: other, effect: NoExecute}}"));
+      "spec: {deviceSelector: {pool: p, device: z}, taint: {key: other, effect: NoExecute}}"));
   EXPECT_EQ(Allocated(), "none");
 }
 
 TEST_F(DeviceAllocatorTest, AdminsSeeDevicesInUse) {
   AddSlice(kTwo);
-  inventory_.allocated = {{"d.example.com", "p", "x"}, {"d.example.com", "p", "y"}};
+  inventory_.allocated = {{"d.example.com", "p", "x"}, {"d.example.com", "p", "z"}};
   AddClaim(Request(", adminAccess: true", 2));
-  EXPECT_EQ(Allocated(), "r=x r=y");
+  EXPECT_EQ(Allocated(), "r=x r=z");
   EXPECT_EQ(results_[0].devices.results[0].admin_access, true);
 }
 
 TEST_F(DeviceAllocatorTest, PartitionsDrawFromTheSameCounters) {
   inventory_.slices.push_back(FromYaml<ResourceSlice>(
-      "spec: {driver: d.example.com, pool: {name: p, generation: 1, resourceSliceCount: 2}, nodeName: n, "
+      "spec: {driver: d.example.com, pool: {name: p, generation: 1, resourceSliceCount: 2}, nodeName: n1, "
       "sharedCounters: [{name: card, counters: {memory: {value: 10Gi}}}]}"));
   AddSlice(
       "{name: big, consumesCounters: [{counterSet: card, counters: {memory: {value: 8Gi}}}]}, "
       "{name: small, consumesCounters: [{counterSet: card, counters: {memory: {value: 4Gi}}}]}, "
       "{name: tiny, consumesCounters: [{counterSet: card, counters: {memory: {value: 2Gi}}}]}",
-      "nodeName: n", "{name: p, generation: 1, resourceSliceCount: 2}");
+      "nodeName: n1", "{name: p, generation: 1, resourceSliceCount: 2}");
   AddClaim(Request("", 2));
   EXPECT_EQ(Allocated(), "r=big r=tiny");
   inventory_.allocated.insert({"d.example.com", "p", "small"});
@@ -213,7 +213,7 @@ TEST_F(DeviceAllocatorTest, SharedDevicesGiveOutTheirCapacity) {
 
 TEST_F(DeviceAllocatorTest, OnlyTheNewestGenerationCounts) {
   AddSlice("{name: old}");
-  AddSlice("{name: fresh}", "nodeName: n", "{name: p, generation: 2, resourceSliceCount: 1}");
+  AddSlice("{name: fresh}", "nodeName: n1", "{name: p, generation: 2, resourceSliceCount: 1}");
   AddClaim(Request(""));
   EXPECT_EQ(Allocated(), "r=fresh");
 }
@@ -229,7 +229,7 @@ TEST_F(DeviceAllocatorTest, TheSliceSaysWhichNodesReachIt) {
   EXPECT_EQ(Allocated(), "r=x");
   EXPECT_EQ(results_[0].node_selector->node_selector_terms.at(0).match_expressions.at(0).key, "zone");
   inventory_.slices.clear();
-  AddSlice("{name: far, nodeName: other}, {name: near, nodeName: n}", "perDeviceNodeSelection: true");
+  AddSlice("{name: far, nodeName: other}, {name: near, nodeName: n1}", "perDeviceNodeSelection: true");
   EXPECT_EQ(Allocated(), "r=near");
   inventory_.slices.clear();
   AddSlice("{name: x}", "allNodes: true");
@@ -244,7 +244,7 @@ TEST_F(DeviceAllocatorTest, SettingsOfClassesAndClaimsComeAlong) {
       "{requests: [{name: r, exactly: {deviceClassName: gpus, allocationMode: ExactCount, count: 1}}, "
       "{name: s, exactly: {deviceClassName: gpus, allocationMode: ExactCount, count: 1}}], "
       "config: [{requests: [s], opaque: {driver: d.example.com, parameters: {b: 2}}}]}");
-  EXPECT_EQ(Allocated(), "r=x s=y");
+  EXPECT_EQ(Allocated(), "r=x s=z");
   const auto& config = results_[0].devices.config;
   ASSERT_EQ(config.size(), 2u);
   EXPECT_EQ(config[0].source, "FromClass");
@@ -257,7 +257,7 @@ TEST_F(DeviceAllocatorTest, AHopelessSearchEnds) {
   std::string devices;
   for (int i = 0; i < 60; ++i)
     devices += (i ? ", " : "") + std::string("{name: d") + std::to_string(i) +
-               ", attributes: {n: {int: " + std::to_string(i % 2) + "}}}";
+               ", attributes: {num: {int: " + std::to_string(i % 2) + "}}}";
   AddSlice(devices);
   AddClaim(
       "{requests: [{name: r, exactly: {deviceClassName: gpus, allocationMode: ExactCount, count: 16}}, "
@@ -265,7 +265,7 @@ TEST_F(DeviceAllocatorTest, AHopelessSearchEnds) {
       "exactly: {deviceClassName: gpus, allocationMode: ExactCount, count: 15}}, {name: t, exactly: "
       "{deviceClassName: gpus, allocationMode: ExactCount, count: 1, selectors: [{cel: {expression: "
       "'false'}}]}}]}");
-  EXPECT_EQ(Allocated(), "node n: timed out trying to allocate devices");
+  EXPECT_EQ(Allocated(), "node n1: timed out trying to allocate devices");
 }
 
 }  // namespace

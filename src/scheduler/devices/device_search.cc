@@ -26,7 +26,7 @@ Status DeviceSearch::Prepare(const std::vector<ClaimPtr>& claims) {
   }
   claims_.reserve(claims.size());
   for (const ClaimPtr& claim : claims) {
-    ClaimState& state = claims_.emplace_back();
+    ClaimSearch& state = claims_.emplace_back();
     state.claim = claim.get();
     // Not moved again: results of matching are kept by the address of a wish.
     state.requests.resize(claim->spec.devices.requests.size());
@@ -64,7 +64,7 @@ Status DeviceSearch::CollectAll(const ResourceClaimObject& claim, WishState& sta
                    ": asks for all devices, but resource pool " + pool.driver + "/" + pool.name +
                    (pool.incomplete ? " is currently being updated" : " is currently invalid")));
   }
-  for (const Candidate& candidate : candidates_) {
+  for (const DeviceCandidate& candidate : candidates_) {
     FLYBALL_ASSIGN(const bool selectable, IsSelectable(claim, state, candidate));
     if (!selectable) continue;
     const auto amounts = AmountsOf(*state.wish.capacity, *candidate.device);
@@ -75,7 +75,7 @@ Status DeviceSearch::CollectAll(const ResourceClaimObject& claim, WishState& sta
 }
 
 Result<bool> DeviceSearch::SelectorsMatch(const std::vector<DeviceSelector>& selectors,
-                                          const std::string& whose, const Candidate& candidate) {
+                                          const std::string& whose, const DeviceCandidate& candidate) {
   for (std::size_t i = 0; i < selectors.size(); ++i) {
     if (!selectors[i].cel) return false;
     const auto matches =
@@ -89,7 +89,7 @@ Result<bool> DeviceSearch::SelectorsMatch(const std::vector<DeviceSelector>& sel
 }
 
 Result<bool> DeviceSearch::IsSelectable(const ResourceClaimObject& claim, const WishState& state,
-                                        const Candidate& candidate) {
+                                        const DeviceCandidate& candidate) {
   const auto [known, fresh] = matches_.try_emplace({&state.wish, candidate.device}, false);
   if (!fresh) return known->second;
   FLYBALL_ASSIGN(const bool by_class,
@@ -103,64 +103,64 @@ Result<bool> DeviceSearch::IsSelectable(const ResourceClaimObject& claim, const 
 }
 
 Result<bool> DeviceSearch::Run() {
-  FLYBALL_ASSIGN(const Outcome outcome, FromClaim(0));
-  if (outcome == Outcome::kFound) return true;
+  FLYBALL_ASSIGN(const SearchOutcome outcome, FromClaim(0));
+  if (outcome == SearchOutcome::kFound) return true;
   const bool invalid =
       std::any_of(pools_.begin(), pools_.end(), [](const DevicePool& pool) { return pool.invalid; });
   if (invalid) return Unexpected(Error(Reason::kInvalid, "invalid resource pools were encountered"));
   return false;
 }
 
-Result<Outcome> DeviceSearch::FromClaim(std::size_t claim) {
-  if (claim == claims_.size()) return Outcome::kFound;
-  FLYBALL_ASSIGN(const Outcome outcome, FromRequest(claim, 0));
+Result<SearchOutcome> DeviceSearch::FromClaim(std::size_t claim) {
+  if (claim == claims_.size()) return SearchOutcome::kFound;
+  FLYBALL_ASSIGN(const SearchOutcome outcome, FromRequest(claim, 0));
   // Fewer devices of an earlier claim may still help.
-  return outcome == Outcome::kTooMany ? Outcome::kNone : outcome;
+  return outcome == SearchOutcome::kTooMany ? SearchOutcome::kNone : outcome;
 }
 
-Result<Outcome> DeviceSearch::FromRequest(std::size_t claim, std::size_t request) {
+Result<SearchOutcome> DeviceSearch::FromRequest(std::size_t claim, std::size_t request) {
   if (request == claims_[claim].requests.size()) return FromClaim(claim + 1);
   RequestState& state = claims_[claim].requests[request];
   bool too_many = true;
   for (std::size_t i = 0; i < state.alternatives.size(); ++i) {
     state.chosen = i;
-    FLYBALL_ASSIGN(const Outcome outcome, FromDevice(claim, request, 0, 0));
-    if (outcome == Outcome::kFound) return outcome;
-    too_many = too_many && outcome == Outcome::kTooMany;
+    FLYBALL_ASSIGN(const SearchOutcome outcome, FromDevice(claim, request, 0, 0));
+    if (outcome == SearchOutcome::kFound) return outcome;
+    too_many = too_many && outcome == SearchOutcome::kTooMany;
   }
-  return too_many ? Outcome::kTooMany : Outcome::kNone;
+  return too_many ? SearchOutcome::kTooMany : SearchOutcome::kNone;
 }
 
-Result<Outcome> DeviceSearch::FromDevice(std::size_t claim, std::size_t request, std::size_t device,
-                                         std::size_t from) {
+Result<SearchOutcome> DeviceSearch::FromDevice(std::size_t claim, std::size_t request, std::size_t device,
+                                               std::size_t from) {
   if (++steps_ > kMaxSteps)
     return Unexpected(
         Error(Reason::kTimeout, "node " + node_.metadata.name + ": timed out trying to allocate devices"));
   const RequestState& state = claims_[claim].requests[request];
   const WishState& wish = state.alternatives[state.chosen];
-  if (wish.wish.all && wish.all_devices.empty()) return Outcome::kNone;
+  if (wish.wish.all && wish.all_devices.empty()) return SearchOutcome::kNone;
   if (device == wish.count) return FromRequest(claim, request + 1);
-  if (wish.count - device > kMaxResults - claims_[claim].choices.size()) return Outcome::kTooMany;
+  if (wish.count - device > kMaxResults - claims_[claim].choices.size()) return SearchOutcome::kTooMany;
   if (wish.wish.all) return TryDevice(claim, request, device, 0, wish.all_devices[device]);
   for (std::size_t i = from; i < candidates_.size(); ++i) {
     if (IsTaken(claims_[claim], wish, candidates_[i])) continue;
     FLYBALL_ASSIGN(const bool selectable, IsSelectable(*claims_[claim].claim, wish, candidates_[i]));
     if (!selectable) continue;
-    FLYBALL_ASSIGN(const Outcome outcome, TryDevice(claim, request, device, i + 1, candidates_[i]));
-    if (outcome != Outcome::kNone) return outcome;
+    FLYBALL_ASSIGN(const SearchOutcome outcome, TryDevice(claim, request, device, i + 1, candidates_[i]));
+    if (outcome != SearchOutcome::kNone) return outcome;
   }
-  return Outcome::kNone;
+  return SearchOutcome::kNone;
 }
 
-Result<Outcome> DeviceSearch::TryDevice(std::size_t claim, std::size_t request, std::size_t device,
-                                        std::size_t next, const Candidate& candidate) {
-  ClaimState& state = claims_[claim];
+Result<SearchOutcome> DeviceSearch::TryDevice(std::size_t claim, std::size_t request, std::size_t device,
+                                              std::size_t next, const DeviceCandidate& candidate) {
+  ClaimSearch& state = claims_[claim];
   const RequestState& requested = state.requests[request];
-  Choice choice{candidate, &requested.alternatives[requested.chosen], {}};
-  if (!Take(state, *choice.wish, candidate, choice.consumed)) return Outcome::kNone;
+  DeviceChoice choice{candidate, &requested.alternatives[requested.chosen], {}};
+  if (!Take(state, *choice.wish, candidate, choice.consumed)) return SearchOutcome::kNone;
   state.choices.push_back(choice);
   const auto outcome = FromDevice(claim, request, device + 1, next);
-  if (outcome && *outcome == Outcome::kFound) return outcome;
+  if (outcome && *outcome == SearchOutcome::kFound) return outcome;
   state.choices.pop_back();
   GiveBack(state, choice);
   return outcome;

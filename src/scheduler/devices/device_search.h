@@ -13,7 +13,7 @@
 
 namespace flyball::scheduler {
 
-struct Candidate {
+struct DeviceCandidate {
   DeviceId id;
   const Device* device = nullptr;
   const ResourceSlice* slice = nullptr;
@@ -25,27 +25,27 @@ struct Candidate {
 struct WishState {
   DeviceWish wish;
   const DeviceClass* device_class = nullptr;
-  std::vector<Candidate> all_devices;  // of a wish for all
+  std::vector<DeviceCandidate> all_devices;  // of a wish for all
   std::size_t count = 0;
 };
 struct RequestState {
   std::vector<WishState> alternatives;
   std::size_t chosen = 0;
 };
-struct Choice {
-  Candidate candidate;
+struct DeviceChoice {
+  DeviceCandidate candidate;
   const WishState* wish = nullptr;
   Amounts consumed;
 };
-struct ClaimState {
+struct ClaimSearch {
   const ResourceClaimObject* claim = nullptr;
   std::vector<RequestState> requests;
   std::vector<ConstraintState> constraints;
-  std::vector<Choice> choices;
+  std::vector<DeviceChoice> choices;
 };
 
 // kTooMany: the claim would get more devices than fit into its status.
-enum class Outcome { kFound, kNone, kTooMany };
+enum class SearchOutcome { kFound, kNone, kTooMany };
 
 // One call of Allocate. Confined to it; borrows what it is made from.
 class DeviceSearch {
@@ -69,36 +69,37 @@ class DeviceSearch {
   Status PrepareRequest(const ResourceClaimObject& claim, const DeviceRequest& request, RequestState& state);
   Status CollectAll(const ResourceClaimObject& claim, WishState& state);
   Result<bool> IsSelectable(const ResourceClaimObject& claim, const WishState& state,
-                            const Candidate& candidate);
+                            const DeviceCandidate& candidate);
   Result<bool> SelectorsMatch(const std::vector<DeviceSelector>& selectors, const std::string& whose,
-                              const Candidate& candidate);
+                              const DeviceCandidate& candidate);
 
   // The rest of the search, from a claim, a request of it, or a device of a request on. `from`: the first
   // candidate to look at, because the devices of one request have no order.
-  Result<Outcome> FromClaim(std::size_t claim);
-  Result<Outcome> FromRequest(std::size_t claim, std::size_t request);
-  Result<Outcome> FromDevice(std::size_t claim, std::size_t request, std::size_t device, std::size_t from);
-  Result<Outcome> TryDevice(std::size_t claim, std::size_t request, std::size_t device, std::size_t next,
-                            const Candidate& candidate);
+  Result<SearchOutcome> FromClaim(std::size_t claim);
+  Result<SearchOutcome> FromRequest(std::size_t claim, std::size_t request);
+  Result<SearchOutcome> FromDevice(std::size_t claim, std::size_t request, std::size_t device,
+                                   std::size_t from);
+  Result<SearchOutcome> TryDevice(std::size_t claim, std::size_t request, std::size_t device,
+                                  std::size_t next, const DeviceCandidate& candidate);
 
-  bool Take(ClaimState& claim, const WishState& wish, const Candidate& candidate, Amounts& consumed);
-  bool IsTaken(const ClaimState& claim, const WishState& wish, const Candidate& candidate) const;
-  void GiveBack(ClaimState& claim, const Choice& choice);
-  bool TaintsAreTolerated(const WishState& wish, const Candidate& candidate) const;
-  bool TakeCounters(const Candidate& candidate);
-  void GiveCountersBack(const Candidate& candidate);
+  bool Take(ClaimSearch& claim, const WishState& wish, const DeviceCandidate& candidate, Amounts& consumed);
+  bool IsTaken(const ClaimSearch& claim, const WishState& wish, const DeviceCandidate& candidate) const;
+  void GiveBack(ClaimSearch& claim, const DeviceChoice& choice);
+  bool TaintsAreTolerated(const WishState& wish, const DeviceCandidate& candidate) const;
+  bool TakeCounters(const DeviceCandidate& candidate);
+  void GiveCountersBack(const DeviceCandidate& candidate);
   Counters& FreeCounters(const DevicePool& pool);
   bool IsInUse(const DeviceId& id) const {
     return inventory_.allocated.contains(id) || inventory_.shared.contains(id) || taken_.contains(id);
   }
-  api::Optional<NodeSelector> SelectorOf(const ClaimState& claim) const;
+  api::Optional<NodeSelector> SelectorOf(const ClaimSearch& claim) const;
 
   const DeviceInventory& inventory_;
   DeviceSelectors& selectors_;
   const Node& node_;
   const std::vector<DevicePool> pools_;
-  std::vector<Candidate> candidates_;  // of pools that are complete and valid, in order
-  std::vector<ClaimState> claims_;
+  std::vector<DeviceCandidate> candidates_;  // of pools that are complete and valid, in order
+  std::vector<ClaimSearch> claims_;
   std::map<std::pair<const DeviceWish*, const Device*>, bool> matches_;
   std::map<DeviceId, int> taken_;                   // by this search: how often
   std::map<DeviceId, Amounts> consumed_;            // of shared devices, by this search

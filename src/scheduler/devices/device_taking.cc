@@ -6,16 +6,17 @@
 namespace flyball::scheduler {
 
 // With admin access a device may be in use, though not twice in one claim.
-bool DeviceSearch::IsTaken(const ClaimState& claim, const WishState& wish, const Candidate& candidate) const {
+bool DeviceSearch::IsTaken(const ClaimSearch& claim, const WishState& wish,
+                           const DeviceCandidate& candidate) const {
   if (wish.wish.admin)
     return !candidate.IsShared() &&
            std::any_of(claim.choices.begin(), claim.choices.end(),
-                       [&](const Choice& c) { return c.candidate.device == candidate.device; });
+                       [&](const DeviceChoice& c) { return c.candidate.device == candidate.device; });
   return inventory_.allocated.contains(candidate.id) ||
          (!candidate.IsShared() && taken_.contains(candidate.id));
 }
 
-bool DeviceSearch::TaintsAreTolerated(const WishState& wish, const Candidate& candidate) const {
+bool DeviceSearch::TaintsAreTolerated(const WishState& wish, const DeviceCandidate& candidate) const {
   for (const DeviceTaint& taint : TaintsOf(candidate.id, *candidate.device, inventory_.rules)) {
     if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
     const bool tolerated =
@@ -27,7 +28,7 @@ bool DeviceSearch::TaintsAreTolerated(const WishState& wish, const Candidate& ca
 }
 
 // Changes nothing if it returns false.
-bool DeviceSearch::Take(ClaimState& claim, const WishState& wish, const Candidate& candidate,
+bool DeviceSearch::Take(ClaimSearch& claim, const WishState& wish, const DeviceCandidate& candidate,
                         Amounts& consumed) {
   if (IsTaken(claim, wish, candidate) || !TaintsAreTolerated(wish, candidate)) return false;
   const auto amounts = AmountsOf(*wish.wish.capacity, *candidate.device);
@@ -54,7 +55,7 @@ bool DeviceSearch::Take(ClaimState& claim, const WishState& wish, const Candidat
   return true;
 }
 
-void DeviceSearch::GiveBack(ClaimState& claim, const Choice& choice) {
+void DeviceSearch::GiveBack(ClaimSearch& claim, const DeviceChoice& choice) {
   const DeviceId& id = choice.candidate.id;
   for (ConstraintState& constraint : claim.constraints) constraint.Remove(choice.wish->wish);
   for (const auto& [name, amount] : choice.consumed) consumed_[id][name] -= amount;
@@ -79,7 +80,7 @@ DeviceSearch::Counters& DeviceSearch::FreeCounters(const DevicePool& pool) {
   return free;
 }
 
-bool DeviceSearch::TakeCounters(const Candidate& candidate) {
+bool DeviceSearch::TakeCounters(const DeviceCandidate& candidate) {
   if (candidate.device->consumes_counters.empty()) return true;
   Counters& free = FreeCounters(*candidate.pool);
   bool enough = true;
@@ -93,7 +94,7 @@ bool DeviceSearch::TakeCounters(const Candidate& candidate) {
   return enough;
 }
 
-void DeviceSearch::GiveCountersBack(const Candidate& candidate) {
+void DeviceSearch::GiveCountersBack(const DeviceCandidate& candidate) {
   if (candidate.device->consumes_counters.empty()) return;
   Counters& free = FreeCounters(*candidate.pool);
   for (const DeviceCounterConsumption& use : candidate.device->consumes_counters)
