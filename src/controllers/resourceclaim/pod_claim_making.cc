@@ -127,7 +127,7 @@ Status ReserveClaims(const Pod& pod, Context& ctx) {
 }  // namespace
 
 Result<Action> ReconcilePodClaims(const Pod& pod, Context& ctx) {
-  if (IsDeleting(pod.metadata) || pod.spec.resource_claims.empty()) return Done();
+  if (IsDeleting(pod.metadata) || IsDoneWithClaims(pod)) return Done();
   ClaimNamesByEntry made;
   for (const PodResourceClaim& entry : pod.spec.resource_claims) {
     const Status handled = HandleEntry(pod, entry, ctx, made);

@@ -8,7 +8,7 @@ namespace {
 // As many as the API takes.
 constexpr std::size_t kMaxResults = 32;
 // A search that takes more steps is given up (upstream: after ten seconds).
-constexpr int kMaxSteps = 200'000;
+constexpr int kMaxSteps = 20'000;
 
 std::string FullName(const ResourceClaimObject& claim) {
   return claim.metadata.namespace_ + "/" + claim.metadata.name;
