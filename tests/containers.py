@@ -58,8 +58,9 @@ def apply(kubectl, *objects):
 
 
 def container_status(kubectl, name):
+    """Of the first container; with an empty state until the node has reported one."""
     status = json.loads(kubectl('get', 'pod', name, '-o', 'json'))['status']
-    return status['containerStatuses'][0]
+    return status.get('containerStatuses', [{'state': {}, 'ready': False}])[0]
 
 
 def ended(kubectl, name):
@@ -67,8 +68,11 @@ def ended(kubectl, name):
 
 
 def waiting(kubectl, name, reason):
-    wait_until('%s waits because of %s' % (name, reason),
-               lambda: container_status(kubectl, name)['state'].get('waiting', {}).get('reason') == reason)
+    """Waits until the container waits for this reason; what its status says about it."""
+    def found():
+        state = container_status(kubectl, name)['state'].get('waiting', {})
+        return state if state.get('reason') == reason else None
+    return wait_until('%s waits because of %s' % (name, reason), found)
 
 
 def clean(data):

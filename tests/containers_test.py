@@ -97,7 +97,7 @@ def what_the_machine_shows(kubectl, folder):
     for name, what in (('no-file', 'file'), ('no-folder', 'directory'), ('no-device', 'block device')):
         said = wait_until(name + ' is refused', lambda: events(kubectl, name, 'FailedMount'))
         assert said[0].endswith(' is not a ' + what) and 'hostPath type check failed: ' in said[0], said
-        assert container_status(kubectl, name)['state']['waiting']['reason'] == 'ContainerCreating'
+        waiting(kubectl, name, 'ContainerCreating')
 
 
 def no_way_out_of_a_volume(kubectl):
@@ -108,8 +108,7 @@ def no_way_out_of_a_volume(kubectl):
                                                'command': ['busybox', 'ln', '-s', link, '/v/escape']}]
         apply(kubectl, manifest)
     for name in ('absolute', 'upwards'):
-        waiting(kubectl, name, 'CreateContainerConfigError')
-        message = container_status(kubectl, name)['state']['waiting']['message']
+        message = waiting(kubectl, name, 'CreateContainerConfigError')['message']
         assert message == 'failed to prepare subPath for volumeMount "v" of container "c"', message
 
 
@@ -152,8 +151,7 @@ def processes_of_a_pod(kubectl):
 
 def the_machine_itself_is_off(kubectl):
     apply(kubectl, pod('host', 'true', image='host', imagePullPolicy='IfNotPresent'))
-    waiting(kubectl, 'host', 'ImagePullBackOff')
-    assert '--host-image=on' in container_status(kubectl, 'host')['state']['waiting']['message']
+    assert '--host-image=on' in waiting(kubectl, 'host', 'ImagePullBackOff')['message']
 
 
 def deployment():

@@ -131,8 +131,7 @@ def without_passwords(kubectl, registry, digest):
     apply(kubectl, pod('again', 'echo it runs', image=image))
     ended(kubectl, 'again')
     has_event(kubectl, 'again', 'Pulled', 'Container image "%s" already present on machine and can be accessed by the pod' % image)
-    waiting(kubectl, 'absent', 'ImagePullBackOff')
-    message = container_status(kubectl, 'absent')['state']['waiting']['message']
+    message = waiting(kubectl, 'absent', 'ImagePullBackOff')['message']
     assert message.startswith('Back-off pulling image "%s/team/absent:1": ErrImagePull: ' % registry.host), message
     has_event(kubectl, 'absent', 'Failed', 'Error: ErrImagePull')
     has_event(kubectl, 'absent', 'BackOff', 'Back-off pulling image')
