@@ -6,6 +6,7 @@
 #include "cli/kubectl/change/object_change.h"
 #include "cli/kubectl/change/pod_spec.h"
 #include "cli/kubectl/change/set_env.h"
+#include "cli/kubectl/session/subjects.h"
 #include "cli/kubectl/verbs.h"
 
 namespace flyball::cli {
@@ -14,7 +15,7 @@ namespace {
 struct SetFlags {
   ChangeFlags change;
   std::string limits, requests, containers = "*";
-  std::vector<std::string> users, groups, service_accounts;
+  SubjectFlags subjects;
 };
 using SetFlagsPtr = std::shared_ptr<SetFlags>;
 
@@ -138,26 +139,6 @@ Status SetSelector(Session& session, const SetFlags& flags) {
                  });
 }
 
-Result<json::Array> NewSubjects(const SetFlags& flags, const std::string& ns) {
-  json::Array subjects;
-  const auto add = [&](const char* kind, const std::string& name) {
-    subjects.emplace_back(
-        json::Object{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", kind}, {"name", name}});
-  };
-  for (const std::string& user : flags.users) add("User", user);
-  for (const std::string& group : flags.groups) add("Group", group);
-  for (const std::string& account : flags.service_accounts) {
-    const auto parts = SplitText(account, ':');
-    if (parts.size() != 2 || parts[1].empty())
-      return Unexpected(LocalError("serviceaccount must be <namespace>:<name>"));
-    subjects.emplace_back(json::Object{
-        {"kind", "ServiceAccount"}, {"name", parts[1]}, {"namespace", parts[0].empty() ? ns : parts[0]}});
-  }
-  if (subjects.empty())
-    return Unexpected(LocalError("you must specify at least one value of user, group or serviceaccount"));
-  return subjects;
-}
-
 // The server gives service accounts no apiGroup, and the others theirs.
 bool SameSubject(const json::Value& a, const json::Value& b) {
   return a["kind"] == b["kind"] && a["name"] == b["name"] &&
@@ -165,7 +146,9 @@ bool SameSubject(const json::Value& a, const json::Value& b) {
 }
 
 Status SetSubject(Session& session, const SetFlags& flags) {
-  FLYBALL_ASSIGN(const json::Array added, NewSubjects(flags, session.ns()));
+  FLYBALL_ASSIGN(const json::Array added, SubjectsOf(flags.subjects, session.ns()));
+  if (added.empty())
+    return Unexpected(LocalError("you must specify at least one value of user, group or serviceaccount"));
   FLYBALL_ASSIGN(const auto targets, ChangeTargets(session, flags.change, flags.change.args));
   for (const ChangeTarget& target : targets) {
     if (!target.ref.kind.kind.ends_with("RoleBinding"))
@@ -221,9 +204,10 @@ void AddSetCommand(const Command& root) {
   const auto [subject, subject_flags] = AddSetVerb(
       set, "subject", "Add users, groups or service accounts to a binding",
       "flyball set subject clusterrolebinding admins --user=jo --group=ops", "TYPE/NAME", &SetSubject);
-  subject.Option("--user", &subject_flags->users, "A user; may be repeated");
-  subject.Option("--group", &subject_flags->groups, "A group; may be repeated");
-  subject.Option("--serviceaccount", &subject_flags->service_accounts, "namespace:name; may be repeated");
+  subject.Option("--user", &subject_flags->subjects.users, "A user; may be repeated");
+  subject.Option("--group", &subject_flags->subjects.groups, "A group; may be repeated");
+  subject.Option("--serviceaccount", &subject_flags->subjects.service_accounts,
+                 "namespace:name; may be repeated");
 }
 
 }  // namespace flyball::cli

@@ -6,6 +6,7 @@
 #include "cli/command/error_text.h"
 #include "cli/kubectl/create/create_options.h"
 #include "cli/kubectl/session/resource_args.h"
+#include "cli/kubectl/session/subjects.h"
 #include "json/json.h"
 
 namespace flyball::cli {
@@ -13,7 +14,8 @@ namespace {
 
 struct CreateAccessFlags {
   CreateOptions options;
-  std::vector<std::string> args, verbs, resources, resource_names, users, groups, service_accounts, urls;
+  std::vector<std::string> args, verbs, resources, resource_names, urls;
+  SubjectFlags subjects;
   std::string role, cluster_role, aggregation;
 };
 
@@ -66,23 +68,6 @@ Result<json::Array> RulesOf(Session& session, const CreateAccessFlags& flags) {
     rules.push_back(std::move(rule));
   }
   return rules;
-}
-
-Result<json::Array> SubjectsOf(const CreateAccessFlags& flags) {
-  json::Array subjects;
-  const auto add = [&](const char* kind, const std::string& name) {
-    subjects.emplace_back(
-        json::Object{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", kind}, {"name", name}});
-  };
-  for (const std::string& user : flags.users) add("User", user);
-  for (const std::string& group : flags.groups) add("Group", group);
-  for (const std::string& account : flags.service_accounts) {
-    const auto parts = SplitText(account, ':');
-    if (parts.size() != 2) return Unexpected(LocalError("serviceaccount must be <namespace>:<name>"));
-    subjects.emplace_back(
-        json::Object{{"kind", "ServiceAccount"}, {"name", parts[1]}, {"namespace", parts[0]}});
-  }
-  return subjects;
 }
 
 Status CheckRole(Session& session, const CreateAccessFlags& flags, bool cluster) {
@@ -155,12 +140,12 @@ void AddBinding(const Command& create, const std::string& name, const char* kind
   command.Option("--role", &flags->role, "The Role");
   command.Option("--clusterrole", &flags->cluster_role, "The ClusterRole");
   if (std::string_view(kind) == "ClusterRoleBinding") command.Required("--clusterrole");
-  command.Option("--user", &flags->users, "To a user; may be repeated");
-  command.Option("--group", &flags->groups, "To a group; may be repeated");
-  command.Option("--serviceaccount", &flags->service_accounts, "To namespace:name; may be repeated");
+  command.Option("--user", &flags->subjects.users, "To a user; may be repeated");
+  command.Option("--group", &flags->subjects.groups, "To a group; may be repeated");
+  command.Option("--serviceaccount", &flags->subjects.service_accounts, "To namespace:name; may be repeated");
   RunVerb(command, [flags, kind](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string object_name, OneName(session, flags->args));
-    FLYBALL_ASSIGN(json::Array subjects, SubjectsOf(*flags));
+    FLYBALL_ASSIGN(json::Array subjects, SubjectsOf(flags->subjects));
     if (flags->role.empty() == flags->cluster_role.empty())
       return Unexpected(LocalError("exactly one of clusterrole or role must be specified"));
     json::Value object = NewObject("rbac.authorization.k8s.io/v1", kind, object_name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/command/error_text.h"
+#include "cli/kubectl/session/elements.h"
 #include "cli/kubectl/session/resource_args.h"
 
 namespace flyball::cli {
@@ -40,6 +41,22 @@ Result<std::vector<json::Value>> PodsBehind(Session& session, const std::string&
     return a["status"]["phase"].string_or("") == "Running" && b["status"]["phase"].string_or("") != "Running";
   });
   return pods;
+}
+
+bool HasContainer(const json::Value& pod, std::string_view name) {
+  for (const char* list : {"containers", "initContainers", "ephemeralContainers"})
+    for (const json::Value& container : Elements(pod["spec"][list]))
+      if (container["name"].string_or("") == name) return true;
+  return false;
+}
+
+std::string ContainerNames(const json::Value& pod) {
+  std::string names;
+  for (const auto& [list, note] : {std::pair("containers", ""), std::pair("initContainers", " (init)"),
+                                   std::pair("ephemeralContainers", " (ephem)")})
+    for (const json::Value& container : Elements(pod["spec"][list]))
+      names += (names.empty() ? "" : ", ") + std::string(container["name"].string_or("")) + note;
+  return names;
 }
 
 }  // namespace flyball::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/values/result.h"
@@ -12,5 +13,10 @@ namespace flyball::cli {
 
 // The pod itself, or those that the object selects, running ones first. Never empty.
 Result<std::vector<json::Value>> PodsBehind(Session& session, const std::string& argument);
+
+// Whether the pod has a container of that name, of whatever sort.
+bool HasContainer(const json::Value& pod, std::string_view name);
+// "a, b, c (init)": what users can choose from.
+std::string ContainerNames(const json::Value& pod);
 
 }  // namespace flyball::cli

@@ -25,24 +25,6 @@ struct ExecFlags {
   bool in = false, tty = false, quiet = false;
 };
 
-std::string ContainerNames(const json::Value& pod) {
-  std::string names;
-  for (const char* list : {"containers", "initContainers", "ephemeralContainers"})
-    for (const json::Value& container : Elements(pod["spec"][list]))
-      names += (names.empty() ? "" : ", ") + std::string(container["name"].string_or("")) +
-               (std::string_view(list) == "initContainers"        ? " (init)"
-                : std::string_view(list) == "ephemeralContainers" ? " (ephem)"
-                                                                  : "");
-  return names;
-}
-
-bool HasContainer(const json::Value& pod, std::string_view name) {
-  for (const char* list : {"containers", "initContainers", "ephemeralContainers"})
-    for (const json::Value& container : Elements(pod["spec"][list]))
-      if (container["name"].string_or("") == name) return true;
-  return false;
-}
-
 Result<std::string> ContainerOf(Session& session, const ExecFlags& flags, const json::Value& pod) {
   const std::string pod_name(pod["metadata"]["name"].string_or(""));
   if (!flags.container.empty()) {

@@ -102,37 +102,20 @@ Result<std::vector<json::Value>> PodsOf(Session& session, const LogsFlags& flags
   return pods;
 }
 
-// "a, b, c (init)".
-std::string NamesIn(const json::Value& pod) {
-  std::string all;
-  for (const auto& [list, note] : {std::pair("containers", ""), std::pair("initContainers", " (init)"),
-                                   std::pair("ephemeralContainers", " (ephem)")})
-    for (const json::Value& container : Elements(pod["spec"][list]))
-      all += (all.empty() ? "" : ", ") + std::string(container["name"].string_or("")) + note;
-  return all;
-}
-
-bool HasContainerNamed(const json::Value& pod, const std::string& name) {
-  for (const char* list : {"containers", "initContainers", "ephemeralContainers"})
-    for (const json::Value& container : Elements(pod["spec"][list]))
-      if (container["name"].string_or("") == name) return true;
-  return false;
-}
-
 Result<std::vector<std::string>> ContainersOf(Session& session, const LogsFlags& flags,
                                               const json::Value& pod) {
   if (!flags.container.empty()) {
-    if (!HasContainerNamed(pod, flags.container))
+    if (!HasContainer(pod, flags.container))
       return Unexpected(LocalError("container " + flags.container + " is not valid for pod " +
                                    std::string(pod["metadata"]["name"].string_or("")) +
-                                   " out of: " + NamesIn(pod)));
+                                   " out of: " + ContainerNames(pod)));
     return std::vector<std::string>{flags.container};
   }
   std::vector<std::string> names;
   for (const json::Value& container : Elements(pod["spec"]["containers"]))
     names.emplace_back(container["name"].string_or(""));
   if (flags.all_containers || names.size() < 2) return names;
-  session.err() << "Defaulted container \"" << names[0] << "\" out of: " << NamesIn(pod) << "\n";
+  session.err() << "Defaulted container \"" << names[0] << "\" out of: " << ContainerNames(pod) << "\n";
   return std::vector<std::string>{names[0]};
 }
 
