@@ -1,55 +1,17 @@
 // Commands beside a container, and its log.
-#include <algorithm>
-
 #include "node/oci/oci_runtime_core.h"
+#include "node/runtime/exec_run.h"
 #include "node/runtime/log_reader.h"
 #include "node/runtime/native_streams.h"
 
 namespace flyball::node {
-namespace {
-
-// Of what an exec probe writes, enough for its event.
-constexpr std::size_t kMaxProbeOutput = 10240;
-
-}  // namespace
 
 void OciRuntime::Exec(const std::string& id, const std::vector<std::string>& command, Duration timeout,
                       UniqueFunction<void(Result<ExecResult>)> done) {
-  struct Run {
-    Mutex mu;
-    ExecResult result FLYBALL_GUARDED_BY(mu);
-    TimerId timer FLYBALL_GUARDED_BY(mu) = kNoTimer;
-    UniqueFunction<void(Result<ExecResult>)> done;
+  const auto open = [&](const StreamRequest& request, StreamEvents events) {
+    return OpenExec(id, request, std::move(events));
   };
-  auto run = std::make_shared<Run>();
-  run->done = std::move(done);
-  StreamEvents events;
-  events.output = [run](Stream, std::string_view data) {
-    MutexLock lock(run->mu);
-    run->result.output.append(
-        data.substr(0, kMaxProbeOutput - std::min(kMaxProbeOutput, run->result.output.size())));
-  };
-  events.input_taken = [](std::size_t) {};
-  events.ended = [run, &executor = executor_](const ContainerExit& exit) {
-    ExecResult result;
-    {
-      MutexLock lock(run->mu);
-      run->result.exit_code = exit.exit_code;
-      if (run->timer != kNoTimer) executor.Cancel(run->timer);
-      result = std::move(run->result);
-    }
-    run->done(std::move(result));
-  };
-  const auto handle = OpenExec(id, {.command = command, .stdout = true, .stderr = true}, std::move(events));
-  if (!handle) return run->done(Unexpected(handle.error()));
-  MutexLock lock(run->mu);
-  run->timer = executor_.PostAfter(timeout, [run, handle = *handle] {
-    {
-      MutexLock timed(run->mu);
-      run->result.timed_out = true;
-    }
-    handle->Stop();
-  });
+  RunExec(executor_, open, command, timeout, std::move(done));
 }
 
 Result<std::shared_ptr<StreamHandle>> OciRuntime::OpenExec(const std::string& id,

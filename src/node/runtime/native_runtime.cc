@@ -10,6 +10,7 @@
 #include "base/observe/log.h"
 #include "base/run/mutex.h"
 #include "node/runtime/container_log.h"
+#include "node/runtime/exec_run.h"
 #include "node/runtime/listening_port.h"
 #include "node/runtime/log_reader.h"
 #include "node/runtime/native_process.h"
@@ -21,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of what an exec probe writes, enough for its event.
-constexpr std::size_t kMaxExecOutput = 10240;
 // As kubelet's folders: nothing of a pod is for other users of the machine.
 constexpr mode_t kFolderMode = 0750;
 constexpr char kDefaultPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -244,43 +243,10 @@ class NativeRuntime final : public ContainerRuntime {
 
 void NativeRuntime::Exec(const std::string& id, const std::vector<std::string>& command, Duration timeout,
                          UniqueFunction<void(Result<ExecResult>)> done) {
-  const auto container = Find(id);
-  if (!container) return done(Unexpected(container.error()));
-  const ProcessSpec spec = ExecSpec(container->spec, {.command = command});
-  struct Run {
-    Mutex mu;
-    ExecResult result FLYBALL_GUARDED_BY(mu);
-    TimerId timer FLYBALL_GUARDED_BY(mu) = kNoTimer;
-    UniqueFunction<void(Result<ExecResult>)> done;
+  const auto open = [&](const StreamRequest& request, StreamEvents events) {
+    return OpenExec(id, request, std::move(events));
   };
-  auto run = std::make_shared<Run>();
-  run->done = std::move(done);
-  ProcessEvents events;
-  events.output = [run](Stream, std::string_view data) {
-    MutexLock lock(run->mu);
-    run->result.output.append(
-        data.substr(0, kMaxExecOutput - std::min(kMaxExecOutput, run->result.output.size())));
-  };
-  events.exited = [run, &executor = executor_](int status) {
-    ExecResult result;
-    {
-      MutexLock lock(run->mu);
-      run->result.exit_code = ExitOf(status).exit_code;
-      if (run->timer != kNoTimer) executor.Cancel(run->timer);
-      result = std::move(run->result);
-    }
-    run->done(std::move(result));
-  };
-  const auto pid = loop_->Spawn(spec, std::move(events));
-  if (!pid) return run->done(Unexpected(pid.error()));
-  MutexLock lock(run->mu);
-  run->timer = executor_.PostAfter(timeout, [run, weak = std::weak_ptr<ProcessLoop>(loop_), pid = *pid] {
-    {
-      MutexLock timed(run->mu);
-      run->result.timed_out = true;
-    }
-    if (const auto loop = weak.lock()) loop->Signal(pid, SIGKILL);
-  });
+  RunExec(executor_, open, command, timeout, std::move(done));
 }
 
 Result<std::shared_ptr<StreamHandle>> NativeRuntime::OpenExec(const std::string& id,
