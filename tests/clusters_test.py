@@ -105,6 +105,29 @@ def under_the_name_kubectl_it_is_kubectl(machine):
     assert machine.kubectl('say', 'hello', 'you', '-x') == 'hello you -x\n'
 
 
+def a_dry_run_changes_nothing(machine):
+    manifest = os.path.join(machine.home, 'dry.yaml')
+
+    def write(*names):
+        with open(manifest, 'w') as f:
+            f.write('\n---\n'.join('{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {set: dry}}}' % n for n in names))
+    write('first', 'second')
+    machine.kubectl('apply', '-f', manifest)
+    write('first')
+    for way, note in (('client', '(dry run)'), ('server', '(server dry run)')):
+        said = machine.kubectl('apply', '-f', manifest, '--prune', '-l', 'set=dry', '--prune-allowlist=core/v1/ConfigMap', '--dry-run=' + way)
+        expect(said, 'configmap/second pruned ' + note)
+        expect(machine.kubectl('replace', '-f', manifest, '--force', '--dry-run=' + way, status=1),
+               '--dry-run can not be used when --force is set')
+    assert machine.kubectl('get', 'cm', '-l', 'set=dry', '-o', 'name').split() == ['configmap/first', 'configmap/second']
+    machine.kubectl('create', 'deploy', 'dry', '--image=one')
+    machine.kubectl('rollout', 'status', 'deploy/dry')
+    machine.kubectl('set', 'image', 'deploy/dry', 'one=two')
+    machine.kubectl('rollout', 'status', 'deploy/dry')
+    expect(machine.kubectl('rollout', 'undo', 'deploy/dry', '--dry-run=server'), 'rolled back (server dry run)')
+    assert machine.kubectl('get', 'deploy', 'dry', '-o', 'jsonpath={.spec.template.spec.containers[0].image}') == 'two'
+
+
 def deleting_leaves_what_others_wrote(machine):
     expect(machine.flyball('delete', 'one'), 'deleted')
     expect(machine.flyball('cluster', 'logs', 'two'), 'Flyball is up.')
@@ -118,7 +141,7 @@ def main():
     machine = Machine(sys.argv[1])
     try:
         for check in (two_clusters_live_side_by_side, a_cluster_keeps_its_data_port_and_namespace, refusals_say_what_to_do,
-                      under_the_name_kubectl_it_is_kubectl, deleting_leaves_what_others_wrote):
+                      under_the_name_kubectl_it_is_kubectl, a_dry_run_changes_nothing, deleting_leaves_what_others_wrote):
             check(machine)
             print('ok   ' + check.__name__, flush=True)
     finally:

@@ -19,7 +19,7 @@ struct ApplyFlags {
   ApplyOptions options;
   std::string label_selector;
   std::vector<std::string> prune_allowlist;
-  bool prune = false, all = false;
+  bool prune = false, all = false, overwrite = true;
 };
 
 bool Listed(const std::vector<Manifest>& manifests, const KindRef& kind, const json::Value& object) {
@@ -48,9 +48,11 @@ Status Prune(Session& session, const ApplyFlags& flags, const std::vector<Manife
       request.verb = "DELETE";
       request.path =
           kind.Path(item["metadata"]["namespace"].string_or(""), item["metadata"]["name"].string_or(""));
-      request.body = R"({"propagationPolicy":"Background"})";
-      FLYBALL_TRY(session.Call(std::move(request)));
-      session.out() << NameOf(item) << " pruned\n";
+      request.body = flags.options.dry_run == "server"
+                         ? R"({"propagationPolicy":"Background","dryRun":["All"]})"
+                         : R"({"propagationPolicy":"Background"})";
+      if (flags.options.dry_run != "client") FLYBALL_TRY(session.Call(std::move(request)));
+      session.out() << NameOf(item) << " pruned" << DryRunNote(flags.options.dry_run) << "\n";
     }
   }
   return {};
@@ -58,6 +60,7 @@ Status Prune(Session& session, const ApplyFlags& flags, const std::vector<Manife
 
 Status CheckApply(const ApplyFlags& flags) {
   const ApplyOptions& options = flags.options;
+  if (!flags.overwrite) return Unexpected(LocalError("--overwrite=false is not implemented"));
   if (options.force_conflicts && !options.server_side)
     return Unexpected(LocalError("--force-conflicts only works with --server-side"));
   if (options.server_side && options.dry_run == "client")
@@ -111,7 +114,7 @@ void AddApplyCommand(const Command& root) {
   apply.Option("--validate", &flags->options.validate,
                "strict, warn or ignore: what to do about unknown fields", "strict");
   apply.Flag("--all", &flags->all, "With --prune: whatever the labels");
-  apply.Flag("--overwrite", &flags->options.overwrite, "Take over what others changed (default)");
+  apply.Flag("--overwrite", &flags->overwrite, "Take over what others changed, which is the only way");
   apply.Flag("--prune", &flags->prune, "Delete what was applied before and is no more in the manifests");
   apply.Flag("--server-side", &flags->options.server_side,
              "Let the server merge and keep the owners of fields");

@@ -14,7 +14,6 @@ struct ApplyOptions {
   std::string field_manager;  // empty: kubectl's name for this kind of apply
   bool server_side = false, force_conflicts = false;
   std::string validate = "strict";
-  bool overwrite = true;
   bool remember = true;  // records the applied manifest in an annotation (client-side apply)
   std::string dry_run;   // "client": nothing is sent; "server": everything is done except storing
 };

@@ -84,6 +84,8 @@ Status RunReplace(Session& session, const ReplaceFlags& flags) {
   if (!flags.raw.empty()) return ReplaceRaw(session, flags);
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
   FLYBALL_TRY(CheckDryRun(flags.dry_run));
+  if (flags.force && !DryRunNote(flags.dry_run).empty())
+    return Unexpected(LocalError("--dry-run can not be used when --force is set"));
   ReadProblems problems;
   FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files, &problems));
   for (const Manifest& manifest : manifests)

@@ -128,7 +128,8 @@ void AddDiscoveryCommands(const Command& root) {
   resources.Args("", &flags->args, "None");
   resources.Option("-o,--output", &flags->output, "wide or name");
   resources.List("--categories", &flags->categories, "Only those in these categories: all");
-  resources.Flag("--cached", &flags->cached, "Use what was read from the server before (default)");
+  resources.Flag("--cached", &flags->cached,
+                 "Accepted without effect; what was read before is used until something is not found");
   resources.Option("--sort-by", &flags->sort_by, "name or kind");
   resources.Option("--api-group", &flags->api_group, "Only this group");
   resources.Option("--namespaced", &flags->namespaced,

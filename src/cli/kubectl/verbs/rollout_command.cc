@@ -14,6 +14,7 @@
 #include "cli/kubectl/session/session.h"
 #include "cli/kubectl/verbs.h"
 #include "cli/kubectl/verbs/rollout_status.h"
+#include "json/json.h"
 
 namespace flyball::cli {
 namespace {
@@ -278,16 +279,22 @@ Status UndoOne(Session& session, const RolloutFlags& flags, const ObjectRef& ref
   } else {
     patch["spec"]["template"] = revision.pod_template;
   }
-  const auto patched =
-      session.Patch(ref.kind, ref.ns, ref.name, deployment ? kJsonPatch : kStrategicPatch, patch, "");
+  RestRequest request;
+  request.verb = "PATCH";
+  request.path = ref.kind.Path(ref.ns, ref.name);
+  request.content_type = deployment ? kJsonPatch : kStrategicPatch;
+  request.body = json::Write(patch);
+  if (flags.dry_run == "server") request.Query("dryRun", "All");
+  const auto patched = session.Call(std::move(request));
   if (!patched)
     return Unexpected(
         LocalError("failed restoring revision " + std::to_string(wanted) + ": " + patched.error().message()));
-  session.out() << DisplayName(ref.kind, ref.name) << " rolled back\n";
+  session.out() << DisplayName(ref.kind, ref.name) << " rolled back" << DryRunNote(flags.dry_run) << "\n";
   return {};
 }
 
 Status Undo(Session& session, const RolloutFlags& flags) {
+  FLYBALL_TRY(CheckDryRun(flags.dry_run));
   FLYBALL_ASSIGN(const auto refs, RolloutObjects(session, flags));
   for (const ObjectRef& ref : refs)
     if (const Status done = UndoOne(session, flags, ref); !done) session.Report(done.error());
