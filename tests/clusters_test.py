@@ -3,11 +3,14 @@ program under the name kubectl.
 
     clusters_test.py build/flyball
 """
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+
+from program import wait_until
 
 WORK = """apiVersion: v1
 kind: Config
@@ -95,7 +98,7 @@ def under_the_name_kubectl_it_is_kubectl(machine):
     expect(machine.kubectl('get', 'ns', '-o', status=1), "flag needs an argument: 'o' in -o")
     expect(machine.kubectl('rollout', 'x', status=1), "See 'kubectl rollout -h' for help and examples")
     expect(machine.kubectl('create', 'ns', status=1), 'exactly one NAME is required, got 0')
-    expect(machine.kubectl('top', 'node', status=1), 'error: Metrics API not available')
+    expect(machine.kubectl('top', 'node'), 'CPU(cores)')
     expect(machine.kubectl('__complete', 'get', 'namespaces', 'kube-p'), 'kube-public\n:4\n')
     plugin = os.path.join(machine.home, 'kubectl-say-hello')
     with open(plugin, 'w') as f:
@@ -128,6 +131,89 @@ def a_dry_run_changes_nothing(machine):
     assert machine.kubectl('get', 'deploy', 'dry', '-o', 'jsonpath={.spec.template.spec.containers[0].image}') == 'two'
 
 
+def versions_say_the_commit_and_the_build(machine):
+    expect(machine.kubectl('version'), 'Client Version: v1.', 'Kustomize Version: v5.', 'Server Version: v1.')
+    expect(machine.flyball('version'), 'Flyball Version: v', 'Commit: ', 'Build: ', 'Server Version: v1.')
+    assert 'Flyball' not in machine.kubectl('version', '--client')
+    said = json.loads(machine.flyball('version', '-o', 'json'))
+    assert said['flyball']['commit'] == said['serverVersion']['gitCommit'], said
+
+
+def apply_sets_prune_what_they_no_longer_have(machine):
+    manifest = os.path.join(machine.home, 'set.yaml')
+    machine.environment['KUBECTL_APPLYSET'] = 'true'
+
+    def apply(*names, **options):
+        with open(manifest, 'w') as f:
+            f.write('\n---\n'.join('{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}' % name for name in names))
+        return machine.kubectl('apply', '-f', manifest, '--prune', '--applyset=configmaps/parent', '-n', 'default', **options)
+    apply('member-one', 'member-two')
+    machine.kubectl('create', 'cm', 'stranger', '-n', 'default')
+    expect(apply('member-one'), 'configmap/member-one unchanged', 'configmap/member-two pruned')
+    assert machine.kubectl('get', 'cm', '-l', 'applyset.kubernetes.io/part-of', '-o', 'name', '-n', 'default').split() == ['configmap/member-one']
+    machine.kubectl('get', 'cm', 'stranger', '-n', 'default')
+    parent = json.loads(machine.kubectl('get', 'cm', 'parent', '-n', 'default', '-o', 'json'))['metadata']
+    assert parent['annotations']['applyset.kubernetes.io/contains-group-kinds'] == 'ConfigMap', parent
+    assert parent['annotations']['applyset.kubernetes.io/tooling'].startswith('kubectl/v1.'), parent
+    expect(machine.kubectl('apply', '-f', manifest, '--prune', '--applyset=x', status=1), 'namespace is required to use namespace-scoped ApplySet')
+    expect(machine.kubectl('apply', '-f', manifest, '--applyset=x', status=1), '--applyset requires --prune')
+    machine.kubectl('label', 'cm', 'parent', 'applyset.kubernetes.io/id-', '-n', 'default')
+    expect(apply('member-one', status=1), 'does not have required label applyset.kubernetes.io/id')
+
+
+def objects_are_printed_as_kyaml(machine):
+    machine.kubectl('create', 'cm', 'lines', '--from-literal=text=one\n  two', '--from-literal=on=1', '-n', 'default')
+    said = machine.kubectl('get', 'cm', 'lines', '-n', 'default', '-o', 'kyaml')
+    assert said.startswith('---\n{\n  apiVersion: "v1",\n  data: {\n    "on": "1",\n    text: "\\\n'), said
+    expect(said, 'kind: "ConfigMap",', 'namespace: "default",')
+
+
+def preferences_are_aliases_and_defaults(machine):
+    path = os.path.join(machine.home, '.kube', 'kuberc')
+    with open(path, 'w') as f:
+        f.write('apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference\n'
+                'aliases: [{name: names, command: get, options: [{name: output, default: name}], appendArgs: [-n, default]}]\n'
+                'defaults: [{command: get, options: [{name: show-labels, default: "true"}]}]\n')
+    assert 'configmap/lines' in machine.kubectl('names', 'cm').split()
+    expect(machine.kubectl('get', 'ns', 'default'), 'kubernetes.io/metadata.name=default')
+    assert 'metadata.name' not in machine.kubectl('get', 'ns', 'default', '--show-labels=false')
+    machine.environment['KUBERC'] = 'off'
+    expect(machine.kubectl('names', 'cm', status=1), 'unknown command "names"')
+    del machine.environment['KUBERC']
+    with open(path, 'w') as f:
+        f.write('apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference\ncredentialPluginPolicy: DenyAll\n')
+    expect(machine.kubectl('get', 'ns', status=1), 'credentialPluginPolicy is not implemented')
+    os.remove(path)
+
+
+def a_trace_says_who_did_what_and_why(machine):
+    machine.kubectl('create', 'deploy', 'traced', '--image=one', '-n', 'default')
+    machine.kubectl('rollout', 'status', 'deploy/traced', '-n', 'default')
+    said = machine.flyball('trace', 'deploy/traced', '-n', 'default')
+    expect(said, 'Deployment default/traced', 'ReplicaSet default/traced-', 'Pod default/traced-', 'kubectl-create', 'wrote ', 'spec.',
+           'Normal ScalingReplicaSet', 'reconciled because Deployment default/traced added, waited ', 'wrote ReplicaSet default/traced-')
+    expect(machine.flyball('trace', 'deploy/none', '-n', 'default', status=1), 'NotFound')
+
+
+def top_shows_one_picture(machine):
+    expect(machine.flyball('top', '--once'), 'requests', '99 % within', 'pods', 'Running', 'QUEUE', 'deployment')
+
+
+def a_file_has_the_flags_of_up(machine):
+    folder = os.path.join(machine.home, 'config')
+    os.mkdir(folder)
+    with open(os.path.join(folder, 'cluster.yaml'), 'w') as f:
+        f.write('nodes: 2\nruntime: sim\napply: [app.yaml]\n')
+    with open(os.path.join(folder, 'app.yaml'), 'w') as f:
+        f.write('{apiVersion: v1, kind: ConfigMap, metadata: {name: from-file, namespace: default}}')
+    machine.flyball('up', 'three', '-d', '--config', os.path.join(folder, 'cluster.yaml'))
+    machine.kubectl('--context', 'flyball-three', 'get', 'cm', 'from-file', '-n', 'default')
+    wait_until('there are two nodes', lambda: len(machine.kubectl('--context', 'flyball-three', 'get', 'nodes', '-o', 'name').split()) == 2)
+    machine.flyball('cluster', 'delete', 'three')
+    machine.flyball('use', 'two')
+    expect(machine.flyball('up', 'four', '--ephemeral', status=1), 'leave out the name or --ephemeral')
+
+
 def deleting_leaves_what_others_wrote(machine):
     expect(machine.flyball('delete', 'one'), 'deleted')
     expect(machine.flyball('cluster', 'logs', 'two'), 'Flyball is up.')
@@ -141,11 +227,14 @@ def main():
     machine = Machine(sys.argv[1])
     try:
         for check in (two_clusters_live_side_by_side, a_cluster_keeps_its_data_port_and_namespace, refusals_say_what_to_do,
-                      under_the_name_kubectl_it_is_kubectl, a_dry_run_changes_nothing, deleting_leaves_what_others_wrote):
+                      under_the_name_kubectl_it_is_kubectl, a_dry_run_changes_nothing,
+                      versions_say_the_commit_and_the_build, apply_sets_prune_what_they_no_longer_have, objects_are_printed_as_kyaml,
+                      preferences_are_aliases_and_defaults, a_trace_says_who_did_what_and_why, top_shows_one_picture,
+                      a_file_has_the_flags_of_up, deleting_leaves_what_others_wrote):
             check(machine)
             print('ok   ' + check.__name__, flush=True)
     finally:
-        for name in ('one', 'two'):
+        for name in ('one', 'two', 'three'):
             subprocess.run([machine.binary, 'stop', name], capture_output=True, env=machine.environment)
         shutil.rmtree(machine.home, ignore_errors=True)
 

@@ -10,7 +10,7 @@ import tempfile
 from program import skip, wait_until
 
 IMAGE = 'test/busybox:1'
-APPLETS = 'sh cat echo sleep id hostname ls tail ps mount touch wget grep true'.split()
+APPLETS = 'sh cat echo sleep id ls tail ps mount touch wget grep true date hostname'.split()
 
 
 def check_machine():
@@ -27,7 +27,7 @@ def check_machine():
     return busybox
 
 
-def build_image(binary, data, busybox):
+def build_image(binary, data, busybox, name=IMAGE):
     folder = tempfile.mkdtemp(prefix='flyball-image-')
     os.makedirs(os.path.join(folder, 'root/bin'))
     os.makedirs(os.path.join(folder, 'root/etc'))
@@ -38,11 +38,11 @@ def build_image(binary, data, busybox):
         f.write('root:x:0:0::/:/bin/sh\nweb:x:1000:2000::/:/bin/sh\n')
     with open(os.path.join(folder, 'Dockerfile'), 'w') as f:
         f.write('FROM scratch\nCOPY root /\nENV FROM_IMAGE=yes\nWORKDIR /srv\nCMD ["/bin/sh", "-c", "echo from the image"]\n')
-    built = subprocess.run([binary, 'image', 'build', '-t', IMAGE, folder, '--data-dir', data], capture_output=True, text=True)
+    built = subprocess.run([binary, 'image', 'build', '-t', name, folder, '--data-dir', data], capture_output=True, text=True)
     shutil.rmtree(folder)
     assert built.returncode == 0, built.stderr
     listed = subprocess.run([binary, 'image', 'list', '--data-dir', data], capture_output=True, text=True).stdout
-    assert 'docker.io/' + IMAGE in listed, listed
+    assert 'docker.io/' + (name if '/' in name else 'library/' + name) in listed, listed
 
 
 def pod(name, command=None, restart='Never', **container):

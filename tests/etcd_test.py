@@ -58,12 +58,15 @@ class Etcd:
         return base64.b64decode(answer['kvs'][0].get('value', '')) if answer.get('kvs') else None
 
 
+ADDRESSES = ['10.77.0.1', '10.77.0.2']  # nobody listens there
+
+
 class Servers:
     def __init__(self, binary, folder, etcd):
         self.programs, self.kubectls = [], []
-        for name in ('one', 'two'):
+        for i, name in enumerate(('one', 'two')):
             program = Program(binary, 'apiserver', '--data-dir', os.path.join(folder, name), '--secure-port', '0', '--etcd-servers', etcd.url,
-                              data_dir=self.folder(folder, name))
+                              '--advertise-address', ADDRESSES[i], data_dir=self.folder(folder, name))
             self.programs.append(program)
             self.kubectls.append(Kubectl(program.kubeconfig))
 
@@ -104,6 +107,56 @@ def values_are_kube_apiservers(one, etcd):
     assert etcd.get('/registry/example.com/toys/default/bear').startswith(b'{')
 
 
+def services_differ(one, two, etcd):
+    """Addresses and ports are given out once, by two servers at the same time."""
+    makers = [subprocess.Popen([*kubectl.command, 'create', 'service', 'nodeport', 'from-%s-%d' % (who, i), '--tcp=80'],
+                               stdout=subprocess.DEVNULL)
+              for i in range(8) for who, kubectl in (('one', one), ('two', two))]
+    assert [maker.wait(60) for maker in makers] == [0] * 16
+    services = [item for item in json.loads(one('get', 'services', '-o', 'json'))['items'] if item['metadata']['name'] != 'kubernetes']
+    addresses = {item['spec']['clusterIP'] for item in services}
+    assert len(addresses) == len({item['spec']['ports'][0]['nodePort'] for item in services}) == 16, services
+    held = {item['metadata']['name'] for item in json.loads(two('get', 'ipaddresses', '-o', 'json'))['items']}
+    assert addresses < held, (addresses, held)
+    assert etcd.get('/registry/ipaddresses/' + services[0]['spec']['clusterIP']).startswith(b'k8s\0')
+    assert b'RangeAllocation' in etcd.get('/registry/ranges/servicenodeports')
+    taken = two.run('create', 'service', 'clusterip', 'late', '--tcp=80', '--clusterip=' + min(addresses), check=False)
+    assert 'provided IP is already allocated' in taken.stderr, taken
+    one('delete', 'service', *[item['metadata']['name'] for item in services])
+    assert not addresses & {item['metadata']['name'] for item in json.loads(two('get', 'ipaddresses', '-o', 'json'))['items']}
+
+
+def endpoints(kubectl):
+    return kubectl('get', 'endpoints', 'kubernetes', '-o', 'jsonpath={.subsets[*].addresses[*].ip}').split()
+
+
+def servers_are_endpoints(one, two, etcd):
+    assert endpoints(one) == endpoints(two) == ADDRESSES, endpoints(one)
+    assert etcd.get('/registry/masterleases/' + ADDRESSES[0]).startswith(b'k8s\0')
+    leases = json.loads(one('get', 'leases', '-n', 'kube-system', '-l', 'apiserver.kubernetes.io/identity=kube-apiserver', '-o', 'json'))
+    assert [lease['metadata']['labels']['kubernetes.io/hostname'] for lease in leases['items']] == [socket.gethostname()], leases
+
+
+def stale_values_are_rewritten(binary, folder, etcd, kubectl):
+    """A write that changes nothing is stored if the media type is another one by now."""
+    kubectl('create', 'configmap', 'media')
+    data = os.path.join(folder, 'json')
+    os.mkdir(data)
+    third = Program(binary, 'apiserver', '--data-dir', data, '--secure-port', '0', '--etcd-servers', etcd.url, '--storage-media-type',
+                    'application/json', data_dir=data)
+    try:
+        same = kubectl('get', 'configmap', 'media', '-o', 'json')
+        Kubectl(third.kubeconfig)('create', 'configmap', 'other')
+        assert etcd.get('/registry/configmaps/default/other').startswith(b'{')
+        kubectl('replace', '-f', '-', stdin=kubectl('get', 'configmap', 'other', '-o', 'json'))
+        assert etcd.get('/registry/configmaps/default/other').startswith(b'k8s\0')
+        kubectl('replace', '-f', '-', stdin=same)
+        assert kubectl('get', 'configmap', 'media', '-o', 'json') == same
+    finally:
+        third.kill()
+        third.remove()
+
+
 CRD = """{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"toys.example.com"},
 "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"toys","kind":"Toy"},
 "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}"""
@@ -137,6 +190,39 @@ def survives_etcds_death(one, two, etcd):
     assert one('get', '--raw', '/readyz') == 'ok'
 
 
+def data_moves(binary, folder, etcd):
+    """From etcd into a data folder and on into another etcd: the same objects, by their checksum."""
+    def copy(source, target, status=0):
+        result = subprocess.run([binary, 'store', 'copy', '--from', source, '--to', target], capture_output=True, text=True, timeout=120)
+        assert result.returncode == status, result
+        return dict(line.rsplit(' ', 1) for line in result.stdout.replace(' (source and copy)', '').splitlines()) or result.stderr
+
+    moved = os.path.join(folder, 'moved')
+    os.mkdir(moved)
+    shutil.copytree(os.path.join(folder, 'one', 'pki'), os.path.join(moved, 'pki'))
+    first = copy('etcd:' + etcd.url, 'sqlite:' + moved)
+    assert int(first['objects']) > 100, first
+    assert 'copy into an empty store' in copy('etcd:' + etcd.url, 'sqlite:' + moved, status=1)
+    os.mkdir(os.path.join(folder, 'second'))
+    second_etcd = Etcd(os.path.join(folder, 'second'))
+    try:
+        assert copy('sqlite:' + moved, 'etcd:' + second_etcd.url)['checksum'] == first['checksum']
+        assert second_etcd.get('/registry/configmaps/default/c1') == etcd.get('/registry/configmaps/default/c1')
+    finally:
+        second_etcd.stop()
+    server = Program(binary, 'apiserver', '--data-dir', moved, '--secure-port', '0', data_dir=moved)
+    try:
+        kubectl = Kubectl(server.kubeconfig)
+        assert kubectl('get', 'configmap', 'c1', '-o', 'jsonpath={.data.a}') == '2'
+        assert kubectl('get', 'toys', 'bear', '-o', 'name') == 'toy.example.com/bear'
+    finally:
+        server.kill()
+        server.log.close()
+    saved = subprocess.run([binary, 'snapshot', 'save', os.path.join(folder, 'x.db'), '--data-dir', os.path.join(folder, 'one')],
+                           capture_output=True, text=True)
+    assert 'etcdctl snapshot save' in saved.stderr, saved
+
+
 def says_what_is_wrong(binary, folder):
     def refusal(*arguments):
         result = subprocess.run([binary, 'apiserver', '--data-dir', os.path.join(folder, 'wrong'), '--secure-port', '0', *arguments],
@@ -161,10 +247,15 @@ def main(binary):
         each_sees_the_other(one, two)
         values_are_kube_apiservers(one, etcd)
         definitions_reach_the_other(two)
+        services_differ(one, two, etcd)
+        servers_are_endpoints(one, two, etcd)
+        stale_values_are_rewritten(binary, folder, etcd, one)
         survives_etcds_death(one, two, etcd)
         says_what_is_wrong(binary, folder)
-        for program in servers.programs:
-            program.stop()
+        servers.programs[0].stop()
+        wait_until('who ends is no endpoint', lambda: endpoints(two) == ADDRESSES[1:])
+        servers.programs[1].stop()
+        data_moves(binary, folder, etcd)
     finally:
         for program in servers.programs if servers else []:
             program.kill()

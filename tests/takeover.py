@@ -1,6 +1,10 @@
 """takeover.py FLYBALL BINARIES: a cluster's etcd passes from kube-apiserver to Flyball and back; every object stays equal.
 
-BINARIES is a folder with kube-apiserver, kubectl and etcd of the version that is spoken. Run by hand: it needs them.
+Then again at one address, while kube-controller-manager and `flyball controllers` take turns to work for it: Deployments go on to be
+made, scaled and healed, and no pod of before is replaced.
+
+BINARIES is a folder with kube-apiserver, kube-controller-manager, kubectl and etcd of the version that is spoken. Run by hand: it
+needs them.
 """
 import json
 import os
@@ -138,6 +142,111 @@ def compare(before, after, who):
     return not missing and not different
 
 
+class Address:
+    """One address with its certificate and tokens, where one server after the other listens."""
+
+    def __init__(self, binary, binaries, folder, etcd):
+        self.binary, self.binaries, self.folder, self.port = binary, binaries, folder, free_port()
+        self.certificate, self.key, self.account_key = (os.path.join(folder, name) for name in ('tls.crt', 'tls.key', 'sa.key'))
+        subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=api', '-addext',
+                        'subjectAltName=IP:127.0.0.1', '-keyout', self.key, '-out', self.certificate], check=True, capture_output=True)
+        subprocess.run(['openssl', 'genrsa', '-out', self.account_key, '2048'], check=True, capture_output=True)
+        with open(os.path.join(folder, 'tokens.csv'), 'w') as f:
+            f.write('admin-token,admin,admin,"system:masters"\n')
+        self.kubeconfig = os.path.join(folder, 'kubeconfig')
+        with open(self.kubeconfig, 'w') as f:
+            json.dump({'apiVersion': 'v1', 'kind': 'Config', 'current-context': 'c',
+                       'clusters': [{'name': 'c', 'cluster': {'server': 'https://127.0.0.1:%d' % self.port,
+                                                              'certificate-authority': self.certificate}}],
+                       'users': [{'name': 'u', 'user': {'token': 'admin-token'}}],
+                       'contexts': [{'name': 'c', 'context': {'cluster': 'c', 'user': 'u'}}]}, f)
+        self.kubectl = Kubectl(self.kubeconfig, (os.path.join(binaries, 'kubectl'),))
+        self.flags = ['--etcd-servers', etcd.url, '--secure-port', str(self.port), '--bind-address', '127.0.0.1', '--advertise-address',
+                      '10.77.0.1', '--service-cluster-ip-range', '10.0.0.0/24', '--tls-cert-file', self.certificate,
+                      '--tls-private-key-file', self.key, '--token-auth-file', os.path.join(folder, 'tokens.csv'),
+                      '--service-account-issuer', 'https://kubernetes.default.svc', '--service-account-key-file', self.account_key,
+                      '--service-account-signing-key-file', self.account_key, '--authorization-mode', 'Node,RBAC']
+
+    def run(self, name, command):
+        log = open(os.path.join(self.folder, name + '.log'), 'a')
+        return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+
+    def serve(self, kind):
+        if kind == 'kube':
+            process = self.run(kind, [os.path.join(self.binaries, 'kube-apiserver'), '--cert-dir', self.folder, *self.flags])
+        else:
+            process = self.run(kind, [self.binary, 'apiserver', '--data-dir', os.path.join(self.folder, 'flyball'), *self.flags])
+        wait_until(kind + ' is ready', lambda: self.kubectl.run('get', '--raw', '/readyz', check=False).returncode == 0, 180)
+        return process
+
+    def control(self, kind):
+        if kind == 'kube':
+            return self.run('controllers-' + kind, [
+                os.path.join(self.binaries, 'kube-controller-manager'), '--kubeconfig', self.kubeconfig, '--leader-elect=false',
+                '--secure-port', '0', '--service-account-private-key-file', self.account_key, '--use-service-account-credentials=false'])
+        return self.run('controllers-' + kind, [self.binary, 'controllers', '--kubeconfig', self.kubeconfig])
+
+
+def pods(kubectl):
+    """The live pods' uids, by Deployment."""
+    found = {}
+    for item in json.loads(kubectl('get', 'pods', '-o', 'json'))['items']:
+        if 'deletionTimestamp' not in item['metadata']:
+            found.setdefault(item['metadata']['labels']['app'], set()).add(item['metadata']['uid'])
+    return found
+
+
+def work(kubectl, turn, kept):
+    """A Deployment more, one pod lost and healed, the one before scaled up; nothing else changes."""
+    name = 'turn-%d' % turn
+    kubectl('create', 'deployment', name, '--image=i', '--replicas=3')
+    wait_until(name + ' has its pods', lambda: len(pods(kubectl).get(name, ())) == 3, 120)
+    if turn > 0:
+        before = 'turn-%d' % (turn - 1)
+        lost = json.loads(kubectl('get', 'pods', '-l', 'app=' + before, '-o', 'json'))['items'][0]
+        kubectl('delete', 'pod', lost['metadata']['name'], '--now')
+        kubectl('scale', 'deployment', before, '--replicas=5')
+        wait_until(before + ' is healed and larger', lambda: len(pods(kubectl).get(before, ())) == 5, 120)
+        kept[before].discard(lost['metadata']['uid'])
+    now = pods(kubectl)
+    for app, uids in kept.items():
+        assert uids <= now[app], 'pods of %s were replaced' % app
+    return now
+
+
+def while_controllers_work(binary, binaries):
+    folder = tempfile.mkdtemp(prefix='flyball-takeover-')
+    etcd = Etcd(folder)
+    place = Address(binary, binaries, folder, etcd)
+    running, kept = [], {}
+    try:
+        server = place.serve('kube')
+        for turn, (kind, controllers) in enumerate((('kube', 'kube'), ('flyball', 'kube'), ('kube', 'flyball'), ('flyball', 'flyball'))):
+            if turn > 0:
+                server.terminate()
+                server.wait()
+                server = place.serve(kind)
+            running = [server, *running[1:]]
+            if turn % 2 == 0:  # the controllers stay while one server takes over from another
+                for process in running[1:]:
+                    process.terminate()
+                    process.wait()
+                running = [server, place.control(controllers)]
+            kept = work(place.kubectl, turn, kept)
+            print('server %s, controllers %s: %s' % (kind, controllers, {app: len(uids) for app, uids in sorted(kept.items())}), flush=True)
+    except BaseException:
+        for name in sorted(os.listdir(folder)):
+            if name.endswith('.log'):
+                with open(os.path.join(folder, name)) as f:
+                    print('==', name, f.read()[-3000:])
+        raise
+    finally:
+        for process in running or [server]:
+            process.kill()
+        etcd.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def main(binary, binaries):
     os.environ['FLYBALL_ETCD'] = os.path.join(binaries, 'etcd')
     import etcd_test
@@ -170,6 +279,7 @@ def main(binary, binaries):
                     print(e)
             etcd.stop()
             shutil.rmtree(folder, ignore_errors=True)
+    while_controllers_work(binary, binaries)
     sys.exit(0 if good else 1)
 
 

@@ -57,12 +57,17 @@ def without_skew(lines):
     return [line for line in lines if not line.startswith('WARNING: version difference')]
 
 
+def without_short_watch(lines):
+    """client-go warns of a watch that ended within a second; `wait --timeout=1s` on a busy machine is such a one."""
+    return [line for line in lines if 'reflector.go' not in line or 'very short watch' not in line]
+
+
 def wait_for_a_new_second():
     time.sleep(1 - time.time() % 1)
 
 
 def same(recorded, now):
-    return any(f(recorded) == f(now) for f in (list, in_any_map_order, without_cut_version, without_skew))
+    return any(f(recorded) == f(now) for f in (list, in_any_map_order, without_cut_version, without_skew, without_short_watch))
 
 
 class Session:

@@ -6,6 +6,7 @@ In every tracked *.md file:
 - a source file named in backticks (`request_handler.cc`, `server/auth/rbac.cc`) is a tracked file, or the end of
   the path of one;
 - a relative link points to a tracked file or folder, and its #anchor to a heading of that page.
+The navigation of the site (mkdocs.yml) has every page of docs/, and no other.
 
 Paths may contain * and {a,b}. Paths with a <placeholder> are not checked.
 Exit status 1 and one line per problem.
@@ -82,10 +83,20 @@ def check_page(page, files, names):
                 yield number, found
 
 
+def check_navigation(files):
+    """The site's navigation against docs/; what tools/docs_site.py adds is left out."""
+    made = {'index.md', 'changelog.md', 'contributing.md'}
+    named = set(re.findall(r'[\w./-]+\.md', (ROOT / 'mkdocs.yml').read_text()))
+    named = {name for name in named if name not in made and not name.startswith('reference/')}
+    pages = {name.removeprefix('docs/') for name in files if name.startswith('docs/') and name.endswith('.md')}
+    return ['mkdocs.yml: docs/%s is not in its navigation' % name for name in sorted(pages - named)] + \
+        ['mkdocs.yml: docs/%s does not exist' % name for name in sorted(named - pages)]
+
+
 def main():
     files, folders = tracked()
     names = files | folders
-    bad = []
+    bad = check_navigation(files)
     for name in sorted(files):
         if name.endswith('.md'):
             bad += [f'{name}:{number}: {found} does not exist' for number, found in check_page(ROOT / name, files, names)]

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "base/observe/fatal.h"
+#include "cli/build_commit.h"
 #include "cli/clusters/cluster_commands.h"
 #include "cli/command/command.h"
 #include "cli/envtest/envtest_command.h"
@@ -10,6 +11,7 @@
 #include "cli/images/image_command.h"
 #include "cli/kubectl/verbs.h"
 #include "cli/kustomize/kustomize_command.h"
+#include "cli/observe/observe_commands.h"
 #include "cli/programs/cel_command.h"
 #include "cli/programs/store_command.h"
 #include "cli/server_commands.h"
@@ -48,6 +50,7 @@ void DefineProgram(const Command& root) {
       root, "Run a cluster",
       {&AddServerCommands, &AddClusterCommands, &AddStoreCommands, &AddImageCommand, &AddDoctorCommand});
   AddSection(root, "Test against a cluster", {&AddTestserverCommand, &AddEnvtestCommand, &AddCelCommand});
+  AddSection(root, "See what happens", {&AddTraceCommand});
   DefineVerbs(root);
 }
 
@@ -55,6 +58,7 @@ void DefineProgram(const Command& root) {
 
 int main(int argc, char** argv) {
   flyball::InstallFatalHandlers();
+  flyball::SetBuild(BuildOfProgram());
   // `flyball envtest` makes links by which the program acts as another one.
   const std::string name = std::filesystem::path(argc > 0 ? argv[0] : "").filename().string();
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);

@@ -58,6 +58,9 @@ Result<ClientConfig> LoadInClusterConfig(const Clock& clock = RealClock(),
 Result<ClientConfig> LoadConfig(const KubeconfigParams& params = {}, const Clock& clock = RealClock());
 
 // Connects lazily: the first request finds out whether the server is there.
-Result<std::shared_ptr<RestClient>> NewRestClient(const ClientConfig& config, const Runtime& runtime);
+// `wrap`, if given, makes of the transport the one that is used: one that logs, say.
+Result<std::shared_ptr<RestClient>> NewRestClient(
+    const ClientConfig& config, const Runtime& runtime,
+    const std::function<std::shared_ptr<net::Transport>(std::shared_ptr<net::Transport>)>& wrap = {});
 
 }  // namespace flyball

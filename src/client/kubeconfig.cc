@@ -234,6 +234,9 @@ Result<ClientConfig> LoadKubeconfig(const KubeconfigParams& params, const Clock&
     auto text = ReadFile(path);
     // As upstream: files of the list that do not exist are skipped.
     if (!text && paths.size() > 1) continue;
+    std::error_code unreadable;
+    if (!text && !fs::exists(path, unreadable))
+      return Unexpected(BadRequest("stat " + path + ": no such file or directory"));  // in kubectl's words
     if (!text) return Unexpected(text.error());
     any = true;
     FLYBALL_TRY(merged.Merge(*text, fs::absolute(path).parent_path().string()));
@@ -268,8 +271,11 @@ Result<ClientConfig> LoadConfig(const KubeconfigParams& params, const Clock& clo
   return LoadKubeconfig(params, clock);
 }
 
-Result<std::shared_ptr<RestClient>> NewRestClient(const ClientConfig& config, const Runtime& runtime) {
+Result<std::shared_ptr<RestClient>> NewRestClient(
+    const ClientConfig& config, const Runtime& runtime,
+    const std::function<std::shared_ptr<net::Transport>(std::shared_ptr<net::Transport>)>& wrap) {
   FLYBALL_ASSIGN(auto transport, NewRotatingTransport(config.http, config.tls_source));
+  if (wrap) transport = wrap(std::move(transport));
   return std::make_shared<RestClient>(std::move(transport), runtime, config.rest, config.credentials);
 }
 

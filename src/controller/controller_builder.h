@@ -43,6 +43,7 @@ class ControllerBuilder {
  public:
   explicit ControllerBuilder(Manager& manager) : manager_(manager) {
     options_.name = DefaultName(KindTraits<T>::kind);
+    options_.kind = KindTraits<T>::kind;
   }
 
   ControllerBuilder& Named(std::string name) { return options_.name = std::move(name), *this; }
@@ -129,26 +130,39 @@ class ControllerBuilder {
     return {ObjectKey{std::string(ns), std::string(owner->name)}};
   }
 
+  // "Pod default/web-1 updated"
+  template <typename U>
+  static std::string CauseOf(const U& object, const char* what) {
+    const MetaView meta = MetaOf(object);
+    const ObjectKey key{std::string(meta.ns), std::string(meta.name)};
+    return std::string(KindTraits<U>::kind) + " " + key.ToString() + " " + what;
+  }
+
   template <typename U, typename Map>
   static EventHandler<U> Handler(const std::shared_ptr<Controller>& controller, Map map, Predicates<U> p) {
     using Ptr = std::shared_ptr<const U>;
     const std::weak_ptr<Controller> weak = controller;
-    const auto enqueue = [weak, map](const U& object, Priority priority) {
-      if (const auto target = weak.lock())
-        for (const ObjectKey& key : map(object)) target->Enqueue(key, priority);
+    const auto enqueue = [weak, map](const U& object, Priority priority, const char* what) {
+      const auto target = weak.lock();
+      if (!target) return;
+      for (const ObjectKey& key : map(object)) {
+        if (ReconcileLog* log = target->log()) log->Woken(target->name(), key, CauseOf(object, what));
+        target->Enqueue(key, priority);
+      }
     };
     EventHandler<U> handler;
     handler.on_add = [=](const Ptr& object, bool initial) {
-      if (!p.create || p.create(*object)) enqueue(*object, initial ? Priority::kLow : Priority::kNormal);
+      if (!p.create || p.create(*object))
+        enqueue(*object, initial ? Priority::kLow : Priority::kNormal, initial ? "listed" : "added");
     };
     handler.on_update = [=](const Ptr& old_object, const Ptr& object) {
       if (p.update && !p.update(*old_object, *object)) return;
       const bool resync = old_object == object;
-      if (!resync) enqueue(*old_object, Priority::kNormal);
-      enqueue(*object, resync ? Priority::kLow : Priority::kNormal);
+      if (!resync) enqueue(*old_object, Priority::kNormal, "updated");
+      enqueue(*object, resync ? Priority::kLow : Priority::kNormal, resync ? "resynced" : "updated");
     };
     handler.on_delete = [=](const Ptr& object, bool) {
-      if (!p.remove || p.remove(*object)) enqueue(*object, Priority::kNormal);
+      if (!p.remove || p.remove(*object)) enqueue(*object, Priority::kNormal, "deleted");
     };
     return handler;
   }

@@ -1,4 +1,5 @@
-// HealthServer: serves /healthz (also /livez), /readyz and /metrics of a manager over plain HTTP. As in
+// HealthServer: serves /healthz (also /livez), /readyz, /metrics and, if reconciles are recorded,
+// /debug/reconciles of a manager over plain HTTP. As in
 // Kubernetes' components, the response is 200 "ok", or 500 with the list of checks; "?verbose" always shows
 // the list.
 #pragma once
@@ -11,6 +12,10 @@
 #include "net/server/http_server.h"
 
 namespace flyball {
+
+// For a server of one thread and without TLS at "host:port" or ":port" (all addresses); hosts of IPv6 may be
+// in brackets. BadRequest if the address is not of that form.
+Result<net::ServerOptions> PlainServerAt(const std::string& address);
 
 // Thread-safe. The manager must outlive it.
 class HealthServer {

@@ -36,6 +36,7 @@ Manager::~Manager() {
 
 std::shared_ptr<Controller> Manager::AddController(ControllerOptions options, Reconciler reconciler) {
   if (options.timeout == Duration::zero()) options.timeout = options_.reconcile_timeout;
+  if (!options.log) options.log = options_.reconciles;
   auto controller = Controller::Make(acting_, informers_, std::move(options), std::move(reconciler));
   MutexLock lock(mu_);
   controllers_.push_back(controller);

@@ -36,6 +36,8 @@ struct ManagerOptions {
   bool drop_managed_fields = false;
   // For controllers that do not set their own: see ControllerOptions::timeout.
   Duration reconcile_timeout{};
+  // Where the reconciles of its controllers are recorded; null: nowhere.
+  std::shared_ptr<ReconcileLog> reconciles{};
   // Stop waits this long for running reconciles, then returns anyway, and their client calls fail.
   Duration stop_timeout = std::chrono::seconds(30);
 };

@@ -32,6 +32,7 @@
 #include "controllers/statefulset/statefulset_controller.h"
 #include "controllers/storage/attributes_class_protection_controller.h"
 #include "controllers/storage/claim_protection_controller.h"
+#include "controllers/storage/ephemeral_volume_controller.h"
 #include "controllers/storage/volume_binder_controller.h"
 #include "controllers/storage/volume_protection_controller.h"
 #include "controllers/storagemigration/storage_version_migrator.h"
@@ -67,6 +68,9 @@ Status AddSigner(Manager& manager, const ControllersOptions& options) {
 Status AddNodeLifecycle(Manager& manager, const ControllersOptions& options) {
   return AddNodeLifecycleController(manager, options.workers, options.node_lifecycle);
 }
+Status AddNodeIpam(Manager& manager, const ControllersOptions& options) {
+  return AddNodeIpamController(manager, options.node_ipam);
+}
 Status AddPodCollector(Manager& manager, const ControllersOptions& options) {
   return AddPodGarbageCollector(manager, options.workers, options.terminated_pod_threshold);
 }
@@ -95,6 +99,8 @@ constexpr std::array kControllers = {
           &WithWorkers<&AddClaimProtectionController>},
     Entry{"persistentvolume-protection-controller", "pv-protection", "pv-protection-controller",
           &WithWorkers<&AddVolumeProtectionController>},
+    Entry{"ephemeral-volume-controller", "ephemeral-volume", "ephemeral-volume-controller",
+          &WithWorkers<&AddEphemeralVolumeController>},
     Entry{"volumeattributesclass-protection-controller", "volumeattributesclass-protection-controller",
           "volumeattributesclass-protection-controller",
           &WithWorkers<&AddAttributesClassProtectionController>},
@@ -122,6 +128,7 @@ constexpr std::array kControllers = {
     Entry{"horizontal-pod-autoscaler-controller", "horizontalpodautoscaling", "horizontal-pod-autoscaler",
           &WithWorkers<&AddHorizontalPodAutoscaler>},
     Entry{"node-lifecycle-controller", "nodelifecycle", "node-controller", &AddNodeLifecycle},
+    Entry{"node-ipam-controller", "nodeipam", "node-controller", &AddNodeIpam},
     Entry{"taint-eviction-controller", "taint-eviction", "node-controller",
           &WithWorkers<&AddTaintEvictionController>},
     Entry{"pod-garbage-collector-controller", "podgc", "pod-garbage-collector", &AddPodCollector},

@@ -11,6 +11,7 @@
 #include "controller/manager.h"
 #include "controllers/certificates/signing_controller.h"
 #include "controllers/node/node_health.h"
+#include "controllers/nodeipam/node_ipam_controller.h"
 
 namespace flyball::controllers {
 
@@ -24,6 +25,7 @@ struct ControllersOptions {
   // Which signers sign certificate requests, and for how long.
   CertificateSigningOptions certificate_signing;
   NodeLifecycleOptions node_lifecycle;
+  NodeIpamOptions node_ipam;
   // How many ended pods to keep before the oldest are deleted; 0: all.
   int terminated_pod_threshold = 12500;
   // The client with which the controllers of a service account of kube-system act ("deployment-controller";

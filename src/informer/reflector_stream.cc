@@ -51,15 +51,17 @@ void ReflectorStream::OnHead(int status, const net::Headers& headers) {
 
 void ReflectorStream::OnData(std::string_view data) {
   bool announce = false;
-  std::shared_ptr<net::Call> pause;
   {
     MutexLock lock(mu_);
     if (cancelled_) return;
     data_.append(data);
     announce = !std::exchange(announced_, true);
-    if (data_.size() > kMaxPending && call_ && !std::exchange(paused_, true)) pause = call_;
+    // Under the lock: otherwise a Take in between resumes first, and the stream stays paused for good.
+    if (data_.size() > kMaxPending && call_) {
+      paused_ = true;
+      call_->Pause();
+    }
   }
-  if (pause) pause->Pause();
   Wake(announce);
 }
 

@@ -16,7 +16,6 @@
 #include "server/bootstrap/bootstrap_roles.h"
 #include "server/bootstrap/cluster_trust.h"
 #include "server/bootstrap/kubernetes_service.h"
-#include "server/bootstrap/service_allocator.h"
 #include "server/certificate_reader.h"
 #include "server/custom/api_services.h"
 #include "server/custom/custom_resources.h"
@@ -27,7 +26,10 @@
 #include "server/flow/flow_status.h"
 #include "server/handlers/request_handler.h"
 #include "server/in_process_transport.h"
+#include "server/peers/peers.h"
 #include "server/registry/server_state.h"
+#include "server/services/allocation_repair.h"
+#include "server/services/service_allocator.h"
 #include "server/webhook/webhook_caller.h"
 
 namespace flyball::server {
@@ -51,6 +53,19 @@ void AddTokenPages(const ServiceAccountTokens& tokens, Documents& documents) {
   documents.AddPage("/.well-known/openid-configuration", [&tokens, &documents] {
     return Answer{200, "application/json", json::Write(tokens.Configuration(documents.Address()))};
   });
+}
+
+// What controllers of this process show: their metrics, and what they did lately.
+void AddComponentPages(const std::shared_ptr<const LocalComponents>& components, Documents& documents) {
+  const auto add = [&](const std::string& name, const char* type) {
+    documents.AddPage("/debug/components/" + name, [components, name, type] {
+      auto text = components->Show(name);
+      return text ? Answer{200, type, std::move(*text)}
+                  : Answer{404, "text/plain; charset=utf-8", "no controllers run in this process\n"};
+    });
+  };
+  add("metrics", "text/plain; version=0.0.4; charset=utf-8");
+  add("reconciles", "application/json");
 }
 
 }  // namespace
@@ -100,8 +115,10 @@ struct ApiServer::Parts {
   RemoteCalls admission_calls;
   std::unique_ptr<WebhookCaller> webhooks;
   std::unique_ptr<AdmissionChain> admission;
+  std::unique_ptr<StoredPorts> ports;
   std::unique_ptr<Registry> registry;
   std::unique_ptr<ServerState> state;
+  std::unique_ptr<AllocationRepair> repair;
   const std::shared_ptr<LocalComponents> components = std::make_shared<LocalComponents>();
   std::shared_ptr<TransportCache> nodes;
   EndpointTable endpoints;
@@ -115,14 +132,27 @@ struct ApiServer::Parts {
   std::unique_ptr<FlowStatus> flow_status;
   std::unique_ptr<ClusterTrust> trust;
   std::shared_ptr<Bookmarks> bookmarks;
-  std::string service_range;
+  std::unique_ptr<Peers> peers;
+  std::string service_range, hostname;
   std::atomic<bool> stopped{false};
 
   Status Assemble(const ApiServerOptions& options);
+  // Their addresses and ports.
+  Status PrepareServices(const ApiServerOptions& options);
 };
+
+Status ApiServer::Parts::PrepareServices(const ApiServerOptions& options) {
+  FLYBALL_ASSIGN(const AddressRange range, ParseAddressRange(options.service_cluster_ip_range));
+  FLYBALL_ASSIGN(const PortRange port_range, ParsePortRange(options.service_node_port_range));
+  FLYBALL_ASSIGN(ports, StoredPorts::Open(store, executor, port_range));
+  registry->AddLifecycle("services", NewServiceAllocator(range, *state, *ports));
+  repair = std::make_unique<AllocationRepair>(range, *state, *ports);
+  return {};
+}
 
 Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   service_range = options.service_cluster_ip_range;
+  hostname = options.hostname;
   cache = std::make_unique<WatchCache>(store, executor);
   InstallCertificateReader();
   RuntimeConfig served(api::ProcessGates().minor());
@@ -142,14 +172,12 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
           options.admission,
           {*catalog, authorizer, access, {executor, random, admission_calls}, *webhooks, metrics}));
   admission = std::make_unique<AdmissionChain>(std::move(plugins));
-  registry = std::make_unique<Registry>(store, *admission, random, options.event_ttl);
+  registry = std::make_unique<Registry>(store, *admission, random, options.event_ttl, options.workers);
   access.registry = registry.get();
   state = std::make_unique<ServerState>(ServerState{store, *cache, *catalog, *registry, *admission,
                                                     authentication->chain(), authorizer, executor, random,
                                                     metrics, options.workers});
-  FLYBALL_ASSIGN(auto allocator, NewServiceAllocator(options.service_cluster_ip_range,
-                                                     options.service_node_port_range, *catalog, random));
-  registry->AddLifecycle("services", std::move(allocator));
+  FLYBALL_TRY(PrepareServices(options));
   nodes = NewNodeTransports(options.node_client_certificate, options.node_client_key, options.node_ca);
   AddApiEndpoints(endpoints, nodes, *tokens, components);
   aggregator =
@@ -161,6 +189,7 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   documents->AddCheck("etcd", [this] { return store.Health(); });
   for (const auto& [name, check] : options.health_checks) documents->AddCheck(name, check);
   AddTokenPages(*tokens, *documents);
+  AddComponentPages(components, *documents);
   flow = FlowControl::Make(*catalog, options.max_requests_inflight + options.max_mutating_requests_inflight,
                            metrics);
   FLYBALL_ASSIGN(audit, Audit::Make(options.audit, executor.clock(), random, metrics));
@@ -171,6 +200,8 @@ Status ApiServer::Parts::Assemble(const ApiServerOptions& options) {
   for (auto& object : BuiltinApiServices(*catalog->snapshot())) objects.push_back(std::move(object));
   FLYBALL_TRY(EnsureObjects(*state, objects));
   FLYBALL_TRY(EnsureObjects(*state, BootstrapPolicy(), Existing::kComplete));
+  FLYBALL_TRY(repair->Run());
+  if (store.shared()) repair->Start();
   custom = std::make_unique<CustomResources>(*state, *cache, *webhooks);
   FLYBALL_TRY(custom->Start());
   api_services = std::make_unique<ApiServices>(*state);
@@ -200,10 +231,14 @@ Result<std::unique_ptr<ApiServer>> ApiServer::Make(const ApiServerOptions& optio
 
 Status ApiServer::Advertise(const std::string& host, int port) {
   FLYBALL_ASSIGN(json::Value service, KubernetesService(parts_->service_range, port));
-  std::vector<json::Value> objects{std::move(service)};
+  FLYBALL_ASSIGN(const std::string address, KubernetesServiceAddress(parts_->service_range));
+  std::vector<json::Value> objects{std::move(service), IpAddressObject(address, "default", "kubernetes")};
   objects.push_back(KubernetesServiceCidr(parts_->service_range, parts_->state->clock().Now()));
   FLYBALL_TRY(EnsureObjects(*parts_->state, objects));
-  return EnsureObjects(*parts_->state, KubernetesEndpoints(host, port), Existing::kBringUpToDate);
+  if (!parts_->store.shared())
+    return EnsureObjects(*parts_->state, KubernetesEndpoints({host}, port), Existing::kBringUpToDate);
+  parts_->peers = std::make_unique<Peers>(*parts_->state, PeerOptions{host, port, parts_->hostname});
+  return parts_->peers->Start();
 }
 
 net::Handler ApiServer::handler() {
@@ -238,6 +273,14 @@ void ApiServer::SetProxyClient(const std::string& certificate_pem, const std::st
   parts_->aggregator->SetCertificate(certificate_pem, key_pem);
 }
 
+void ApiServer::ServeLocally(const std::string& service_namespace, const std::string& service_name,
+                             net::Handler handler) {
+  const bool simulated = dynamic_cast<SimExecutor*>(&parts_->executor) != nullptr;
+  parts_->aggregator->AddLocal(
+      service_namespace, service_name,
+      NewInProcessTransport(std::move(handler), parts_->executor, FixedPeer({}), simulated));
+}
+
 LocalComponents& ApiServer::components() {
   return *parts_->components;
 }
@@ -250,9 +293,16 @@ void ApiServer::PublishTrust() {
   parts_->trust->Publish();
 }
 
+void ApiServer::AnnounceStop() {
+  parts_->documents->SetShuttingDown();
+  if (parts_->peers) parts_->peers->Stop();
+}
+
 void ApiServer::Stop() {
   if (parts_->stopped.exchange(true)) return;
+  if (parts_->peers) parts_->peers->Stop();
   if (parts_->bookmarks) parts_->bookmarks->Stop();
+  if (parts_->repair) parts_->repair->Stop();
   if (parts_->aggregator) parts_->aggregator->Stop();
   parts_->authentication->Stop();
   parts_->authorization->Stop();

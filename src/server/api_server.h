@@ -57,6 +57,7 @@ struct ApiServerOptions {
   std::string runtime_config;                // which API versions are served, as --runtime-config says it
   std::map<std::string, std::string> flags;  // what /flagz shows
   HealthChecks health_checks;                // further ones
+  std::string hostname = "localhost";        // which machine this server's identity lease names
 };
 
 // Thread-safe once made.
@@ -69,7 +70,8 @@ class ApiServer {
   ~ApiServer();
 
   // Says in the cluster where this server is reached: the `kubernetes` Service and its endpoints, in the
-  // namespace `default`. `host` is an IP address. Blocks until that is stored.
+  // namespace `default`. `host` is an IP address. Blocks until that is stored. On a store that several
+  // servers share it goes on saying so until Stop.
   Status Advertise(const std::string& host, int port);
 
   net::Handler handler();
@@ -86,12 +88,20 @@ class ApiServer {
   void SetNodeClient(const std::string& certificate_pem, const std::string& key_pem);
   // The certificate other API servers are called with from now on.
   void SetProxyClient(const std::string& certificate_pem, const std::string& key_pem);
+  // A server in this process is behind the Service of this name from now on, for APIServices that name it: no
+  // such Service has to exist. The handler's requests have the user in headers, as from any front proxy; they
+  // are authorized already. It outlives the server.
+  void ServeLocally(const std::string& service_namespace, const std::string& service_name,
+                    net::Handler handler);
   // "host:port" where clients find it, shown in /api. Known when it listens.
   void SetExternalAddress(std::string address);
   // The scheduler and the controllers of this process, for `kubectl get componentstatuses`.
   LocalComponents& components();
   // The authorities of client certificates have changed: says so in the cluster.
   void PublishTrust();
+  // The server is about to end, and is to get no new work: /readyz says so, and it is not among the cluster's
+  // endpoints any more. Everything is served as before. Blocks until that is stored, if it can be.
+  void AnnounceStop();
   // Ends every watch, and what waits for other servers. Requests that come later are still answered.
   void Stop();
 

@@ -108,12 +108,12 @@ net::CertificateRequest ServingRequest(const ServingOptions& options) {
   request.server = true;
   request.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
                        "kubernetes.default.svc.cluster.local"};
-  char host[256] = {};
-  if (::gethostname(host, sizeof host - 1) == 0) AddName(host, request);
+  AddName(MachineName(), request);
   request.ip_addresses = {"127.0.0.1", "::1"};
   AddName(options.bind_address, request);
   AddName(AdvertisedAddress(options), request);
   AddName(options.external_hostname.substr(0, options.external_hostname.find(':')), request);
+  for (const std::string& address : options.further_addresses) AddName(address, request);
   for (const std::string& name : options.alternative_names) AddName(name, request);
   return request;
 }
@@ -255,7 +255,16 @@ Result<std::unique_ptr<net::HttpServer>> Serve(const ServingOptions& options, co
   server.address = options.bind_address;
   server.port = options.port;
   server.tls = &tls;
-  return net::HttpServer::Start(server, std::move(handler));
+  FLYBALL_ASSIGN(auto http, net::HttpServer::Start(server, handler));
+  for (const std::string& address : options.further_addresses)
+    if (const auto port = http->AlsoListen(http->port(), handler, address); !port)
+      return Unexpected(port.error());
+  return http;
+}
+
+std::string MachineName() {
+  char host[256] = {};
+  return ::gethostname(host, sizeof host - 1) == 0 && host[0] != '\0' ? host : "localhost";
 }
 
 std::string AdvertisedAddress(const ServingOptions& options) {

@@ -21,6 +21,7 @@ inline constexpr char kFrontProxyUser[] = "front-proxy-client";
 struct ServingOptions {
   std::string bind_address = "127.0.0.1";
   int port = 6443;
+  std::vector<std::string> further_addresses;  // where it listens too, at the same port
   std::string advertise_address;  // where others reach it; empty: the bind address, or the machine's own
   std::string external_hostname;  // shown to clients in place of the advertised address; may name a port
   std::string data_dir;           // certificates live in <data_dir>/pki
@@ -69,6 +70,8 @@ Result<std::unique_ptr<net::HttpServer>> Serve(const ServingOptions& options, co
 
 // The IP address others reach the server at.
 std::string AdvertisedAddress(const ServingOptions& options);
+// The machine's host name; "localhost" if it has none.
+std::string MachineName();
 
 // "host:port" clients are told to use, for a server that listens on `port` (upstream: ExternalAddress).
 std::string ExternalAddress(const ServingOptions& options, int port);

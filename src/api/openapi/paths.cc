@@ -12,36 +12,46 @@ struct Parameter {
   std::string_view name, type, description;
 };
 
-constexpr Parameter kDryRun = {"dryRun", "string", "All: check everything and store nothing."};
-constexpr Parameter kFieldManager = {"fieldManager", "string",
-                                     "Who makes the change, up to 128 printable characters."};
+constexpr Parameter kDryRun = {"dryRun", "string",
+                               "With the value All, the request is checked in full and nothing is stored."};
+constexpr Parameter kFieldManager = {
+    "fieldManager", "string", "The name of the actor that makes the change: up to 128 printable characters."};
 constexpr Parameter kFieldValidation = {
     "fieldValidation", "string",
-    "Unknown and duplicate fields: Ignore them, Warn of them, or refuse (Strict)."};
-constexpr Parameter kPretty = {"pretty", "string", "If 'true', then the output is pretty printed."};
+    "What to do with unknown and duplicate fields: Ignore, Warn, or Strict, which rejects the request."};
+constexpr Parameter kPretty = {"pretty", "string", "If 'true', the output is indented."};
 
 constexpr Parameter kWrite[] = {kDryRun, kFieldManager, kFieldValidation};
-constexpr Parameter kPatchBody[] = {kDryRun,
-                                    kFieldManager,
-                                    kFieldValidation,
-                                    {"force", "boolean", "Apply: take over fields that others own."}};
+constexpr Parameter kPatchBody[] = {
+    kDryRun,
+    kFieldManager,
+    kFieldValidation,
+    {"force", "boolean", "Lets an apply request take over fields that other managers own."}};
 constexpr Parameter kList[] = {
-    {"allowWatchBookmarks", "boolean", "Watch: send bookmarks that only carry a resourceVersion."},
-    {"continue", "string", "The token of the page before."},
-    {"fieldSelector", "string", "Only objects whose fields match."},
-    {"labelSelector", "string", "Only objects whose labels match."},
-    {"limit", "integer", "The most objects of one page."},
-    {"resourceVersion", "string", "How old the answer may be."},
-    {"resourceVersionMatch", "string", "What resourceVersion means for a list."},
-    {"sendInitialEvents", "boolean", "Watch: begin with the objects there are, then a bookmark."},
-    {"timeoutSeconds", "integer", "How long the call may last."},
-    {"watch", "boolean", "Stream changes instead of a list."}};
+    {"allowWatchBookmarks", "boolean",
+     "Lets a watch send bookmarks: events that only carry a resourceVersion."},
+    {"continue", "string", "The token from the previous page, to get the next one."},
+    {"fieldSelector", "string",
+     "Restricts the list of returned objects by their fields. Empty selects all objects."},
+    {"labelSelector", "string",
+     "Restricts the list of returned objects by their labels. Empty selects all objects."},
+    {"limit", "integer",
+     "The largest number of objects in one page. If there are more, the response has a continue token."},
+    {"resourceVersion", "string",
+     "How recent the result must be. Without it, the result is the latest state."},
+    {"resourceVersionMatch", "string", "How resourceVersion applies to a list: Exact or NotOlderThan."},
+    {"sendInitialEvents", "boolean", "Lets a watch begin with the existing objects, followed by a bookmark."},
+    {"timeoutSeconds", "integer", "How long the request may last, in seconds."},
+    {"watch", "boolean",
+     "Watch for changes to the described resources: the response is a stream of events."}};
 constexpr Parameter kDelete[] = {
     kDryRun,
-    {"gracePeriodSeconds", "integer", "How long the object may take to end; 0: at once."},
-    {"ignoreStoreReadErrorWithClusterBreakingPotential", "boolean", "Delete what cannot be read any more."},
-    {"orphanDependents", "boolean", "Old form of propagationPolicy."},
-    {"propagationPolicy", "string", "What happens to dependents: Orphan, Background or Foreground."}};
+    {"gracePeriodSeconds", "integer", "How long the object has to end, in seconds. 0 deletes it at once."},
+    {"ignoreStoreReadErrorWithClusterBreakingPotential", "boolean",
+     "Deletes an object that can no longer be read from the store."},
+    {"orphanDependents", "boolean", "Deprecated: use propagationPolicy."},
+    {"propagationPolicy", "string",
+     "What happens to dependents: Orphan, Background or Foreground deletion."}};
 
 struct OpenApiOperation {
   std::string_view method;  // "get"

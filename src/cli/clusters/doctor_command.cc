@@ -1,4 +1,8 @@
+#include <dlfcn.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -38,6 +42,56 @@ Finding Program(const char* what, const std::vector<std::string>& names, const c
   return {what, !path.empty(), path.empty() ? "not found" : path, cure};
 }
 
+// Whether a child process may have a network of its own.
+bool CanMakeNetworks() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(::unshare(CLONE_NEWNET) == 0 ? 0 : 1);
+  int status = 1;
+  return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+bool CanLoad(const char* library) {
+  void* const handle = ::dlopen(library, RTLD_LAZY);
+  if (handle) ::dlclose(handle);
+  return handle != nullptr;
+}
+
+Finding OpenFiles() {
+  constexpr rlim_t kEnough = 4096;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return {"open files", limit.rlim_max >= kEnough, std::to_string(limit.rlim_max) + " at most",
+          "ulimit -n 65536, or LimitNOFILE= of the service"};
+}
+
+// Of the file system that clusters are kept in.
+Finding DiskSpace() {
+  constexpr std::uintmax_t kGibibyte = 1ull << 30;
+  std::filesystem::path place = FromEnvironment({"XDG_DATA_HOME", "HOME"}, "/");
+  std::error_code ec;
+  while (!std::filesystem::exists(place, ec) && place.has_relative_path()) place = place.parent_path();
+  const auto space = std::filesystem::space(place, ec);
+  const bool known = !ec;
+  return {
+      "disk space", known && space.available >= 2 * kGibibyte,
+      known ? std::to_string(space.available / kGibibyte) + " GiB free in " + place.string() : ec.message(),
+      "free 2 GiB for images and data, or set XDG_DATA_HOME to a folder with more room"};
+}
+
+// What pods with addresses of their own need.
+std::vector<Finding> ExamineNetwork() {
+  const bool networks = CanMakeNetworks();
+  const bool library = CanLoad("libnftables.so.1");
+  const bool forwards = FileText("/proc/sys/net/ipv4/ip_forward").starts_with('1');
+  return {
+      {"pod networks", networks, networks ? "can be made" : "cannot be made",
+       "run as root; in a container, allow it CAP_SYS_ADMIN and CAP_NET_ADMIN"},
+      {"libnftables", library, library ? "there" : "not there",
+       "install libnftables1 (nftables-libs on RHEL)"},
+      {"IP forwarding", forwards, forwards ? "on" : "off", "sysctl net.ipv4.ip_forward=1"},
+  };
+}
+
 std::vector<Finding> Examine() {
   utsname kernel{};
   ::uname(&kernel);
@@ -47,7 +101,7 @@ std::vector<Finding> Examine() {
   const bool overlay = FileText("/proc/filesystems").find("\toverlay\n") != std::string::npos;
   const auto port = FreePort("127.0.0.1", 6443);
   const bool port_free = port && *port == 6443;
-  return {
+  std::vector<Finding> findings = {
       {"kernel", major >= 5, kernel.release, "use Linux 5.4 or later"},
       {"root", ::geteuid() == 0, ::geteuid() == 0 ? "yes" : "no",
        "run as root for containers with their own network and limits; the sim runtime needs none of it"},
@@ -56,11 +110,14 @@ std::vector<Finding> Examine() {
       {"namespaces", namespaces, namespaces ? "allowed" : "not allowed",
        "sysctl user.max_user_namespaces=10000"},
       {"overlayfs", overlay, overlay ? "there" : "not there", "modprobe overlay"},
-      Program("nftables", {"nft"}, "install nftables"),
       Program("OCI runtime", {"crun", "runc"}, "install crun or runc"),
       {"port 6443", port_free, port_free ? "free" : "taken",
        "a cluster takes another port by itself; or use --port"},
+      OpenFiles(),
+      DiskSpace(),
   };
+  for (Finding& finding : ExamineNetwork()) findings.push_back(std::move(finding));
+  return findings;
 }
 
 int RunDoctor() {

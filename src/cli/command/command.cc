@@ -6,6 +6,9 @@
 #include "base/values/ascii.h"
 #include "cli/command/command_node.h"
 #include "cli/command/plugins.h"
+#include "cli/command/preferences.h"
+#include "cli/command/reference.h"
+#include "json/json.h"
 
 namespace flyball::cli {
 namespace {
@@ -43,10 +46,10 @@ void AddIgnoredFlags(FlagSet& flags) {
       {.default_text = "profile.pprof", .help = "Accepted; this program has no profiler", .set = ignore});
   flags.Add("--log-flush-frequency",
             {.type = "duration", .default_text = "5s", .help = "Accepted without effect", .set = ignore});
-  flags.Add("-v,--v",
-            {.type = "int32", .default_text = "0", .help = "Accepted without effect", .set = ignore});
   flags.Add("--vmodule", {.help = "Accepted without effect", .set = ignore});
-  flags.Add("--kuberc", {.help = "Accepted; preferences are not read", .set = ignore});
+  // preferences.h reads it.
+  flags.Add("--kuberc",
+            {.help = "File of preferences: aliases and defaults; KUBERC=off: none", .set = ignore});
   flags.Add("--match-server-version", {.type = "bool",
                                        .default_text = "false",
                                        .help = "Accepted without effect; this program works with any version",
@@ -64,7 +67,9 @@ void AddGlobalFlags(FlagSet& flags, ConnectionFlags& to) {
   flags.Add("--context", TextFlag(&to.context, "Context of the kubeconfig to use"));
   flags.Add("--cluster", TextFlag(&to.cluster, "Cluster of the kubeconfig to use"));
   flags.Add("--user", TextFlag(&to.user, "User of the kubeconfig to use"));
-  flags.Add("-n,--namespace", TextFlag(&to.ns, "Namespace of the request"));
+  FlagSpec ns = TextFlag(&to.ns, "Namespace of the request");
+  ns.set = [&to](const std::string& text) { to.ns = text, to.ns_given = true; };
+  flags.Add("-n,--namespace", std::move(ns));
   flags.Add("--as", TextFlag(&to.as, "User to impersonate"));
   flags.Add("--as-uid", TextFlag(&to.as_uid, "UID to impersonate"));
   flags.Add("--as-group", ListFlag(&to.as_groups, "Group to impersonate; may be repeated", false));
@@ -85,6 +90,12 @@ void AddGlobalFlags(FlagSet& flags, ConnectionFlags& to) {
   flags.Add("--insecure-skip-tls-verify", BoolFlag(&to.insecure, "Do not check the server's certificate"));
   flags.Add("--warnings-as-errors",
             BoolFlag(&to.warnings_as_errors, "Exit with 1 if the server sends warnings"));
+  flags.Add("-v,--v", {.type = "int32",
+                       .default_text = "0",
+                       .help = "Log requests on standard error: 6 and more, with ever more detail",
+                       .set = [verbosity = &to.verbosity](const std::string& text) {
+                         *verbosity = static_cast<int>(std::strtol(text.c_str(), nullptr, 10));
+                       }});
   AddIgnoredFlags(flags);
 }
 
@@ -183,8 +194,11 @@ Command Command::Sub(const std::string& names, const std::string& summary, const
 }
 
 void Command::Foreign(const std::string& name, const std::string& summary,
-                      std::function<int(const std::vector<std::string>&)> run) const {
-  Sub(name, summary).node_->foreign = std::move(run);
+                      std::function<int(const std::vector<std::string>&)> run,
+                      std::function<json::Value()> reference) const {
+  CommandNode* const node = Sub(name, summary).node_;
+  node->foreign = std::move(run);
+  node->foreign_reference = std::move(reference);
 }
 
 const Command& Command::RequireSub() const {
@@ -193,6 +207,10 @@ const Command& Command::RequireSub() const {
 }
 const Command& Command::Hidden() const {
   node_->hidden = true;
+  return *this;
+}
+const Command& Command::SuggestedFor(std::vector<std::string> words) const {
+  node_->suggested_for = std::move(words);
   return *this;
 }
 const Command& Command::TakesCommand() const {
@@ -287,11 +305,17 @@ int RunProgram(const std::string& name, const std::vector<std::string>& argument
     std::cout << CompletionText(root, {arguments.begin() + 1, arguments.end()}, invocation->complete);
     return 0;
   }
-  std::vector<std::string> words = arguments;
+  if (arguments.size() == 1 && arguments[0] == "__reference") {
+    std::cout << json::WritePretty(ReferenceOf(root), 2) << "\n";
+    return 0;
+  }
+  const auto preferred = WithPreferences(root, arguments);
+  if (!preferred) return Fail(preferred.error().message());
+  std::vector<std::string> words = *preferred;
   const CommandNode& found = FindCommand(root, words);
   if (found.foreign) return found.foreign(words);
   const auto first = FirstWord({&found.flags, &root.flags}, words);
-  if (first && (&found == &root || found.Path() == "kubectl create")) RunPlugin(arguments);
+  if (first && (&found == &root || found.Path() == "kubectl create")) RunPlugin(*preferred);
   if (first && &found == &root)
     return Fail("unknown command \"" + words[*first] + "\" for \"" + name + "\"" +
                 Suggestions(root, words[*first]));

@@ -13,6 +13,7 @@
 
 #include "base/values/result.h"
 #include "cli/command/flag_set.h"
+#include "json/value.h"
 
 namespace flyball::cli {
 
@@ -24,6 +25,8 @@ struct ConnectionFlags {
   std::string server, token, username, password, certificate_authority, client_certificate, client_key,
       tls_server_name;
   std::string request_timeout = "0";  // of one request; 0: the client's own
+  bool ns_given = false;              // -n, which may be empty
+  int verbosity = 0;                  // -v: from 6 on, requests are logged
   bool insecure = false;
   bool warnings_as_errors = false;
 };
@@ -52,13 +55,17 @@ class Command {
   // `names`: "get", or with aliases "configmap,cm". The example (or several, a line each) is shown under
   // --help.
   Command Sub(const std::string& names, const std::string& summary, const std::string& example = {}) const;
-  // A command whose words are parsed by somebody else.
+  // A command whose words are parsed by somebody else; `reference` says what they are (reference.h).
   void Foreign(const std::string& name, const std::string& summary,
-               std::function<int(const std::vector<std::string>&)> run) const;
+               std::function<int(const std::vector<std::string>&)> run,
+               std::function<json::Value()> reference) const;
   // It does nothing by itself: without a command below it, its help is shown.
   const Command& RequireSub() const;
   // Not listed in help.
   const Command& Hidden() const;
+  // Words that people try for it (cobra's SuggestFor): "list", "ls". Any of them is answered with this
+  // command.
+  const Command& SuggestedFor(std::vector<std::string> words) const;
   // What follows "--" is not an argument but a command (Invocation::after_dashes).
   const Command& TakesCommand() const;
   // The commands added since the last call are listed under this title.

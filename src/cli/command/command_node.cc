@@ -136,7 +136,11 @@ std::string Suggestions(const CommandNode& node, const std::string& word) {
     const std::size_t distance = EditDistance(LowerCase(child->name), LowerCase(word));
     // Two letters are similar to every other two.
     const bool alike = distance <= kSimilar && (distance < word.size() || node.Root().name == "kubectl");
-    if (alike || LowerCase(child->name).starts_with(LowerCase(word))) found += "\t" + child->name + "\n";
+    const bool meant =
+        std::any_of(child->suggested_for.begin(), child->suggested_for.end(),
+                    [&](const std::string& other) { return LowerCase(other) == LowerCase(word); });
+    if (alike || meant || LowerCase(child->name).starts_with(LowerCase(word)))
+      found += "\t" + child->name + "\n";
   }
   return found.empty() ? "" : "\n\nDid you mean this?\n" + found;
 }

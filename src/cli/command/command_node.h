@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "cli/command/flag_set.h"
+#include "json/value.h"
 
 namespace flyball::cli {
 
 struct CommandNode {
   std::string name;
-  std::vector<std::string> aliases{};
+  std::vector<std::string> aliases{}, suggested_for{};
   std::string summary{}, example{}, section{}, args_name{}, args_help{};
   CommandNode* parent = nullptr;
   std::vector<std::unique_ptr<CommandNode>> children{};
@@ -22,6 +23,7 @@ struct CommandNode {
   std::function<int()> run{};
   std::vector<std::function<bool()>> shortcuts{};
   std::function<int(const std::vector<std::string>&)> foreign{};
+  std::function<json::Value()> foreign_reference{};  // example, args and flags of a foreign command
 
   // By name or alias; null if there is none.
   CommandNode* Child(std::string_view word) const;

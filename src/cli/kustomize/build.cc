@@ -11,7 +11,7 @@ namespace flyball::cli::kustomize {
 namespace {
 
 // The version whose results these are.
-constexpr const char* kManagedBy = "kustomize-v5.8.1";
+const std::string kManagedBy = std::string("kustomize-") + kKustomizeVersion;
 
 bool Asks(const Kustomization& kustomization, std::string_view what) {
   const auto& asked = kustomization.build_metadata;

@@ -9,6 +9,9 @@
 
 namespace flyball::cli::kustomize {
 
+// The version of kustomize whose results these are.
+inline constexpr const char* kKustomizeVersion = "v5.8.1";
+
 struct BuildOptions {
   bool files_anywhere = false;  // not only in and below the folder of each kustomization
   bool keep_order = false;      // unless the kustomization says how to sort

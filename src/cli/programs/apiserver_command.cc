@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "base/observe/log.h"
+#include "cli/foreign_flags/flags_without_effect.h"
 #include "cli/foreign_flags/kube_apiserver_flags.h"
 #include "cli/programs/apiserver_flags.h"
 #include "cli/programs/server_process.h"
@@ -11,24 +11,6 @@
 
 namespace flyball::cli {
 namespace {
-
-// kube-apiserver's other flags, so that its command lines work. They are not part of the help.
-std::vector<CLI::Option*> AddFlagsWithoutEffect(CLI::App& command) {
-  std::vector<CLI::Option*> added;
-  for (const ForeignFlag& flag : KubeApiserverFlags()) {
-    const std::string name = "--" + std::string(flag.name);
-    if (command.get_option_no_throw(name)) continue;
-    CLI::Option* option = command.add_option(name)->group("")->default_str(std::string(flag.value));
-    if (flag.type == "bool") option->expected(0, 1);
-    added.push_back(option->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast));
-  }
-  return added;
-}
-
-void NameFlagsWithoutEffect(const std::vector<CLI::Option*>& options) {
-  for (const CLI::Option* option : options)
-    if (option->count() > 0) log::Warning("flag has no effect here", {{"flag", option->get_name()}});
-}
 
 int Refuse(const Error& error) {
   std::cerr << "flyball apiserver: " << error.message() << "\n";
@@ -43,6 +25,7 @@ int RunApiserver(ApiserverFlags& flags) {
   std::cout << "serving " << (*process)->url() << "\nkubeconfig " << (*process)->kubeconfig_path()
             << std::endl;
   WaitForStopSignal();
+  (*process)->AwaitShutdownDelay();
   return 0;
 }
 
@@ -56,7 +39,7 @@ void AddApiServerCommand(CLI::App& app, int& exit_code) {
   command->get_option("--data-dir")->required();
   command->footer(
       "Example:\n  flyball apiserver --data-dir D --secure-port 6443 --token-auth-file tokens.csv");
-  const std::vector<CLI::Option*> others = AddFlagsWithoutEffect(*command);
+  const std::vector<CLI::Option*> others = AddFlagsWithoutEffect(*command, KubeApiserverFlags());
   command->callback([flags, command, others, &exit_code] {
     NameFlagsWithoutEffect(others);
     flags->process.api.flags = FlagValues(*command);

@@ -137,6 +137,11 @@ void ApiserverFlags::DefineApi(CLI::App& command) {
       .add_option("--request-timeout", request_timeout,
                   "How long a request may take, except watches, logs, exec and the like")
       ->capture_default_str();
+  command
+      .add_option("--shutdown-delay-duration", shutdown_delay,
+                  "How long everything is still served when the server is to end. /readyz says so meanwhile, "
+                  "and the server is no endpoint of the cluster any more, so load balancers turn elsewhere")
+      ->capture_default_str();
   command.add_option("--feature-gates", feature_gates,
                      "Comma-separated NAME=true|false, with Kubernetes' names (docs/feature-gates.md)");
   command.add_option("--emulated-version", emulated_version,
@@ -211,6 +216,8 @@ void ApiserverFlags::DefineEtcd(CLI::App& command) {
                   "How built-in kinds are written to etcd: application/vnd.kubernetes.protobuf or "
                   "application/json. Both are read")
       ->capture_default_str();
+  command.add_flag("--metrics-api", process.metrics_api,
+                   "Serve metrics.k8s.io: what nodes and pods use, asked of the nodes when somebody asks");
   command.add_option("--etcd-servers-overrides", etcd_servers_overrides, "Not supported")->group("");
 }
 
@@ -266,6 +273,10 @@ Status ApiserverFlags::Read() {
         BadRequest("--request-timeout: " + (request_timeout_read ? "must be more than zero"
                                                                  : request_timeout_read.error().message())));
   api.request_timeout = *request_timeout_read;
+  const auto shutdown_delay_read = api::ParseDuration(shutdown_delay);
+  if (!shutdown_delay_read)
+    return Unexpected(BadRequest("--shutdown-delay-duration: " + shutdown_delay_read.error().message()));
+  process.shutdown_delay = *shutdown_delay_read;
   for (auto& name : SplitWords(enable_admission, ",")) api.admission.enable.insert(name);
   for (auto& name : SplitWords(disable_admission, ",")) api.admission.disable.insert(name);
   return {};

@@ -26,7 +26,7 @@ struct ApiserverFlags {
   ServerProcessOptions process;
   IdentityFlags identity;
   std::string enable_admission, disable_admission, api_audiences;
-  std::string event_ttl = "1h0m0s", request_timeout = "1m0s";
+  std::string event_ttl = "1h0m0s", request_timeout = "1m0s", shutdown_delay = "0s";
   std::string snapshot_interval = "0s";
   std::string etcd_servers, etcd_servers_overrides;
   std::string etcd_compaction_interval = "5m0s", etcd_healthcheck_timeout = "2s";

@@ -6,9 +6,12 @@
 #include <array>
 #include <filesystem>
 
+#include "api/values/duration.h"
+#include "api/values/ip_address.h"
 #include "api/values/quantity.h"
 #include "base/observe/log.h"
 #include "base/run/notification.h"
+#include "base/values/ascii.h"
 #include "cli/programs/controller_accounts.h"
 #include "cli/programs/node_join.h"
 #include "cli/programs/server_process.h"
@@ -65,10 +68,27 @@ Client JoiningClient(ServerProcess& server, ClientThreads& threads) {
   return ClientAs(server, threads, "system:bootstrap:flyball", JoiningGroups(), "kubelet");
 }
 
+// The name server listens where pods and nodes reach the API server: on an address that only this machine and
+// its pods know. A free port, because port 53 may be another's.
+Result<ClusterAddons::Options::Dns> DnsFor(const network::ClusterNetwork& cluster) {
+  const auto domain = dns::Name::FromText(cluster.dns_domain);
+  if (!domain || domain->IsRoot() || domain->wire().size() > dns::kMaxDomainBytes)
+    return Unexpected(
+        BadRequest("--cluster-domain: \"" + cluster.dns_domain + "\" is no domain for a cluster"));
+  ClusterAddons::Options::Dns made;
+  made.server = {.addresses = {cluster.api_address}, .port = 0, .zone = {.domain = *domain}};
+  for (const std::string& range : cluster.pod_cidrs)
+    if (const auto cidr = api::ParseCidr(range)) made.server.allow.push_back(*cidr);
+  FLYBALL_ASSIGN(made.server.forward.upstreams, dns::UpstreamsFrom({}, "/etc/resolv.conf"));
+  made.service = {.cluster_ip = cluster.dns_address, .endpoint = cluster.api_address};
+  return made;
+}
+
 // The roles and accounts of those who join and act here, in one commit, and none if all are there.
 Status EnsureIdentities(ServerProcess& server) {
   std::vector<json::Value> objects = NodeJoinRoles();
   for (json::Value& role : ControllerRoles()) objects.push_back(std::move(role));
+  for (json::Value& role : AddonRoles()) objects.push_back(std::move(role));
   for (const std::string& name : controllers::ControllerAccounts())
     objects.push_back(ControllerAccount(name));
   return server.api().Ensure(objects);
@@ -89,6 +109,28 @@ void AddContainerFlags(CLI::App& command, ContainerFlags& flags) {
       .add_option("--registries", flags.registries,
                   "Mirrors of image registries, and how those are spoken to (k3s' registries.yaml)")
       ->capture_default_str();
+  command
+      .add_option("--eviction-hard", flags.eviction_hard,
+                  "What has to be free, or pods are evicted: memory.available, nodefs.available, "
+                  "nodefs.inodesFree, imagefs.available, imagefs.inodesFree, pid.available; empty: nothing")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--image-gc-high-threshold", flags.image_gc_high,
+          "Percent of the disk in use from which on images that nobody uses, and that were pulled, are "
+          "removed; 100: never")
+      ->capture_default_str();
+  command.add_option("--image-gc-low-threshold", flags.image_gc_low, "Percent in use at which that stops")
+      ->capture_default_str();
+  command.add_option("--minimum-image-ttl-duration", flags.image_min_age, "Younger images are not removed")
+      ->capture_default_str();
+  command
+      .add_option("--image-maximum-gc-age", flags.image_max_age,
+                  "Images that nobody has used for so long are removed; 0s: not for that")
+      ->capture_default_str();
+  command.add_option("--system-reserved", flags.system_reserved,
+                     "What pods cannot have of the machine: cpu=500m,memory=1Gi,ephemeral-storage=1Gi");
+  command.add_option("--kube-reserved", flags.kube_reserved, "As --system-reserved; both count");
   const std::map<std::string, node::HostImage> kHostImage = {
       {"auto", node::HostImage::kAuto}, {"on", node::HostImage::kOn}, {"off", node::HostImage::kOff}};
   command
@@ -98,6 +140,73 @@ void AddContainerFlags(CLI::App& command, ContainerFlags& flags) {
           "where no containers run, which is not as root")
       ->transform(CLI::CheckedTransformer(kHostImage))
       ->default_str("auto");
+}
+
+ContainerFlags SharedMachineFlags() {
+  ContainerFlags flags;
+  flags.eviction_hard = "memory.available<100Mi";
+  flags.image_gc_high = 100;
+  return flags;
+}
+
+Result<node::ImageGcPolicy> ImageGcPolicyOf(const ContainerFlags& flags) {
+  node::ImageGcPolicy policy{.high_percent = flags.image_gc_high, .low_percent = flags.image_gc_low};
+  FLYBALL_ASSIGN(policy.min_age, api::ParseDuration(flags.image_min_age));
+  FLYBALL_ASSIGN(policy.max_age, api::ParseDuration(flags.image_max_age));
+  FLYBALL_TRY(node::CheckImageGcPolicy(policy));
+  return policy;
+}
+
+Result<node::EvictionThresholds> EvictionOf(const ContainerFlags& flags) {
+  auto thresholds = node::ParseEvictionThresholds(flags.eviction_hard);
+  if (thresholds) return thresholds;
+  return Unexpected(BadRequest("--eviction-hard: " + thresholds.error().message()));
+}
+
+Result<node::ResourceList> ReservedOf(const ContainerFlags& flags) {
+  node::ResourceList reserved;
+  for (const auto& [flag, text] : {std::pair("--system-reserved", &flags.system_reserved),
+                                   std::pair("--kube-reserved", &flags.kube_reserved)})
+    for (const std::string& entry : SplitWords(*text, ",")) {
+      const std::size_t equals = std::min(entry.find('='), entry.size());
+      const auto amount =
+          api::Quantity::Parse(std::string_view(entry).substr(std::min(equals + 1, entry.size())));
+      if (!amount || amount->Sign() < 0)
+        return Unexpected(BadRequest(std::string(flag) + ": \"" + entry +
+                                     "\" is no amount of a resource such as memory=500Mi"));
+      auto& sum = reserved[entry.substr(0, equals)];
+      sum = sum + *amount;
+    }
+  return reserved;
+}
+
+void AddNetworkFlags(CLI::App& command, NetworkFlags& flags) {
+  using Mode = NetworkFlags::Mode;
+  const std::map<std::string, Mode> kModes = {{"auto", Mode::kAuto}, {"on", Mode::kOn}, {"off", Mode::kOff}};
+  command
+      .add_option(
+          "--network", flags.mode,
+          "Whether each pod has a network and an address of its own, which takes root. off: pods share "
+          "the machine's. auto: on where it is possible")
+      ->transform(CLI::CheckedTransformer(kModes))
+      ->default_str("off");
+  command
+      .add_option("--cluster-cidr", flags.cluster_cidr,
+                  "Where pods' addresses come from. If another cluster or network of this machine has the "
+                  "default, the next range that is free")
+      ->capture_default_str();
+  command
+      .add_option("--node-cidr-mask-size", flags.node_cidr_mask_size,
+                  "How much of --cluster-cidr a node gets")
+      ->capture_default_str();
+  command.add_option("--node-ip", flags.node_ip,
+                     "Address of the node, one of this machine's; with several nodes each has its own");
+  command.add_option("--cluster-dns", flags.cluster_dns,
+                     "Address of a DNS server that pods ask by default, in place of the one that runs here");
+  command.add_option("--cluster-domain", flags.cluster_domain, "Domain of the cluster's names")
+      ->capture_default_str();
+  command.add_option("--network-mtu", flags.mtu, "Size of the packets of pods; 0: as large as the machine's")
+      ->capture_default_str();
 }
 
 Result<node::LogLimits> LogLimitsOf(const ContainerFlags& flags) {
@@ -135,12 +244,16 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
   auto nodes = std::unique_ptr<Nodes>(new Nodes());
   const bool sim = options.runtime == "sim";
   FLYBALL_ASSIGN(const node::LogLimits logs, LogLimitsOf(options.containers));
+  FLYBALL_ASSIGN(const node::ImageGcPolicy image_gc, ImageGcPolicyOf(options.containers));
+  FLYBALL_ASSIGN(const node::EvictionThresholds eviction, EvictionOf(options.containers));
+  FLYBALL_ASSIGN(const node::ResourceList reserved, ReservedOf(options.containers));
   if (sim) {
     nodes->runtime_ = node::NewSimRuntime(executor, Random::System());
   } else if (options.runtime == "native") {
     FLYBALL_ASSIGN(nodes->runtime_, node::NewNodeRuntime({.data_dir = options.data_dir + "/node",
-                                                          .pod_ip = options.address,
+                                                          .pod_ip = options.AddressOf(0),
                                                           .log_limits = logs,
+                                                          .image_gc = image_gc,
                                                           .registries_file = options.containers.registries,
                                                           .host_image = options.containers.host_image,
                                                           .keep_on_shutdown = options.keep_containers},
@@ -153,22 +266,46 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
     FLYBALL_ASSIGN(NodeConnection connection, connect(name));
     nodes->connections_.push_back(std::move(connection));
   }
-  // One server for all of them: each of them may ask who a caller is.
-  FLYBALL_ASSIGN(nodes->server_, node::NodeServer::Start(
-                                     {.address = options.address,
-                                      .tls = {.client_ca_pem = options.client_ca_pem},
-                                      .auth = node::NewDelegatedAuth(nodes->connections_.front().client)}));
+  FLYBALL_TRY(nodes->StartServers(options));
   for (std::size_t i = 0; i < options.names.size(); ++i) {
-    node::NodeAgentOptions agent{.name = options.names[i], .address = options.address};
+    node::NodeAgentOptions agent{.name = options.names[i], .address = options.AddressOf(i)};
+    if (!options.networks.empty()) {
+      agent.network = options.networks[i];
+      const network::ClusterNetwork& cluster = agent.network->cluster();
+      if (!cluster.dns_address.empty()) agent.dns.servers = {cluster.dns_address};
+      agent.dns.domain = cluster.dns_domain;
+    }
     agent.capacity = sim ? node::SimCapacity() : node::MachineCapacity(options.data_dir);
+    if (!sim) {
+      agent.data_dir = options.data_dir;
+      agent.reserved = reserved;
+      agent.eviction = eviction;
+    }
     agent.remove_not_ready_taint = options.remove_not_ready_taint;
     agent.wait_for_serving = options.serving_certificate && options.wait_for_serving && !sim;
     nodes->agents_.push_back(std::make_unique<node::NodeAgent>(
-        nodes->connections_[i].client, *nodes->runtime_, std::move(agent), nodes->server_.get()));
+        nodes->connections_[i].client, *nodes->runtime_, std::move(agent), &nodes->ServerOf(i)));
   }
-  if (options.serving_certificate) nodes->Serve(options);
+  if (options.serving_certificate)
+    for (std::size_t i = 0; i < nodes->servers_.size(); ++i) nodes->Serve(options, i);
   for (std::size_t i = 0; i < options.names.size(); ++i) nodes->Join(options, i);
   return nodes;
+}
+
+Status Nodes::StartServers(const NodesOptions& options) {
+  for (std::size_t i = 0; i < options.names.size(); ++i) {
+    const bool own = !options.networks.empty() && !options.networks[i]->node().machine;
+    if (i > 0 && !own) break;
+    const auto start = [&] {
+      return node::NodeServer::Start({.address = options.AddressOf(i),
+                                      .tls = {.client_ca_pem = options.client_ca_pem},
+                                      .auth = node::NewDelegatedAuth(connections_[i].client),
+                                      .metrics = &connections_[i].client.runtime().metrics});
+    };
+    FLYBALL_ASSIGN(auto server, own ? options.networks[i]->node().ns->Run(start) : start());
+    servers_.push_back(std::move(server));
+  }
+  return {};
 }
 
 // Starts the agent, with the node's certificate if it has to have one.
@@ -194,17 +331,18 @@ void Nodes::Join(const NodesOptions& options, std::size_t index) {
 
 // The certificate of the server, which the first of the nodes asks for when it has registered: who approves
 // it looks at the node's addresses.
-void Nodes::Serve(const NodesOptions& options) {
-  const auto use = [this](const net::KeyPair& pair) {
-    if (const Status set = server_->SetCertificate(pair); !set)
+void Nodes::Serve(const NodesOptions& options, std::size_t index) {
+  const auto use = [this, index](const net::KeyPair& pair) {
+    if (const Status set = servers_[index]->SetCertificate(pair); !set)
       return log::Error("serving certificate cannot be used", {{"error", set.error().message()}});
+    if (servers_.size() > 1) return agents_[index]->SetServing();
     for (const auto& agent : agents_) agent->SetServing();
   };
   auto manager = std::make_shared<node::CertificateManager>(
-      node::NodeServingCertificate(options.names.front(), options.address,
-                                   CertificatePath(options, options.names.front(), "kubelet-server")),
-      [client = connections_.front().client] { return client; }, use);
-  agents_.front()->OnRegistered([weak = std::weak_ptr<node::CertificateManager>(manager)] {
+      node::NodeServingCertificate(options.names[index], options.AddressOf(index),
+                                   CertificatePath(options, options.names[index], "kubelet-server")),
+      [client = connections_[index].client] { return client; }, use);
+  agents_[index]->OnRegistered([weak = std::weak_ptr<node::CertificateManager>(manager)] {
     if (const auto alive = weak.lock()) alive->Start();
   });
   certificates_.push_back(std::move(manager));
@@ -237,6 +375,7 @@ void PrepareForLocalCluster(ServerProcessOptions& options) {
   options.api.admission.enable.insert("NodeRestriction");
   options.api.authentication.bootstrap_tokens = true;
   options.nodes.verify = true;
+  options.metrics_api = true;
   // Nodes have no roles: this authorizer knows what they may do.
   auto& authorization = options.api.authorization;
   if (authorization.config_file.empty() &&
@@ -248,15 +387,24 @@ Result<std::unique_ptr<LocalCluster>> LocalCluster::Start(ServerProcess& server,
                                                           LocalClusterOptions options) {
   auto cluster = std::unique_ptr<LocalCluster>(new LocalCluster(server));
   FLYBALL_TRY(EnsureIdentities(server));
+  if (options.network) FLYBALL_TRY(cluster->StartFilters(*options.network));
   FLYBALL_TRY(cluster->StartNodes(options.nodes));
-  FLYBALL_TRY(cluster->StartManagers(options.controllers));
+  FLYBALL_TRY(cluster->StartManagers(options));
+  if (options.network && options.network->nodes().size() > 1)
+    FLYBALL_TRY(cluster->StartRoutes(*options.network));
   FLYBALL_TRY(cluster->StartProvisioner(options.nodes));
+  FLYBALL_TRY(cluster->StartAddons(options));
   return cluster;
 }
 
-Status LocalCluster::StartManagers(const std::string& enabled) {
+Status LocalCluster::StartManagers(const LocalClusterOptions& wanted) {
   controllers::ControllersOptions options;
-  FLYBALL_ASSIGN(options.enabled, EnabledControllers(enabled));
+  FLYBALL_ASSIGN(options.enabled, EnabledControllers(wanted.controllers));
+  if (wanted.network)
+    options.node_ipam = {.allocate = true,
+                         .cluster_cidrs = wanted.network->cluster().pod_cidrs,
+                         .mask_size_v4 = wanted.node_cidr_mask_size,
+                         .service_cidrs = wanted.network->cluster().service_cidrs};
   options.root_ca_pem = server_.pki().server_ca_pem;
   for (const char* signer :
        {"kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet",
@@ -268,9 +416,10 @@ Status LocalCluster::StartManagers(const std::string& enabled) {
     return ClientAs(server_, threads_, ControllerUser(account), ControllerGroups(),
                     "kube-controller-manager");
   };
+  const auto log = std::make_shared<ReconcileLog>(threads_.runtime().clock());
   controllers_.emplace(
       ClientAs(server_, threads_, "system:kube-controller-manager", {}, "kube-controller-manager"),
-      ManagerOptions{.name = "kube-controller-manager", .drop_managed_fields = true});
+      ManagerOptions{.name = "kube-controller-manager", .drop_managed_fields = true, .reconciles = log});
   FLYBALL_TRY(controllers::AddControllers(*controllers_, options));
   scheduler_.emplace(ClientAs(server_, threads_, "system:kube-scheduler", {}, "kube-scheduler"),
                      ManagerOptions{.name = "kube-scheduler", .drop_managed_fields = true});
@@ -280,6 +429,8 @@ Status LocalCluster::StartManagers(const std::string& enabled) {
   auto& components = server_.api().components();
   components.Add("controller-manager", [this] { return controllers_->Healthy(); });
   components.Add("scheduler", [this] { return scheduler_->Healthy(); });
+  components.AddPage("metrics", [this] { return threads_.metrics().Serialize(); });
+  components.AddPage("reconciles", [log] { return log->ToJson(); });
   return {};
 }
 
@@ -307,14 +458,58 @@ Status LocalCluster::StartNodes(NodesOptions options) {
   return {};
 }
 
+Status LocalCluster::StartAddons(const LocalClusterOptions& options) {
+  ClusterAddons::Options addons{.ingress = options.ingress};
+  if (options.network && options.dns) {
+    FLYBALL_ASSIGN(addons.dns, DnsFor(options.network->cluster()));
+  }
+  if (!addons.dns && !addons.ingress) return {};
+  FLYBALL_ASSIGN(
+      addons_, ClusterAddons::Start(ClientAs(server_, threads_, kAddonsUser, {}, "flyball-addons"), addons));
+  return {};
+}
+
+Status LocalCluster::StartFilters(const network::MachineNetwork& network) {
+  std::vector<network::NodeNetwork> nodes;
+  for (const auto& node : network.nodes()) nodes.push_back(node->node());
+  FLYBALL_ASSIGN(
+      filters_,
+      network::NodeFilters::Start(
+          ClientAs(server_, threads_, "system:kube-controller-manager", {}, "node-filters"), nodes));
+  for (const auto& node : network.nodes())
+    node->SetOnAttached([filters = std::weak_ptr(filters_), name = node->node().node](
+                            const Pod& pod, const std::vector<std::string>& ips) {
+      const auto alive = filters.lock();
+      if (alive && !alive->Attach(name, pod, ips))
+        log::Warning("a pod starts before its network policies are in effect",
+                     {{"pod", pod.metadata.namespace_ + "/" + pod.metadata.name}});
+    });
+  return {};
+}
+
+Status LocalCluster::StartRoutes(const network::MachineNetwork& network) {
+  std::vector<network::RoutePlace> places{{"", network.machine()}};
+  for (const auto& node : network.nodes()) places.push_back({node->node().node, node->node().ns});
+  FLYBALL_ASSIGN(routes_,
+                 network::NodeRoutes::Start(ClientAs(server_, threads_, ControllerUser("node-controller"),
+                                                     ControllerGroups(), "pod-network"),
+                                            places, network.cluster().pod_cidrs));
+  return {};
+}
+
 LocalCluster::~LocalCluster() {
+  addons_.reset();
   auto& components = server_.api().components();
+  components.RemovePage("reconciles");
+  components.RemovePage("metrics");
   components.Remove("scheduler");
   components.Remove("controller-manager");
   if (provisioner_) StopManager(*provisioner_);
   if (scheduler_) StopManager(*scheduler_);
   if (controllers_) StopManager(*controllers_);
+  routes_.reset();
   nodes_.reset();
+  filters_.reset();
   server_.api().Stop();
   threads_.Stop();
 }

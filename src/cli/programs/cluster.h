@@ -13,10 +13,14 @@
 #include "base/run/executor.h"
 #include "base/run/mutex.h"
 #include "base/values/result.h"
+#include "cli/addons/cluster_addons.h"
 #include "client/client.h"
 #include "client/config.h"
 #include "client/runtime.h"
 #include "controller/manager.h"
+#include "network/filters/node_filters.h"
+#include "network/pods/machine_network.h"
+#include "network/pods/node_routes.h"
 #include "node/agent/node_agent.h"
 #include "node/certificates/certificate_manager.h"
 #include "node/oci/oci_runtime.h"
@@ -49,10 +53,32 @@ struct ContainerFlags {
   int log_max_files = 5;
   std::string registries = node::kRegistriesFile;  // registry_hosts.h
   node::HostImage host_image = node::HostImage::kAuto;
+  // Kubelet's.
+  std::string eviction_hard = node::kDefaultEvictionHard;
+  int image_gc_high = 85, image_gc_low = 80;
+  std::string image_min_age = "2m0s", image_max_age = "0s";
+  std::string system_reserved, kube_reserved;
 };
 void AddContainerFlags(CLI::App& command, ContainerFlags& flags);
+// On a machine that is not for the cluster alone, a disk that is nearly full is nothing that pods can help.
+ContainerFlags SharedMachineFlags();
 // BadRequest, naming the flag, if they make no sense.
+Result<node::ImageGcPolicy> ImageGcPolicyOf(const ContainerFlags& flags);
+Result<node::ResourceList> ReservedOf(const ContainerFlags& flags);
+Result<node::EvictionThresholds> EvictionOf(const ContainerFlags& flags);
 Result<node::LogLimits> LogLimitsOf(const ContainerFlags& flags);
+
+// Flags about the network of pods, kubelet's and kube-controller-manager's where those have them.
+struct NetworkFlags {
+  enum class Mode { kAuto, kOn, kOff };
+  Mode mode = Mode::kOff;  // auto: where it is possible
+  std::string cluster_cidr = network::kDefaultPodCidr;
+  int node_cidr_mask_size = 24;
+  std::string node_ip;  // empty: the machine's
+  int mtu = 0;          // 0: the machine's
+  std::string cluster_dns, cluster_domain = "cluster.local";
+};
+void AddNetworkFlags(CLI::App& command, NetworkFlags& flags);
 
 struct NodesOptions {
   std::string runtime = "native";  // or "sim"
@@ -66,6 +92,13 @@ struct NodesOptions {
   bool wait_for_serving = false;       // not ready before it is there (real containers only)
   bool remove_not_ready_taint = true;  // see NodeAgentOptions
   bool keep_containers = false;        // they go on when the node is stopped in good order, too
+  // The network of each node's pods; none: they share the machine's.
+  std::vector<std::shared_ptr<network::PodNetwork>> networks{};
+
+  // Where the API server reaches a node.
+  const std::string& AddressOf(std::size_t index) const {
+    return networks.empty() ? address : networks[index]->node().addresses.front();
+  }
 };
 
 // A certificate that changes while the program runs. Thread-safe.
@@ -102,13 +135,18 @@ class Nodes {
 
  private:
   Nodes() = default;
+  // One server for all nodes that share a network; each of them may ask who a caller is.
+  Status StartServers(const NodesOptions& options);
+  node::NodeServer& ServerOf(std::size_t index) {
+    return servers_.size() == 1 ? *servers_.front() : *servers_[index];
+  }
   void Join(const NodesOptions& options, std::size_t index);
-  void Serve(const NodesOptions& options);
+  void Serve(const NodesOptions& options, std::size_t index);
 
   // In this order: agents end before what they use.
   std::unique_ptr<node::ContainerRuntime> runtime_;
   std::vector<NodeConnection> connections_;
-  std::unique_ptr<node::NodeServer> server_;
+  std::vector<std::unique_ptr<node::NodeServer>> servers_;
   std::vector<std::unique_ptr<node::NodeAgent>> agents_;
   std::vector<std::shared_ptr<node::CertificateManager>> certificates_;
 };
@@ -126,6 +164,10 @@ struct LocalClusterOptions {
   std::string controllers = "*";  // as --controllers
   // Its identities come from the server; certificates for serving are always asked for.
   NodesOptions nodes{};
+  std::optional<network::IngressOptions> ingress{};
+  bool dns = false;                            // a name server for pods, at the network's DNS address
+  network::MachineNetwork* network = nullptr;  // outlives the cluster; null: pods share the machine's
+  int node_cidr_mask_size = 24;
 };
 
 // What nodes that join by bootstrap tokens need of the server they join.
@@ -137,20 +179,29 @@ class LocalCluster {
  public:
   // `server` was started with options that went through PrepareForLocalCluster, and outlives it.
   static Result<std::unique_ptr<LocalCluster>> Start(ServerProcess& server, LocalClusterOptions options);
+  const ClusterAddons* addons() const { return addons_.get(); }
   // Ends scheduler, controllers and nodes, in this order, and then the server's watches.
   ~LocalCluster();
 
  private:
   explicit LocalCluster(ServerProcess& server) : server_(server) {}
-  Status StartManagers(const std::string& enabled);
+  Status StartManagers(const LocalClusterOptions& options);
   // Where containers run, claims get folders of this machine.
   Status StartProvisioner(const NodesOptions& options);
   Status StartNodes(NodesOptions options);
+  Status StartAddons(const LocalClusterOptions& options);
+  // Services and network policies, where pods have networks of their own.
+  Status StartFilters(const network::MachineNetwork& network);
+  // Between nodes that have networks of their own.
+  Status StartRoutes(const network::MachineNetwork& network);
 
   ServerProcess& server_;
   ClientThreads threads_;
   std::optional<Manager> controllers_, scheduler_, provisioner_;
+  std::shared_ptr<network::NodeFilters> filters_;  // pods that start use it
   std::unique_ptr<Nodes> nodes_;
+  std::unique_ptr<ClusterAddons> addons_;
+  std::unique_ptr<network::NodeRoutes> routes_;
 };
 
 }  // namespace flyball::cli

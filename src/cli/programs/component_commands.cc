@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "api/values/duration.h"
+#include "cli/command/flag_set.h"
 #include "cli/programs/cluster.h"
 #include "cli/programs/controller_accounts.h"
 #include "cli/programs/signals.h"
@@ -44,6 +45,7 @@ struct ComponentsFlags {
   std::string kubeconfig, controllers = "*", root_ca_file, health_address;
   LeaderFlags leader;
   SigningFlags signing;
+  std::string cluster_cidr, service_cidr;
   std::string grace_period = "50s", startup_grace_period = "1m0s";
   controllers::ControllersOptions options;
   std::string node_name, runtime = "native", data_dir, address = "127.0.0.1";
@@ -142,6 +144,9 @@ Status RunControllers(const ComponentsFlags& flags) {
   FLYBALL_ASSIGN(options.node_lifecycle.node_monitor_grace_period, api::ParseDuration(flags.grace_period));
   FLYBALL_ASSIGN(options.node_lifecycle.node_startup_grace_period,
                  api::ParseDuration(flags.startup_grace_period));
+  options.node_ipam.cluster_cidrs = SplitList(flags.cluster_cidr);
+  options.node_ipam.service_cidrs = SplitList(flags.service_cidr);
+  FLYBALL_TRY(controllers::ValidateNodeIpam(options.node_ipam));
   FLYBALL_ASSIGN(const ManagerOptions manager_options,
                  ManagerOptionsOf(flags.leader, "kube-controller-manager"));
   FLYBALL_ASSIGN(Client client, Connect(flags, threads.runtime(), "kube-controller-manager"));
@@ -257,7 +262,25 @@ void AddSigningFlags(CLI::App& command, SigningFlags& flags) {
       ->capture_default_str();
 }
 
+void AddNodeIpamFlags(CLI::App& command, ComponentsFlags& flags) {
+  controllers::NodeIpamOptions& ipam = flags.options.node_ipam;
+  command.add_flag("--allocate-node-cidrs", ipam.allocate,
+                   "Give each node a part of --cluster-cidr for its pods");
+  command.add_option("--cluster-cidr", flags.cluster_cidr,
+                     "Where pods' addresses come from: a range, or one of each IP family");
+  command
+      .add_option("--node-cidr-mask-size,--node-cidr-mask-size-ipv4", ipam.mask_size_v4,
+                  "How much of an IPv4 range a node gets")
+      ->capture_default_str();
+  command
+      .add_option("--node-cidr-mask-size-ipv6", ipam.mask_size_v6, "How much of an IPv6 range a node gets")
+      ->capture_default_str();
+  command.add_option("--service-cluster-ip-range", flags.service_cidr,
+                     "Where cluster IPs come from: no node gets a part of it");
+}
+
 void AddControllersFlags(CLI::App& command, ComponentsFlags& flags) {
+  AddNodeIpamFlags(command, flags);
   controllers::NodeLifecycleOptions& nodes = flags.options.node_lifecycle;
   command.add_option("--controllers", flags.controllers, "* is all; name turns one on, -name one off")
       ->capture_default_str();

@@ -1,11 +1,14 @@
 #include "cli/programs/server_process.h"
 
+#include "api/values/duration.h"
 #include "api/values/ip_address.h"
 #include "base/files/durable_file.h"
 #include "base/observe/log.h"
+#include "base/run/notification.h"
 #include "base/run/random.h"
 #include "cli/data/data_folder.h"
 #include "cli/programs/node_join.h"
+#include "metrics/metrics_api.h"
 #include "server/bootstrap/kubernetes_service.h"
 #include "store/sqlite/space_quota.h"
 
@@ -22,10 +25,11 @@ std::string UrlHost(const std::string& bind_address) {
   return bind_address.find(':') == std::string::npos ? bind_address : "[" + bind_address + "]";
 }
 
-// Of the `kubernetes` Service. Who listens on loopback is not reached anywhere else.
+// Of the `kubernetes` Service. Who listens on loopback only is not reached anywhere else.
 std::string EndpointAddress(const server::ServingOptions& serving) {
   const auto bound = api::ParseIp(serving.bind_address);
-  if (serving.advertise_address.empty() && bound && bound->IsLoopback()) return serving.bind_address;
+  if (serving.advertise_address.empty() && bound && bound->IsLoopback())
+    return serving.further_addresses.empty() ? serving.bind_address : serving.further_addresses.front();
   return server::AdvertisedAddress(serving);
 }
 
@@ -57,11 +61,13 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(ServerProcessOptions
 
 Status ServerProcess::Open(ServerProcessOptions options) {
   const auto& dir = options.serving.data_dir;
+  shutdown_delay_ = options.shutdown_delay;
   FLYBALL_TRY(options.store.uses_etcd() ? PrepareKeyFolder(dir) : PrepareDataFolder(dir));
   executor_ = std::make_unique<ThreadPool>("server", options.threads);
   workers_ = std::make_unique<ThreadPool>("worker", kWorkers, RealClock(), ThreadPool::Priority::kBackground);
   options.api.workers = workers_.get();
   FLYBALL_ASSIGN(store_, ServerStore::Open(dir, options.store, *executor_, metrics_));
+  if (options.folder_is_ours) FLYBALL_TRY(options.folder_is_ours(options));
   // A range that makes no sense is refused below, with what to do about it.
   if (auto address = server::KubernetesServiceAddress(options.api.service_cluster_ip_range))
     options.serving.alternative_names.push_back(std::move(*address));
@@ -73,10 +79,12 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   FLYBALL_TRY(PrepareNodeAccess(options.nodes, options.api));
   FLYBALL_TRY(PrepareProxyClient(options.serving, options.api));
   options.api.health_checks = store_->HealthChecks();
+  options.api.hostname = server::MachineName();
   auto api = server::ApiServer::Make(options.api, store_->store(), *executor_, Random::System(), metrics_);
   if (!api) return Unexpected(LoadFailure(api.error()));
   api_ = std::move(*api);
   FLYBALL_TRY(api_->Ensure(NodeClientRoles()));
+  if (options.metrics_api) FLYBALL_TRY(ServeMetrics());
   auto http = server::Serve(options.serving, pki_, api_->handler());
   if (!http) return Unexpected(ListenFailure(options.serving, http.error()));
   http_ = std::move(*http);
@@ -93,6 +101,20 @@ Status ServerProcess::Open(ServerProcessOptions options) {
       options.serving, pki_, *executor_, [this](const server::Pki& renewed) { return UseRenewed(renewed); });
   renewal_->Start();
   return WriteKubeconfig(pki_);
+}
+
+Status ServerProcess::ServeMetrics() {
+  constexpr int kThreads = 2;
+  metrics_workers_ = std::make_unique<ThreadPool>("metrics", kThreads);
+  const Runtime runtime{*executor_, Random::System(), metrics_, metrics_workers_.get(), true};
+  RestOptions rest;
+  rest.user_agent = "flyball-metrics";
+  std::shared_ptr<net::Transport> transport =
+      api_->InProcess(server::User{metrics::kMetricsUser, "", {"system:authenticated"}, {}});
+  const Client client(std::make_shared<RestClient>(std::move(transport), runtime, std::move(rest)));
+  api_->ServeLocally(metrics::kMetricsServiceNamespace, metrics::kMetricsServiceName,
+                     metrics::NewMetricsApi(client));
+  return api_->Ensure(metrics::MetricsApiObjects());
 }
 
 Status ServerProcess::PrepareNodeAccess(const NodeAccessOptions& nodes, server::ApiServerOptions& api) {
@@ -146,12 +168,23 @@ Status ServerProcess::UseRenewed(const server::Pki& pki) {
   return WriteKubeconfig(pki);
 }
 
+void ServerProcess::AwaitShutdownDelay() {
+  api_->AnnounceStop();
+  if (shutdown_delay_ <= Duration::zero()) return;
+  log::Info("the server ends soon; it is not ready any more",
+            {{"serves for", api::FormatDuration(shutdown_delay_)}});
+  Notification<bool> over;
+  executor_->PostAfter(shutdown_delay_, [&over] { over.Set(true); });
+  over.Wait();
+}
+
 ServerProcess::~ServerProcess() {
   files_.Stop();
   if (renewal_) renewal_->Stop();
   if (api_) api_->Stop();
   if (http_) http_->Shutdown(kShutdownGrace);
   http_.reset();
+  if (metrics_workers_) metrics_workers_->Stop();
   if (workers_) workers_->Stop();
   if (executor_) executor_->Stop();
   api_.reset();

@@ -1,6 +1,7 @@
 // ServerProcess: an API server with its store, threads and port, as `apiserver` and `up` run it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -29,6 +30,13 @@ struct ServerProcessOptions {
   int threads = 2;
   ServerStoreOptions store;
   NodeAccessOptions nodes;
+  bool metrics_api =
+      false;  // serves metrics.k8s.io (metrics_api.h), unless the cluster has another server for it
+  // How long everything is still served once /readyz says that the server ends (upstream:
+  // --shutdown-delay-duration), so that load balancers notice first.
+  Duration shutdown_delay{};
+  // Called when the data folder is this process' own, before anybody can connect; may change the options.
+  std::function<Status(ServerProcessOptions& options)> folder_is_ours{};
 };
 
 // Ready to serve when Start returns. Destroying it shuts down in order. Thread-safe.
@@ -36,6 +44,10 @@ class ServerProcess {
  public:
   static Result<std::unique_ptr<ServerProcess>> Start(ServerProcessOptions options);
   ~ServerProcess();
+
+  // The first part of an orderly end: announces it, and goes on serving for shutdown_delay. Destroying it is
+  // the other part.
+  void AwaitShutdownDelay();
 
   const std::string& url() const { return url_; }
   const std::string& kubeconfig_path() const { return kubeconfig_path_; }
@@ -46,15 +58,18 @@ class ServerProcess {
   Metrics& metrics() { return metrics_; }
 
  private:
+  Duration shutdown_delay_{};
   ServerProcess() = default;
   Status Open(ServerProcessOptions options);
   Status PrepareNodeAccess(const NodeAccessOptions& nodes, server::ApiServerOptions& api);
   Status PrepareProxyClient(const server::ServingOptions& serving, server::ApiServerOptions& api);
+  Status ServeMetrics();
   Status WriteKubeconfig(const server::Pki& pki);
   Status UseRenewed(const server::Pki& pki);
 
   Metrics metrics_;
-  std::unique_ptr<ThreadPool> executor_, workers_;
+  // The metrics API has workers of its own: they wait for what the others do.
+  std::unique_ptr<ThreadPool> executor_, workers_, metrics_workers_;
   std::unique_ptr<ServerStore> store_;
   server::Pki pki_;
   std::unique_ptr<server::ApiServer> api_;

@@ -1,11 +1,14 @@
 #include "cli/programs/store_command.h"
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "base/files/durable_file.h"
+#include "base/values/ascii.h"
 #include "cli/data/data_folder.h"
 #include "cli/data/server_store.h"
+#include "cli/data/store_copy.h"
 #include "server/encryption/encryption_config.h"
 #include "server/encryption/value_encryption.h"
 #include "store/sqlite/sqlite_store.h"
@@ -38,6 +41,11 @@ int ReportStore(const Status& status, const std::string& good_news) {
 }
 
 Status SaveWithKeys(const StoreFlags& flags) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(StorePath(flags), ignored))
+    return Unexpected(
+        BadRequest("there is no database in " + flags.data_dir +
+                   "; a cluster whose data is in etcd is saved by `etcdctl snapshot save FILE`"));
   FLYBALL_ASSIGN(auto files, CollectKeyFiles(flags.data_dir));
   FLYBALL_ASSIGN(auto passphrase, ReadPassphrase(flags.passphrase_file));
   const bool open = passphrase.empty() && !files.empty();
@@ -159,6 +167,91 @@ void AddEncrypt(const Command& store) {
   encrypt.RunLocal([flags] { return Encrypt(*flags); });
 }
 
+struct StoreCopyFlags {
+  std::string from, to, encryption_config, media_type{server::kStoredAsProtobuf};
+  std::string ca_file, cert_file, key_file, prefix = "/registry";
+};
+
+// "sqlite:DIR" or "etcd:URL,URL".
+struct StorePlace {
+  bool etcd = false;
+  std::string where;
+};
+Result<StorePlace> ParsePlace(const char* flag, const std::string& text) {
+  if (text.starts_with("sqlite:") && text.size() > 7) return StorePlace{false, text.substr(7)};
+  if (text.starts_with("etcd:") && text.size() > 5) return StorePlace{true, text.substr(5)};
+  return Unexpected(
+      BadRequest(std::string(flag) + ": want sqlite:DIR or etcd:URL[,URL...], got \"" + text + "\""));
+}
+
+// `keys` is the data folder whose encryption configuration both sides use.
+Result<std::unique_ptr<ServerStore>> OpenPlace(const StorePlace& place, const StoreCopyFlags& flags,
+                                               const std::string& keys, Executor& executor,
+                                               Metrics& metrics) {
+  ServerStoreOptions options;
+  options.encryption_provider_config = flags.encryption_config;
+  options.storage_media_type = flags.media_type;
+  if (place.etcd) {
+    options.etcd.endpoints = SplitWords(place.where, ",");
+    options.etcd.prefix = flags.prefix;
+    options.etcd.compaction_interval = {};
+    options.etcd_ca_file = flags.ca_file;
+    options.etcd_cert_file = flags.cert_file;
+    options.etcd_key_file = flags.key_file;
+  }
+  return ServerStore::Open(keys, options, executor, metrics);
+}
+
+Result<StoreCopy> CopyPlaces(const StoreCopyFlags& flags) {
+  FLYBALL_ASSIGN(const StorePlace from, ParsePlace("--from", flags.from));
+  FLYBALL_ASSIGN(const StorePlace to, ParsePlace("--to", flags.to));
+  if (!from.etcd && !to.etcd)
+    return Unexpected(BadRequest("a copy within SQLite: use `flyball snapshot save` and `restore`"));
+  std::error_code ignored;
+  if (!from.etcd && !std::filesystem::exists(DatabasePath(from.where), ignored))
+    return Unexpected(BadRequest("--from: there is no database in " + from.where));
+  if (!to.etcd) FLYBALL_TRY(MakePrivateFolder(to.where));
+  const std::string keys = !from.etcd ? from.where : !to.etcd ? to.where : "";
+  ThreadPool executor("store", 2);
+  Metrics from_metrics, to_metrics;
+  FLYBALL_ASSIGN(const auto source, OpenPlace(from, flags, keys, executor, from_metrics));
+  FLYBALL_ASSIGN(const auto target, OpenPlace(to, flags, keys, executor, to_metrics));
+  return CopyStore(source->store(), target->store());
+}
+
+int RunStoreCopy(const StoreCopyFlags& flags) {
+  const auto copy = CopyPlaces(flags);
+  if (!copy) return ReportStore(Unexpected(copy.error()), "");
+  std::cout << "objects " << copy->objects << "\nrevision of the source " << copy->from_revision
+            << "\nrevision of the copy " << copy->to_revision << "\nchecksum " << copy->checksum
+            << " (source and copy)\n";
+  std::cerr << "note: objects have new resourceVersions in the copy. Clients that are running must list "
+               "again: restart controllers, schedulers and nodes\n";
+  if (!copy->source_moved_on) return 0;
+  std::cerr
+      << "error: the source was written to meanwhile, and that is not in the copy: stop its API servers "
+         "and copy again, into an empty store\n";
+  return 1;
+}
+
+void AddCopy(const Command& store) {
+  auto flags = std::make_shared<StoreCopyFlags>();
+  const Command copy = store.Sub(
+      "copy", "Move a cluster's objects to etcd or back; the API servers must not be running",
+      "flyball store copy --from sqlite:flyball-data --to etcd:http://10.0.0.1:2379,http://10.0.0.2:2379");
+  copy.Option("--from", &flags->from,
+              "Where the objects are: sqlite:DIR (a data folder) or etcd:URL[,URL...]");
+  copy.Option("--to", &flags->to, "Where they go: the same, without any objects yet");
+  copy.Option("--encryption-provider-config", &flags->encryption_config,
+              "The EncryptionConfiguration of both; pki/encryption-config.yaml of the data folder if absent");
+  copy.Option("--storage-media-type", &flags->media_type, "How built-in kinds are written into etcd");
+  copy.Option("--etcd-cafile", &flags->ca_file, "The authority of etcd's certificates");
+  copy.Option("--etcd-certfile", &flags->cert_file, "The client certificate for etcd");
+  copy.Option("--etcd-keyfile", &flags->key_file, "Its key");
+  copy.Option("--etcd-prefix", &flags->prefix, "What all keys in etcd begin with");
+  copy.RunLocal([flags] { return RunStoreCopy(*flags); });
+}
+
 void AddStoreVerb(const Command& store, const char* name, const char* summary, const char* example,
                   int (*verb)(const StoreFlags&)) {
   auto flags = std::make_shared<StoreFlags>();
@@ -184,6 +277,7 @@ void AddStoreCommands(const Command& root) {
   store.RequireSub();
   AddCheck(store);
   AddEncrypt(store);
+  AddCopy(store);
   AddStoreVerb(store, "init", "Make an empty store, for a new cluster with existing certificates",
                "flyball store init --data-dir flyball-data", &Init);
   AddStoreVerb(store, "defrag", "Give free space inside the database back; the server must not be running",

@@ -4,12 +4,17 @@
 #include <filesystem>
 #include <iostream>
 
+#include "api/values/ip_address.h"
 #include "base/files/durable_file.h"
+#include "base/files/temporary_folder.h"
+#include "base/observe/log.h"
+#include "cli/addons/ingress_flags.h"
 #include "cli/clusters/named_cluster.h"
 #include "cli/clusters/user_kubeconfig.h"
 #include "cli/programs/cluster.h"
 #include "cli/programs/server_process.h"
 #include "cli/programs/signals.h"
+#include "client/subprocess.h"
 #include "json/yaml/yaml.h"
 #include "node/oci/node_runtime.h"
 
@@ -26,10 +31,99 @@ struct UpFlags {
   std::string controllers = "*";
   std::string service_cluster_ip_range = "10.96.0.0/16";
   int nodes = 1;
-  ContainerFlags containers;
+  bool ephemeral = false;
+  std::string config;               // read before flags are parsed (cluster_config.h)
+  std::vector<std::string> images;  // loaded before it starts
+  std::vector<std::string> apply;   // applied when it runs
+  ContainerFlags containers = SharedMachineFlags();
+  bool ingress = false;
+  IngressFlags ingress_flags;
+  NetworkFlags network;
 };
 
-void PrintHints(const ServerProcess& server, const UpFlags& flags) {
+// Runs another command of this program; its output goes where ours goes.
+Status RunOwn(const std::vector<std::string>& words, const std::string& failure) {
+  FLYBALL_ASSIGN(const ProcessOutput done, RunProcess("/proc/self/exe", words, {}));
+  std::cout << done.out << std::flush;
+  if (done.exit_code != 0) return Unexpected(BadRequest(failure));
+  return {};
+}
+
+Status LoadImages(const UpFlags& flags) {
+  for (const std::string& image : flags.images)
+    FLYBALL_TRY(
+        RunOwn({"image", "load", image, "--data-dir", flags.data_dir}, "--load-image " + image + " failed"));
+  return {};
+}
+
+Status ApplyFiles(const UpFlags& flags, const std::string& kubeconfig) {
+  for (const std::string& file : flags.apply)
+    FLYBALL_TRY(RunOwn({"apply", "-f", file, "--kubeconfig", kubeconfig}, "--apply " + file + " failed"));
+  return {};
+}
+
+// The network of the cluster's pods, from when the data folder is ours until nothing of it runs any more.
+class ClusterNetworkOwner {
+ public:
+  ~ClusterNetworkOwner() {
+    if (network_) network_->RemoveAll();
+  }
+  network::MachineNetwork* get() const { return network_.get(); }
+
+  // Null afterwards if pods share the machine's network.
+  Status Start(const UpFlags& flags) {
+    using Mode = NetworkFlags::Mode;
+    if (flags.network.mode == Mode::kOff || flags.runtime != "native") return {};
+    auto started = TryStart(flags);
+    if (started) {
+      network_ = std::move(*started);
+      return {};
+    }
+    if (flags.network.mode == Mode::kOn)
+      return Unexpected(BadRequest("--network=on: " + started.error().message()));
+    log::Warning("pods share this machine's network", {{"why", started.error().message()}});
+    return {};
+  }
+
+ private:
+  static Result<std::unique_ptr<network::MachineNetwork>> TryStart(const UpFlags& flags) {
+    if (const auto why = network::WhyNoPodNetwork())
+      return Unexpected(
+          Error(Reason::kServiceUnavailable, "pods cannot have networks of their own: " + *why));
+    return network::MachineNetwork::Start({.data_dir = flags.data_dir,
+                                           .nodes = NodeNames(flags.nodes),
+                                           .pod_cidr = flags.network.cluster_cidr,
+                                           .service_cidr = flags.service_cluster_ip_range,
+                                           .node_ip = flags.network.node_ip,
+                                           .mtu = static_cast<std::uint32_t>(flags.network.mtu),
+                                           .dns = flags.network.cluster_dns.empty(),
+                                           .dns_address = flags.network.cluster_dns,
+                                           .dns_domain = flags.network.cluster_domain});
+  }
+
+  std::unique_ptr<network::MachineNetwork> network_;
+};
+
+// The server is reached from pods too: at an address that only this machine and its pods know.
+void UseNetwork(const network::MachineNetwork& network, ServerProcessOptions& options) {
+  options.api.service_cluster_ip_range = network.ranges().service_cidr;
+  const auto bound = api::ParseIp(options.serving.bind_address);
+  if (bound && bound->IsLoopback())
+    options.serving.further_addresses.push_back(network.cluster().api_address);
+}
+
+// "http://127.0.0.1 and https://127.0.0.1:8443".
+std::string IngressUrls(const network::ClusterIngress& ingress, const network::IngressOptions& options) {
+  const bool v6 = options.address.find(':') != std::string::npos;
+  const std::string host = v6 ? "[" + options.address + "]" : options.address;
+  const auto port = [](int number, int usual) {
+    return number == usual ? std::string() : ":" + std::to_string(number);
+  };
+  return "http://" + host + port(ingress.http_port(), 80) + " and https://" + host +
+         port(ingress.https_port(), 443);
+}
+
+void PrintHints(const ServerProcess& server, const LocalCluster& cluster, const UpFlags& flags) {
   // The other terminal may be in another folder.
   const std::string kubeconfig = std::filesystem::absolute(server.kubeconfig_path()).string();
   const bool host = flags.runtime == "sim" || node::RunsHostImage(flags.containers.host_image);
@@ -38,8 +132,12 @@ void PrintHints(const ServerProcess& server, const UpFlags& flags) {
             << "  API server   " << server.url() << "\n"
             << "  kubeconfig   " << kubeconfig << "\n"
             << "  runtime      " << flags.runtime << ", " << flags.nodes
-            << (flags.nodes == 1 ? " node" : " nodes") << "\n\n"
-            << "Try, in another terminal:\n\n"
+            << (flags.nodes == 1 ? " node" : " nodes") << "\n";
+  if (const auto* addons = cluster.addons(); addons && addons->ingress())
+    std::cout << "  ingress      "
+              << IngressUrls(*addons->ingress(), IngressOptionsOf(flags.ingress_flags, flags.bind_address))
+              << "\n";
+  std::cout << "\nTry, in another terminal:\n\n"
             << (flags.name.empty() ? "  export KUBECONFIG=" + kubeconfig
                                    : "  kubectl config use-context flyball-" + flags.name)
             << "\n"
@@ -48,7 +146,8 @@ void PrintHints(const ServerProcess& server, const UpFlags& flags) {
             << " -- sh -c 'while true; do date; sleep 1; done'\n"
             << "  kubectl get deploy,rs,pods -o wide\n"
             << "  kubectl logs deploy/hello -f\n\n"
-            << "Ctrl-C stops it; what was written stays in " << flags.data_dir << ".\n"
+            << (flags.ephemeral ? std::string("Ctrl-C stops it; nothing is kept.\n")
+                                : "Ctrl-C stops it; what was written stays in " + flags.data_dir + ".\n")
             << std::flush;
 }
 
@@ -101,9 +200,12 @@ Status RunNamedCluster(const CLI::App& command, UpFlags& flags) {
   FLYBALL_TRY(ApplySettings(command, cluster, flags));
   if (!flags.detach) {
     FLYBALL_TRY(cluster.MarkRunning());
+    FLYBALL_TRY(LoadImages(flags));
     return RunCluster(flags);
   }
+  FLYBALL_TRY(LoadImages(flags));
   FLYBALL_TRY(cluster.StartInBackground());
+  FLYBALL_TRY(ApplyFiles(flags, cluster.kubeconfig()));
   std::cout << "cluster \"" << flags.name << "\" is up; its context is " << cluster.context() << "\n"
             << "'flyball status " << flags.name << "' says more, 'flyball stop " << flags.name
             << "' ends it\n";
@@ -118,18 +220,53 @@ Status RunCluster(const UpFlags& flags) {
   options.serving.bind_address = flags.bind_address;
   options.api.service_cluster_ip_range = flags.service_cluster_ip_range;
   options.store.encrypt_by_default = true;
+  options.store.in_memory = flags.ephemeral;
   PrepareForLocalCluster(options);
+  ClusterNetworkOwner network;
+  options.folder_is_ours = [&](ServerProcessOptions& ours) -> Status {
+    FLYBALL_TRY(network.Start(flags));
+    if (network.get()) UseNetwork(*network.get(), ours);
+    return {};
+  };
   FLYBALL_ASSIGN(auto server, ServerProcess::Start(std::move(options)));
   LocalClusterOptions cluster{.controllers = flags.controllers};
   cluster.nodes = {.runtime = flags.runtime, .data_dir = flags.data_dir, .names = NodeNames(flags.nodes)};
   cluster.nodes.containers = flags.containers;
+  if (flags.ingress) cluster.ingress = IngressOptionsOf(flags.ingress_flags, flags.bind_address);
+  cluster.network = network.get();
+  cluster.dns = flags.network.cluster_dns.empty();
+  cluster.node_cidr_mask_size = flags.network.node_cidr_mask_size;
+  if (network.get()) cluster.nodes.networks = network.get()->nodes();
   FLYBALL_ASSIGN(auto components, LocalCluster::Start(*server, std::move(cluster)));
   if (!flags.name.empty()) FLYBALL_TRY(WriteContext(flags));
-  PrintHints(*server, flags);
+  FLYBALL_TRY(ApplyFiles(flags, server->kubeconfig_path()));
+  PrintHints(*server, *components, flags);
   WaitForStopSignal();
   std::cout << "stopping\n" << std::flush;
   components.reset();
   return {};
+}
+
+// Without a name; in a folder that goes with it, if it is ephemeral.
+Status RunNamelessCluster(const CLI::App& command, UpFlags& flags) {
+  if (!flags.ephemeral) {
+    FLYBALL_TRY(LoadImages(flags));
+    return RunCluster(flags);
+  }
+  if (command.get_option("--data-dir")->count() > 0)
+    return Unexpected(BadRequest("an ephemeral cluster keeps nothing: leave out --data-dir or --ephemeral"));
+  FLYBALL_ASSIGN(const TemporaryFolder folder, TemporaryFolder::Make());
+  flags.data_dir = folder.path().string();
+  FLYBALL_TRY(LoadImages(flags));
+  return RunCluster(flags);
+}
+
+Status RunUp(const CLI::App& command, UpFlags& flags) {
+  if (!flags.name.empty() && flags.ephemeral)
+    return Unexpected(BadRequest("a cluster with a name is kept: leave out the name or --ephemeral"));
+  if (!flags.name.empty()) return RunNamedCluster(command, flags);
+  if (flags.detach) return Unexpected(BadRequest("-d needs the name of the cluster: flyball up NAME -d"));
+  return RunNamelessCluster(command, flags);
 }
 
 }  // namespace
@@ -159,16 +296,19 @@ void AddUpCommand(CLI::App& app, int& exit_code) {
       ->add_option("--service-cluster-ip-range", flags->service_cluster_ip_range,
                    "Where cluster IPs come from")
       ->capture_default_str();
+  command->add_option("--config", flags->config, "YAML file with flags of this command: nodes: 3");
+  command->add_flag("--ephemeral", flags->ephemeral,
+                    "Keep nothing: the store in memory, all else in a temporary folder");
+  command->add_option("--load-image", flags->images,
+                      "Image archive to load before it starts; may be repeated");
+  command->add_option("--apply", flags->apply, "Manifests to apply when it runs; may be repeated");
   AddContainerFlags(*command, flags->containers);
+  command->add_flag("--ingress", flags->ingress, "Serve Ingress objects by HTTP and HTTPS (docs/ingress.md)");
+  AddIngressFlags(*command, flags->ingress_flags);
+  AddNetworkFlags(*command, flags->network);
   command->footer("Example:\n  flyball up --data-dir /tmp/demo --runtime sim --nodes 5");
   command->callback([flags, command, &exit_code] {
-    Status ran;
-    if (!flags->name.empty())
-      ran = RunNamedCluster(*command, *flags);
-    else if (flags->detach)
-      ran = Unexpected(BadRequest("-d needs the name of the cluster: flyball up NAME -d"));
-    else
-      ran = RunCluster(*flags);
+    const Status ran = RunUp(*command, *flags);
     if (!ran) {
       std::cerr << "flyball up: " << ran.error().message() << "\n";
       exit_code = 1;

@@ -35,6 +35,13 @@ bool IsRoutine(const ObjectKey& key, const Error& error) {
   return false;
 }
 
+// The first failure of a key is news. The next ones follow within seconds and say the same; once back-off has
+// made them rare, each shows that the trouble lasts.
+constexpr int kRareRetry = 11;  // 5 ms, doubled so often, is 10 s
+bool IsWorthSaying(int failures) {
+  return failures == 0 || failures >= kRareRetry;
+}
+
 }  // namespace
 
 // controller-runtime's names.
@@ -202,7 +209,10 @@ void Controller::Work() {
 void Controller::RunOne(const ObjectKey& key) {
   if (WaitsForCache(key)) return;
   const SteadyTime began = client_.runtime().clock().Steady();
-  const Result<Action> result = CallReconciler(key);
+  const auto running =
+      options_.log ? options_.log->Begin(name(), options_.kind, key, queue_.Failures(key)) : nullptr;
+  const Result<Action> result = CallReconciler(key, running);
+  if (running) options_.log->End(*running, result);
   counters_->seconds.Observe(
       std::chrono::duration<double>(client_.runtime().clock().Steady() - began).count());
   Finish(key, result);
@@ -216,7 +226,8 @@ bool Controller::WaitsForCache(const ObjectKey& key) {
   return !caught_up;
 }
 
-Result<Action> Controller::CallReconciler(const ObjectKey& key) {
+Result<Action> Controller::CallReconciler(const ObjectKey& key,
+                                          const std::shared_ptr<ReconcileLog::Running>& running) {
   std::stop_source cancel;
   const std::stop_callback forward(stop_.get_token(), [&cancel] { cancel.request_stop(); });
   Executor& executor = client_.runtime().executor;
@@ -228,7 +239,9 @@ Result<Action> Controller::CallReconciler(const ObjectKey& key) {
       cancel.request_stop();
     });
   Client client = client_.WithCancel(cancel.get_token());
-  if (options_.read_your_writes) client = client.WithObserver(writes_->ObserverFor(key));
+  std::shared_ptr<WriteObserver> observer = options_.read_your_writes ? writes_->ObserverFor(key) : nullptr;
+  if (running) observer = ReconcileLog::Running::Observe(running, std::move(observer));
+  if (observer) client = client.WithObserver(std::move(observer));
   Context context(std::move(client), key, informers_, recorder_, cancel.get_token(), queue_.Failures(key));
   const Result<Action> result = Supervise(key, context, cancel);
   if (timer != kNoTimer) executor.Cancel(timer);
@@ -276,8 +289,8 @@ void Controller::Fail(const ObjectKey& key, const Error& error) {
   counters_->error.Add();
   const int failures = queue_.Failures(key);
   const bool give_up = options_.max_retries >= 0 && failures >= options_.max_retries;
-  const bool routine = IsRoutine(key, error) && !give_up;
-  log::Write(routine ? log::Level::kDebug : log::Level::kWarning,
+  const bool quiet = !give_up && (IsRoutine(key, error) || !IsWorthSaying(failures));
+  log::Write(quiet ? log::Level::kDebug : log::Level::kWarning,
              give_up ? "reconcile failed, giving up" : "reconcile failed, will retry",
              {{"controller", name()}, {"key", key.ToString()}, {"error", error.ToString()}});
   if (give_up)

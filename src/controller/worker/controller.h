@@ -18,6 +18,7 @@
 #include "controller/events/event_recorder.h"
 #include "controller/queue/work_queue.h"
 #include "controller/worker/action.h"
+#include "controller/worker/reconcile_log.h"
 #include "controller/worker/worker_supervisor.h"
 #include "controller/worker/write_tracker.h"
 #include "informer/informer_factory.h"
@@ -77,7 +78,9 @@ struct ControllerOptions {
   RateLimits limits{};
   bool needs_leader = true;
   bool read_your_writes = true;
-  std::string event_source;  // source.component of its events; empty: the controller's name
+  std::string kind{};                   // of the objects that keys name; empty: none of its own
+  std::shared_ptr<ReconcileLog> log{};  // where reconciles are recorded; null: nowhere
+  std::string event_source;             // source.component of its events; empty: the controller's name
 };
 
 using Reconciler = std::function<Result<Action>(const ObjectKey& key, Context& context)>;
@@ -100,6 +103,8 @@ class Controller : public std::enable_shared_from_this<Controller> {
 
   void Enqueue(const ObjectKey& key, Priority priority = Priority::kNormal) { queue_.Add(key, priority); }
   void EnqueueAfter(const ObjectKey& key, Duration delay) { queue_.AddAfter(key, delay); }
+  // Where the causes of what is enqueued are recorded; null: nowhere.
+  ReconcileLog* log() const { return options_.log.get(); }
 
   WorkQueue<ObjectKey>& queue() { return queue_; }
   const ControllerOptions& options() const { return options_; }
@@ -123,7 +128,7 @@ class Controller : public std::enable_shared_from_this<Controller> {
   void PumpAll();
   void Work();
   void RunOne(const ObjectKey& key);
-  Result<Action> CallReconciler(const ObjectKey& key);
+  Result<Action> CallReconciler(const ObjectKey& key, const std::shared_ptr<ReconcileLog::Running>& running);
   Result<Action> Supervise(const ObjectKey& key, Context& context, const std::stop_source& cancel);
   void Finish(const ObjectKey& key, const Result<Action>& result);
   void Fail(const ObjectKey& key, const Error& error);

@@ -1,6 +1,6 @@
-// The horizontal pod autoscaler: keeps the size of its target between its limits. It requests metrics as
-// upstream does and reports the result in conditions and events. Values from a metrics API are not yet used
-// to compute a size.
+// The horizontal pod autoscaler (upstream: podautoscaler.HorizontalController): keeps the size of its target
+// between its limits and as its metrics ask for, at the pace that its behaviour allows. What was read and
+// decided is in conditions and events.
 #pragma once
 
 #include "base/values/result.h"

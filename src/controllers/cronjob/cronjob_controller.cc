@@ -136,6 +136,12 @@ class CronJobSync {
           "unparseable schedule: \"" + cron_.spec.schedule + "\" : " + schedule.error().message());
       return Done();
     }
+    if (!schedule->Next(ctx_.Now())) {
+      ctx_.recorder().Warning(cron_, "InvalidSchedule",
+                              "invalid schedule: " + cron_.spec.schedule +
+                                  " : time difference between two schedules is less than 1 second");
+      return Done();
+    }
     const auto due = DueTime(*schedule);
     if (due) FLYBALL_TRY(Start(*due));
     const auto next = UntilNext(cron_, *schedule, ctx_.Now());

@@ -141,6 +141,17 @@ TEST_F(CronJobTest, RunsBySchedulesThatTheApiAccepts) {
   }
 }
 
+TEST_F(CronJobTest, AScheduleThatNeverComesIsReported) {
+  Make("");
+  plane_.MergePatch<CronJob>("default", "tick", "spec: {schedule: '59 23 31 2 *'}");
+  plane_.Run(1s);
+  const auto events = plane_.EventsOf("default", "tick");
+  EXPECT_EQ(std::count(events.begin(), events.end(),
+                       "Warning InvalidSchedule invalid schedule: 59 23 31 2 * : time difference between two "
+                       "schedules is less than 1 second"),
+            1);
+}
+
 TEST_F(CronJobTest, ForbidWaitsReplaceDoesNot) {
   Make("concurrencyPolicy: Forbid, ");
   plane_.Run(16min);

@@ -62,33 +62,37 @@ class Undertaker {
   ThreadPool pool_{"client-close", 1};
 };
 
-void CloseLoop(const std::shared_ptr<IoLoop>& loop, const std::shared_ptr<ClientPool>& pool,
-               const std::shared_ptr<LiveChannels>& left) {
+void CloseConnections(const std::shared_ptr<IoLoop>& loop, const std::shared_ptr<ClientPool>& pool,
+                      const std::shared_ptr<LiveChannels>& left) {
   loop->Post([pool, left] {
     pool->Close();
     left->CloseAll();
   });
-  loop->Stop();
 }
 
 class HttpClient final : public Transport {
  public:
   explicit HttpClient(std::shared_ptr<const ClientContext> context) : context_(std::move(context)) {
-    for (int i = 0; i < std::max(1, context_->options.io_threads); ++i) {
-      loops_.push_back(std::make_shared<IoLoop>("io-client-" + std::to_string(i)));
-      pools_.push_back(std::make_shared<ClientPool>(loops_.back(), context_));
-      left_.push_back(std::make_shared<LiveChannels>());
+    if (context_->options.loop) {
+      Use(context_->options.loop);
+      return;
     }
+    for (int i = 0; i < std::max(1, context_->options.io_threads); ++i)
+      Use(std::make_shared<IoLoop>("io-client-" + std::to_string(i)));
   }
 
   ~HttpClient() override {
-    auto close = [loops = loops_, pools = pools_, left = left_] {
-      for (std::size_t i = 0; i < loops.size(); ++i) CloseLoop(loops[i], pools[i], left[i]);
+    const bool own_loops = !context_->options.loop;
+    auto close = [loops = loops_, pools = pools_, left = left_, own_loops] {
+      for (std::size_t i = 0; i < loops.size(); ++i) {
+        CloseConnections(loops[i], pools[i], left[i]);
+        if (own_loops) loops[i]->Stop();
+      }
     };
     // A sink may hold the last reference to its own client; a thread cannot wait for itself.
     const bool on_own_thread =
         std::any_of(loops_.begin(), loops_.end(), [](const auto& loop) { return loop->OnThisThread(); });
-    if (on_own_thread)
+    if (on_own_thread && own_loops)
       Undertaker::Get().Close(std::move(close));
     else
       close();
@@ -112,6 +116,12 @@ class HttpClient final : public Transport {
   }
 
  private:
+  void Use(std::shared_ptr<IoLoop> loop) {
+    pools_.push_back(std::make_shared<ClientPool>(loop, context_));
+    left_.push_back(std::make_shared<LiveChannels>());
+    loops_.push_back(std::move(loop));
+  }
+
   const std::shared_ptr<const ClientContext> context_;
   std::vector<std::shared_ptr<IoLoop>> loops_;
   std::vector<std::shared_ptr<ClientPool>> pools_;   // one a loop

@@ -9,10 +9,12 @@
 
 namespace flyball::net {
 
-// Thread-safe. One I/O thread, which starts with the first connection.
+class IoLoop;
+
+// Thread-safe. One I/O thread, which starts with the first connection; or the loop it is given.
 class TcpDialer {
  public:
-  explicit TcpDialer(Duration timeout);
+  explicit TcpDialer(Duration timeout, std::shared_ptr<IoLoop> loop = nullptr);
   // Closes every connection.
   ~TcpDialer();
 

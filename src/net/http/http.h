@@ -176,7 +176,7 @@ class Call {
   virtual ~Call() = default;
   // The sink gets OnError(kCancelled) unless it has ended; no call to it begins after that. Idempotent.
   virtual void Cancel() = 0;
-  // Back-pressure: while paused, at most one flow-control window more arrives.
+  // Back-pressure: while paused, at most one flow-control window more arrives. Pause never calls the sink.
   virtual void Pause() = 0;
   virtual void Resume() = 0;
 };

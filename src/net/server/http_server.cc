@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/observe/log.h"
+#include "base/run/mutex.h"
 #include "base/run/notification.h"
 #include "net/exchange/server_context.h"
 #include "net/io/listener.h"
@@ -19,60 +20,97 @@ namespace {
 // behind.
 constexpr Duration kHandlerPatience = std::chrono::seconds(2);
 
+// A port, who answers there, and the connections that came by it.
+struct Site {
+  std::shared_ptr<ServerContext> context;
+  std::vector<std::shared_ptr<ServerConnections>> connections;  // one a loop
+  std::unique_ptr<Listener> listener;
+};
+
 class Server final : public HttpServer {
  public:
-  Server(std::shared_ptr<ServerContext> context, std::shared_ptr<TlsContext> tls)
-      : context_(std::move(context)), tls_(std::move(tls)) {}
+  Server(const ServerOptions& options, std::shared_ptr<TlsContext> tls)
+      : address_(options.address), limits_(options.limits), tls_(std::move(tls)) {
+    for (int i = 0; i < std::max(1, options.io_threads); ++i)
+      loops_.push_back(std::make_shared<IoLoop>("io-server-" + std::to_string(i)));
+  }
   ~Server() override;
 
-  Status Open(const ServerOptions& options);
+  Status Open(int port, Handler handler) {
+    FLYBALL_ASSIGN(port_, AlsoListen(port, std::move(handler), address_));
+    return {};
+  }
   int port() const override { return port_; }
+  Result<int> AlsoListen(int port, Handler handler, const std::string& address) override;
   Status SetTls(const ServerTls& tls) override;
   void Shutdown(Duration grace) override;
-  std::size_t open_connections() const override { return context_->open_connections; }
+  std::size_t open_connections() const override {
+    return Sum([](const ServerContext& context) { return std::size_t{context.open_connections}; });
+  }
 
  private:
+  template <typename Fn>
+  std::size_t Sum(Fn of) const {
+    MutexLock lock(mu_);
+    std::size_t sum = 0;
+    for (const auto& site : sites_) sum += of(*site->context);
+    return sum;
+  }
   // Polls `done` on the first loop's timers until it holds or `limit` has passed.
   void WaitUntil(Duration limit, std::function<bool()> done);
   void OnEachLoop(void (ServerConnections::*method)());
 
-  const std::shared_ptr<ServerContext> context_;
-  const std::shared_ptr<TlsContext> tls_;  // as it was at the start
+  const std::string address_;
+  const ServerLimits limits_;
   std::vector<std::shared_ptr<IoLoop>> loops_;
-  std::vector<std::shared_ptr<ServerConnections>> connections_;  // one a loop
-  std::unique_ptr<Listener> listener_;
   int port_ = 0;
   std::atomic<std::size_t> next_loop_{0};
   std::atomic<bool> stopped_{false};
+  mutable Mutex mu_;
+  std::shared_ptr<TlsContext> tls_ FLYBALL_GUARDED_BY(mu_);  // what connections get from now on
+  std::vector<std::shared_ptr<Site>> sites_ FLYBALL_GUARDED_BY(mu_);
 };
 
-Status Server::Open(const ServerOptions& options) {
-  for (int i = 0; i < std::max(1, options.io_threads); ++i) {
-    loops_.push_back(std::make_shared<IoLoop>("io-server-" + std::to_string(i)));
-    connections_.push_back(std::make_shared<ServerConnections>(loops_.back(), context_, tls_));
-  }
-  auto listener = Listener::Open(*loops_[0], options.address, options.port, [this](int fd) {
-    const std::size_t i = next_loop_++ % loops_.size();
-    loops_[i]->Post([connections = connections_[i], fd] { connections->Accept(fd); });
-  });
+Result<int> Server::AlsoListen(int port, Handler handler, const std::string& address) {
+  auto site = std::make_shared<Site>();
+  site->context = std::make_shared<ServerContext>();
+  site->context->handler = std::move(handler);
+  site->context->limits = limits_;
+  MutexLock lock(mu_);
+  for (const auto& loop : loops_)
+    site->connections.push_back(std::make_shared<ServerConnections>(loop, site->context, tls_));
+  auto listener =
+      Listener::Open(*loops_[0], address.empty() ? address_ : address, port,
+                     [this, connections = site->connections](int fd) {
+                       const std::size_t i = next_loop_++ % loops_.size();
+                       loops_[i]->Post([accepting = connections[i], fd] { accepting->Accept(fd); });
+                     });
   if (!listener) return Unexpected(listener.error());
-  listener_ = std::move(*listener);
-  port_ = listener_->port();
-  return {};
+  site->listener = std::move(*listener);
+  sites_.push_back(site);
+  return site->listener->port();
 }
 
 Status Server::SetTls(const ServerTls& tls) {
   FLYBALL_ASSIGN(const auto context, TlsContext::ForServer(tls));
-  for (std::size_t i = 0; i < loops_.size(); ++i)
-    loops_[i]->Post([connections = connections_[i], context] { connections->SetTls(context); });
+  MutexLock lock(mu_);
+  tls_ = context;
+  for (const auto& site : sites_)
+    for (std::size_t i = 0; i < loops_.size(); ++i)
+      loops_[i]->Post([connections = site->connections[i], context] { connections->SetTls(context); });
   return {};
 }
 
 void Server::OnEachLoop(void (ServerConnections::*method)()) {
+  std::vector<std::shared_ptr<Site>> sites;
+  {
+    MutexLock lock(mu_);
+    sites = sites_;
+  }
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     auto done = std::make_shared<Notification<bool>>();
-    loops_[i]->Post([connections = connections_[i], method, done] {
-      ((*connections).*method)();
+    loops_[i]->Post([sites, i, method, done] {
+      for (const auto& site : sites) ((*site->connections[i]).*method)();
       done->Set(true);
     });
     done->Wait();
@@ -91,16 +129,25 @@ void Server::WaitUntil(Duration limit, std::function<bool()> done) {
 
 void Server::Shutdown(Duration grace) {
   if (stopped_.exchange(true)) return;
-  if (loops_.empty()) return;
-  context_->shutting_down = true;
-  if (listener_) listener_->Close();
+  std::vector<std::shared_ptr<Site>> sites;
+  {
+    MutexLock lock(mu_);
+    sites = sites_;
+  }
+  for (const auto& site : sites) {
+    site->context->shutting_down = true;
+    site->listener->Close();
+  }
+  const auto handlers = [this] {
+    return Sum([](const ServerContext& context) { return std::size_t{context.running_handlers}; });
+  };
   OnEachLoop(&ServerConnections::BeginShutdown);
-  WaitUntil(grace, [this] { return context_->open_connections == 0; });
+  WaitUntil(grace, [this] { return open_connections() == 0; });
   OnEachLoop(&ServerConnections::CloseAll);
-  WaitUntil(kHandlerPatience, [this] { return context_->running_handlers == 0; });
-  if (const std::size_t left = context_->running_handlers; left > 0)
+  WaitUntil(kHandlerPatience, [&] { return handlers() == 0; });
+  if (const std::size_t left = handlers(); left > 0)
     log::Warning("request handlers did not end", {{"count", std::to_string(left)}});
-  listener_ = nullptr;
+  for (const auto& site : sites) site->listener = nullptr;
   for (auto& loop : loops_) loop->Stop();
 }
 
@@ -115,11 +162,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Start(const ServerOptions& optio
   if (options.tls) {
     FLYBALL_ASSIGN(tls, TlsContext::ForServer(*options.tls));
   }
-  auto context = std::make_shared<ServerContext>();
-  context->handler = std::move(handler);
-  context->limits = options.limits;
-  auto server = std::make_unique<Server>(std::move(context), std::move(tls));
-  FLYBALL_TRY(server->Open(options));
+  auto server = std::make_unique<Server>(options, std::move(tls));
+  FLYBALL_TRY(server->Open(options.port, std::move(handler)));
   return std::unique_ptr<HttpServer>(std::move(server));
 }
 

@@ -27,6 +27,9 @@ class HttpServer {
   virtual ~HttpServer() = default;  // as Shutdown(0)
 
   virtual int port() const = 0;
+  // Listens at one more port (0: any free one) of the same address, or of another one, on the same threads,
+  // with the same TLS and limits, for requests to another handler. Returns the port.
+  virtual Result<int> AlsoListen(int port, Handler handler, const std::string& address = {}) = 0;
   // Connections from now on get this certificate and are asked for client certificates of these authorities;
   // those that are open stay as they are. An error, and no change, if the texts are no good. Requires a
   // server with TLS.

@@ -29,12 +29,6 @@ std::vector<X509Ptr> ReadCertificates(std::string_view pem) {
   return out;
 }
 
-TimePoint TimeOf(const ASN1_TIME* time) {
-  std::tm parts{};
-  if (ASN1_TIME_to_tm(time, &parts) != 1) return {};
-  return TimePoint(std::chrono::seconds(timegm(&parts)));
-}
-
 std::uint64_t NextId() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;

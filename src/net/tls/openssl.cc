@@ -3,6 +3,9 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+#include <algorithm>
+#include <ctime>
+
 #include "net/tls/pki.h"
 
 namespace flyball::net {
@@ -27,6 +30,15 @@ std::string BioText(BIO* bio) {
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio, &data);
   return size > 0 ? std::string(data, static_cast<std::size_t>(size)) : std::string();
+}
+
+TimePoint TimeOf(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return {};
+  const std::chrono::seconds since_epoch(timegm(&parts));
+  constexpr auto kFirst = std::chrono::ceil<std::chrono::seconds>(TimePoint::min().time_since_epoch());
+  constexpr auto kLast = std::chrono::floor<std::chrono::seconds>(TimePoint::max().time_since_epoch());
+  return TimePoint(std::clamp(since_epoch, kFirst, kLast));
 }
 
 Result<X509Ptr> ReadCertificate(std::string_view pem) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/run/clock.h"
 #include "base/values/result.h"
 
 namespace flyball::net {
@@ -41,6 +42,10 @@ Result<KeyPtr> ReadPrivateKey(std::string_view pem);
 Result<KeyPtr> ReadPublicKey(std::string_view pem);
 Result<std::string> WritePrivateKey(EVP_PKEY* key);
 Result<KeyPtr> NewEcKey();
+
+// The time as a TimePoint. Times that a TimePoint cannot hold (before 1677, after 2262) become the first or
+// the last that it can; text that is no time becomes the epoch.
+TimePoint TimeOf(const ASN1_TIME* time);
 
 // SHA-256 of the DER form, in hex.
 std::string Fingerprint(X509* certificate);

@@ -28,12 +28,6 @@ bool AddLeafExtensions(X509* certificate, X509* issuer, bool server, bool client
          AddExtension(certificate, issuer, NID_authority_key_identifier, "keyid");
 }
 
-TimePoint FromAsn1(const ASN1_TIME* time) {
-  std::tm parts{};
-  if (!ASN1_TIME_to_tm(time, &parts)) return {};
-  return TimePoint(std::chrono::seconds(timegm(&parts)));
-}
-
 }  // namespace
 
 Result<KeyPair> MakeCertificateAuthority(const std::string& common_name, TimePoint now, Duration validity) {
@@ -77,8 +71,8 @@ Result<CertificateInfo> ParseCertificate(std::string_view pem) {
   if (auto names = SubjectValues(certificate.get(), NID_commonName); !names.empty())
     info.common_name = names.back();
   info.organizations = SubjectValues(certificate.get(), NID_organizationName);
-  info.not_before = FromAsn1(X509_get0_notBefore(certificate.get()));
-  info.not_after = FromAsn1(X509_get0_notAfter(certificate.get()));
+  info.not_before = TimeOf(X509_get0_notBefore(certificate.get()));
+  info.not_after = TimeOf(X509_get0_notAfter(certificate.get()));
   const GeneralNamesPtr names(static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)));
   if (names) {

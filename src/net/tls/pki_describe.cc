@@ -22,12 +22,6 @@ std::string PublicKeyDer(EVP_PKEY* key) {
   return der;
 }
 
-TimePoint MomentOf(const ASN1_TIME* time) {
-  std::tm parts{};
-  ASN1_TIME_to_tm(time, &parts);
-  return TimePoint(std::chrono::seconds(timegm(&parts)));
-}
-
 // NIST's name where there is one: Go knows the curves by it.
 std::string CurveName(EVP_PKEY* key) {
   char name[64] = {};
@@ -47,8 +41,8 @@ Result<CertificateDetails> DescribeCertificate(std::string_view der) {
   CertificateDetails details;
   details.is_ca = X509_check_ca(certificate.get()) == 1;
   if (EVP_PKEY* key = X509_get0_pubkey(certificate.get())) details.public_key = PublicKeyDer(key);
-  details.not_before = MomentOf(X509_get0_notBefore(certificate.get()));
-  details.not_after = MomentOf(X509_get0_notAfter(certificate.get()));
+  details.not_before = TimeOf(X509_get0_notBefore(certificate.get()));
+  details.not_after = TimeOf(X509_get0_notAfter(certificate.get()));
   const DescribedNames names(static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)));
   for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i) {

@@ -6,9 +6,12 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
+#include "base/values/ascii.h"
 #include "net/tls/openssl.h"
 #include "net/tls/pki.h"
 
@@ -80,6 +83,30 @@ Status TrustAuthorities(SSL_CTX* context, const std::string& pem, bool announce)
   return {};
 }
 
+// OpenSSL looks where the system keeps certificates that it was built on. A program that carries its OpenSSL
+// to another system looks there, too.
+void TrustSystem(SSL_CTX* context) {
+  SSL_CTX_set_default_verify_paths(context);
+  if (::access(X509_get_default_cert_dir(), R_OK) == 0 || std::getenv(X509_get_default_cert_file_env()))
+    return;
+  for (const char* bundle :
+       {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+        "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"})
+    if (::access(bundle, R_OK) == 0 && SSL_CTX_load_verify_locations(context, bundle, nullptr) == 1) return;
+}
+
+Status SetUpServer(SSL_CTX* context, const std::string& certificate_pem, const std::string& key_pem,
+                   const std::string& client_ca_pem) {
+  if (!context) return Unexpected(OpenSslError("making TLS context"));
+  FLYBALL_TRY(UseCertificate(context, certificate_pem, key_pem));
+  SSL_CTX_set_alpn_select_cb(context, ChooseProtocol, nullptr);
+  SSL_CTX_set_num_tickets(context, 0);
+  if (client_ca_pem.empty()) return {};
+  FLYBALL_TRY(TrustAuthorities(context, client_ca_pem, true));
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, AcceptAnyCertificate);
+  return {};
+}
+
 }  // namespace
 
 // OpenSSL's view of the socket. Written by hand because its own socket BIO would raise SIGPIPE and write each
@@ -124,20 +151,43 @@ struct TlsStream::Bio {
 };
 
 TlsContext::~TlsContext() {
+  for (const auto& [name, context] : by_name_) SSL_CTX_free(context);
   SSL_CTX_free(context_);
 }
 
 Result<std::shared_ptr<TlsContext>> TlsContext::ForServer(const ServerTls& tls) {
   std::shared_ptr<TlsContext> made(new TlsContext(NewContext(TLS_server_method())));
-  if (!made->context_) return Unexpected(OpenSslError("making TLS context"));
-  FLYBALL_TRY(UseCertificate(made->context_, tls.certificate_pem, tls.private_key_pem));
-  SSL_CTX_set_alpn_select_cb(made->context_, ChooseProtocol, nullptr);
-  SSL_CTX_set_num_tickets(made->context_, 0);
-  if (!tls.client_ca_pem.empty()) {
-    FLYBALL_TRY(TrustAuthorities(made->context_, tls.client_ca_pem, true));
-    SSL_CTX_set_verify(made->context_, SSL_VERIFY_PEER, AcceptAnyCertificate);
-  }
+  FLYBALL_TRY(SetUpServer(made->context_, tls.certificate_pem, tls.private_key_pem, tls.client_ca_pem));
+  FLYBALL_TRY(made->AddNamed(tls));
   return made;
+}
+
+Status TlsContext::AddNamed(const ServerTls& tls) {
+  for (const NamedCertificate& named : tls.by_name)
+    for (const std::string& name : named.names) {
+      if (by_name_.contains(name)) continue;
+      SSL_CTX* context = NewContext(TLS_server_method());
+      by_name_.emplace(name, context);
+      FLYBALL_TRY(SetUpServer(context, named.certificate_pem, named.private_key_pem, tls.client_ca_pem));
+    }
+  if (by_name_.empty()) return {};
+  SSL_CTX_set_tlsext_servername_callback(context_, &TlsContext::ChooseCertificate);
+  SSL_CTX_set_tlsext_servername_arg(context_, this);
+  return {};
+}
+
+// A wildcard stands for one label.
+int TlsContext::ChooseCertificate(SSL* connection, int*, void* self) {
+  const char* asked = SSL_get_servername(connection, TLSEXT_NAMETYPE_host_name);
+  if (!asked) return SSL_TLSEXT_ERR_NOACK;
+  const auto& by_name = static_cast<TlsContext*>(self)->by_name_;
+  const std::string name = LowerCase(asked);
+  auto found = by_name.find(name);
+  if (const std::size_t dot = name.find('.'); found == by_name.end() && dot != std::string::npos)
+    found = by_name.find("*" + name.substr(dot));
+  if (found == by_name.end()) return SSL_TLSEXT_ERR_NOACK;
+  SSL_set_SSL_CTX(connection, found->second);
+  return SSL_TLSEXT_ERR_OK;
 }
 
 Result<std::shared_ptr<TlsContext>> TlsContext::ForClient(const ClientTls& tls, bool http2) {
@@ -151,7 +201,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::ForClient(const ClientTls& tls, 
     if (!tls.ca_pem.empty())
       FLYBALL_TRY(TrustAuthorities(made->context_, tls.ca_pem, false));
     else
-      SSL_CTX_set_default_verify_paths(made->context_);
+      TrustSystem(made->context_);
   }
   const std::string_view alpn = http2 ? kAlpnBoth : kAlpnHttp1;
   SSL_CTX_set_alpn_protos(made->context_, reinterpret_cast<const unsigned char*>(alpn.data()),

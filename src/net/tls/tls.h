@@ -1,6 +1,7 @@
 // TLS by OpenSSL. Private to this module; shows no OpenSSL header.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,7 +31,11 @@ class TlsContext {
  private:
   friend class TlsStream;
   explicit TlsContext(ssl_ctx_st* context) : context_(context) {}
+  Status AddNamed(const ServerTls& tls);
+  static int ChooseCertificate(ssl_st* connection, int* alert, void* self);
+
   ssl_ctx_st* context_;
+  std::map<std::string, ssl_ctx_st*, std::less<>> by_name_;  // owned, once per name
   bool verify_server_ = false;
 };
 

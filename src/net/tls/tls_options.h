@@ -2,13 +2,24 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace flyball::net {
+
+// A certificate for some of a server's names.
+struct NamedCertificate {
+  std::vector<std::string> names{};  // "web.example", "*.example"; lower case
+  std::string certificate_pem{}, private_key_pem{};
+  bool operator==(const NamedCertificate&) const = default;
+};
 
 struct ServerTls {
   std::string certificate_pem{};  // with its chain
   std::string private_key_pem{};
   std::string client_ca_pem{};  // empty: client certificates are not asked for
+  // For clients that name one of these (SNI); others see the certificate above. Of two with one name the
+  // first counts.
+  std::vector<NamedCertificate> by_name{};
 };
 
 struct ClientTls {

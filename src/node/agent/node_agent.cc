@@ -1,15 +1,31 @@
 #include "node/agent/node_agent.h"
 
+#include "base/observe/log.h"
 #include "node/agent/node_agent_core.h"
 #include "node/streams/node_server.h"
 
 namespace flyball::node {
+namespace {
+
+// Nodes that cannot have a port of their own share that of the first.
+int PortOf(NodeServer* server) {
+  if (!server) return 0;
+  const auto port = server->NextPort();
+  if (port) return *port;
+  log::Warning("no port for the server of a node, it shares that of the first",
+               {{"error", port.error().message()}});
+  return server->port();
+}
+
+}  // namespace
 
 NodeAgent::NodeAgent(Client client, ContainerRuntime& runtime, NodeAgentOptions options, NodeServer* server)
-    : core_(std::make_shared<Core>(std::move(client), runtime, std::move(options),
-                                   server ? server->port() : 0)),
-      server_(server) {
-  if (server_) server_->Add(core_);
+    : NodeAgent(std::move(client), runtime, std::move(options), server, PortOf(server)) {}
+
+NodeAgent::NodeAgent(Client client, ContainerRuntime& runtime, NodeAgentOptions options, NodeServer* server,
+                     int port)
+    : core_(std::make_shared<Core>(std::move(client), runtime, std::move(options), port)), server_(server) {
+  if (server_) server_->Add(core_, port);
 }
 
 NodeAgent::~NodeAgent() {

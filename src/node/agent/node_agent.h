@@ -14,7 +14,9 @@
 #include <string>
 
 #include "client/client.h"
+#include "network/pods/pod_network.h"
 #include "node/agent/node_object.h"
+#include "node/eviction/eviction_thresholds.h"
 #include "node/runtime/runtime.h"
 
 namespace flyball::node {
@@ -27,8 +29,16 @@ struct NodeAgentOptions {
   ResourceList capacity;              // MachineCapacity or SimCapacity
   std::map<std::string, std::string> labels;
   bool remove_not_ready_taint = true;
+  // Pods get a network of their own from it; null: they have the machine's.
+  std::shared_ptr<network::PodNetwork> network{};
+  ClusterDns dns{};
   // Says that it is ready only after SetServing: its server has no certificate yet that callers trust.
   bool wait_for_serving = false;
+  std::string data_dir{};   // whose file system is the node's; empty: it has none
+  ResourceList reserved{};  // what pods may not have of the capacity (--system-reserved, --kube-reserved)
+  EvictionThresholds eviction{};
+  // Changes what was read of the machine: for tests of pressure that is not there.
+  std::function<void(NodeStats& stats)> read_machine{};
 };
 
 // Thread-safe. The client's runtime and the container runtime must outlive it.
@@ -55,6 +65,7 @@ class NodeAgent {
 
  private:
   class Core;
+  NodeAgent(Client client, ContainerRuntime& runtime, NodeAgentOptions options, NodeServer* server, int port);
   const std::shared_ptr<Core> core_;
   NodeServer* const server_;
 };

@@ -5,6 +5,7 @@
 #include "base/observe/log.h"
 #include "base/run/notification.h"
 #include "json/json.h"
+#include "node/pod/service_variables.h"
 
 namespace flyball::node {
 namespace {
@@ -20,6 +21,7 @@ NodeAgent::Core::Core(Client client, ContainerRuntime& runtime, NodeAgentOptions
                    .address = options_.address,
                    .port = port,
                    .capacity = options_.capacity,
+                   .allocatable = AllocatableOf(options_.capacity, options_.reserved, options_.eviction),
                    .labels = options_.labels,
                    .runtime_version = std::string(runtime.version())},
       client_(std::move(client)),
@@ -34,9 +36,12 @@ NodeAgent::Core::Core(Client client, ContainerRuntime& runtime, NodeAgentOptions
           .volumes = runtime.volumes_folder().empty()
                          ? nullptr
                          : std::make_shared<PodVolumes>(client_, runtime.volumes_folder(), options_.name),
-          .finished = {}})),
+          .finished = {},
+          .network = options_.network,
+          .dns = options_.dns})),
       strand_(context_->strand),
       ready_since_(api::Time::From(strand_.clock().Now())),
+      networked_(!options_.network),
       serving_(!options_.wait_for_serving) {}
 
 void NodeAgent::Core::OnStrand(UniqueFunction<void(Core&)> fn) {
@@ -70,6 +75,7 @@ std::optional<PodRejection> NodeAgent::Core::WhyNot(const Pod& pod) const {
   std::vector<PodPtr> others;
   for (const auto& [uid, worker] : workers_)
     if (uid != pod.metadata.uid && worker->active()) others.push_back(worker->pod_ptr());
+  if (auto why = WhyNotUnderPressure(pod, pressure_.conditions())) return PodRejection{kEvictedReason, *why};
   return WhyRejected(pod, node_, others);
 }
 
@@ -78,10 +84,13 @@ void NodeAgent::Core::Stop() {
   auto done = std::make_shared<Notification<bool>>();
   strand_.Post([self = shared_from_this(), done] {
     if (self->pods_) self->pods_->Remove();
+    if (self->nodes_) self->nodes_->Remove();
+    if (self->services_) self->services_->Remove();
     if (self->informers_) self->informers_->Stop();
     self->workers_.clear();
     self->context_->finished = nullptr;
     self->context_->reject = nullptr;
+    self->context_->service_variables = nullptr;
     done->Set(true);
   });
   if (client_.runtime().may_block) done->Wait();
@@ -115,13 +124,15 @@ void NodeAgent::Core::SetServing() {
 
 Node NodeAgent::Core::CurrentNode() const {
   Node node = MakeNode(description_, Now());
-  if (!serving_)
-    for (NodeCondition& condition : node.status.conditions)
-      if (condition.type == "Ready") {
-        condition.status = "False";
-        condition.reason = "KubeletNotReady";
-        condition.message = "the serving certificate has not been issued yet";
-      }
+  SetPressureConditions(node);
+  if (serving_ && networked_) return node;
+  for (NodeCondition& condition : node.status.conditions)
+    if (condition.type == "Ready") {
+      condition.status = "False";
+      condition.reason = "KubeletNotReady";
+      condition.message = networked_ ? "the serving certificate has not been issued yet"
+                                     : "container runtime network not ready: the node has no podCIDR yet";
+    }
   return node;
 }
 
@@ -129,6 +140,8 @@ void NodeAgent::Core::NowReady() {
   std::set<std::string> pods;
   for (const auto& [uid, worker] : workers_) pods.insert(uid);
   runtime_.KeepOnly(options_.name, pods);
+  if (options_.network)
+    context_->blocking.Post([network = options_.network, pods] { network->KeepOnly(pods); });
   if (Executor* const where = runtime_.executor(); where && context_->volumes)
     where->Post([volumes = context_->volumes, pods] { volumes->KeepOnly(pods); });
   ready_ = true;
@@ -178,7 +191,11 @@ void NodeAgent::Core::Registered(const json::Value& node) {
   if (options_.remove_not_ready_taint) RemoveNotReadyTaint(node);
   CreateLease();
   After(kStatusReport, [](Core& self) { self.ReportStatus(); });
-  WatchPods();
+  if (!informers_ && (runtime_.real() || !options_.eviction.empty())) {
+    WatchPressure();
+    After(kImageCollection, [](Core& self) { self.CollectImages(); });
+  }
+  WatchServices();
 }
 
 void NodeAgent::Core::RemoveNotReadyTaint(const json::Value& node) {
@@ -198,13 +215,24 @@ void NodeAgent::Core::RemoveNotReadyTaint(const json::Value& node) {
                                 });
 }
 
-json::Value NodeAgent::Core::StatusPatch() const {
+json::Value NodeAgent::Core::StatusPatch() {
   Node node = CurrentNode();
-  for (NodeCondition& condition : node.status.conditions) condition.last_transition_time = ready_since_;
+  for (NodeCondition& condition : node.status.conditions) {
+    auto& [status, since] = transitions_[condition.type];
+    if (status != condition.status)
+      since = status.empty() || condition.type == "Ready" ? ready_since_ : api::Time::From(Now());
+    status = condition.status;
+    condition.last_transition_time = since;
+  }
   return json::Object{{"status", ToJson(node.status)}};
 }
 
 void NodeAgent::Core::ReportStatus() {
+  WriteStatus();
+  if (ready_) After(kStatusReport, [](Core& self) { self.ReportStatus(); });
+}
+
+void NodeAgent::Core::WriteStatus() {
   client_.Of<Node>().PatchAsync(
       "", options_.name, PatchType::kStrategicMerge, StatusPatch(), {.subresource = "status"},
       [weak = weak_from_this()](const Result<json::Value>& result) {
@@ -214,7 +242,6 @@ void NodeAgent::Core::ReportStatus() {
         // Somebody deleted the Node: it registers again, as kubelet does.
         if (result.error().Is(Reason::kNotFound)) self->OnStrand([](Core& core) { core.Register(); });
       });
-  if (ready_) After(kStatusReport, [](Core& self) { self.ReportStatus(); });
 }
 
 void NodeAgent::Core::CreateLease() {
@@ -253,9 +280,23 @@ void NodeAgent::Core::RenewLease() {
                                  });
 }
 
-void NodeAgent::Core::WatchPods() {
+void NodeAgent::Core::WatchServices() {
   if (informers_) return;
   informers_ = std::make_unique<InformerFactory>(client_, FactoryOptions{.drop_managed_fields = true});
+  if (!runtime_.real()) return WatchPods();
+  const auto services = informers_->For<Service>();
+  context_->service_variables = [lister = services.lister()](const Pod& pod) {
+    return ServiceVariables(pod, lister.List());
+  };
+  services_ = services.AddHandler(EventHandler<Service>());
+  services_->OnSynced([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->OnStrand([](Core& core) { core.WatchPods(); });
+  });
+  informers_->Start();
+}
+
+void NodeAgent::Core::WatchPods() {
+  if (pods_) return;
   const auto weak = weak_from_this();
   const auto changed = [weak](const PodPtr& pod) {
     if (const auto self = weak.lock()) self->OnStrand([pod](Core& core) { core.PodChanged(pod); });
@@ -272,10 +313,47 @@ void NodeAgent::Core::WatchPods() {
   handler.on_delete = [gone](const PodPtr& pod, bool) { gone(pod); };
   const auto pods = informers_->For<Pod>({.field_selector = "spec.nodeName=" + options_.name});
   pods_ = pods.AddHandler(std::move(handler));
+  if (options_.network) WatchNode();
   pods_->OnSynced([weak] {
     if (const auto self = weak.lock()) self->OnStrand([](Core& core) { core.NowReady(); });
   });
   informers_->Start();
+}
+
+void NodeAgent::Core::WatchNode() {
+  const auto look = [weak = weak_from_this()](const std::shared_ptr<const Node>& node) {
+    const auto& cidrs = node->spec.pod_cidrs;
+    if (cidrs.empty()) return;
+    if (const auto self = weak.lock()) self->OnStrand([cidrs](Core& core) { core.UseCidrs(cidrs); });
+  };
+  EventHandler<Node> handler;
+  handler.on_add = [look](const std::shared_ptr<const Node>& node, bool) { look(node); };
+  handler.on_update = [look](const std::shared_ptr<const Node>&, const std::shared_ptr<const Node>& node) {
+    look(node);
+  };
+  const auto nodes = informers_->For<Node>({.field_selector = "metadata.name=" + options_.name});
+  nodes_ = nodes.AddHandler(std::move(handler));
+}
+
+// A range never changes: the first one counts.
+void NodeAgent::Core::UseCidrs(const std::vector<std::string>& cidrs) {
+  if (networked_) return;
+  context_->blocking.Post([weak = weak_from_this(), network = options_.network, cidrs] {
+    const Status used = network->UseCidrs(cidrs);
+    const auto self = weak.lock();
+    if (!self) return;
+    if (!used) {
+      log::Error("the network of pods cannot be set up, will try again",
+                 {{"node", self->options_.name}, {"error", used.error().message()}});
+      return self->After(kRegisterRetry, [cidrs](Core& core) { core.UseCidrs(cidrs); });
+    }
+    self->OnStrand([](Core& core) {
+      if (std::exchange(core.networked_, true)) return;
+      core.ready_since_ = api::Time::From(core.Now());
+      core.ReportStatus();
+      for (const auto& [uid, worker] : core.workers_) worker->Resume();
+    });
+  });
 }
 
 void NodeAgent::Core::PodChanged(const PodPtr& pod) {

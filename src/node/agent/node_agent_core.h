@@ -12,6 +12,8 @@
 #include "controller/events/event_recorder.h"
 #include "informer/informer_factory.h"
 #include "node/agent/node_agent.h"
+#include "node/eviction/eviction_decision.h"
+#include "node/eviction/pressure_tracker.h"
 #include "node/pod/pod_source.h"
 #include "node/pod/pod_worker.h"
 
@@ -21,6 +23,10 @@ inline constexpr Duration kLeaseRenewal = std::chrono::seconds(10);
 inline constexpr int kLeaseDurationSeconds = 40;
 inline constexpr Duration kStatusReport = std::chrono::minutes(5);
 inline constexpr Duration kRegisterRetry = std::chrono::seconds(1);
+// How often images that nobody uses are looked for (upstream: ImageGCPeriod).
+inline constexpr Duration kImageCollection = std::chrono::minutes(5);
+// How often pressure is looked for (upstream: evictionMonitoringPeriod).
+inline constexpr Duration kPressureCheck = std::chrono::seconds(10);
 
 // Private methods run on the strand.
 class NodeAgent::Core final : public PodSource, public std::enable_shared_from_this<Core> {
@@ -38,6 +44,8 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   const std::string& node_name() const override { return options_.name; }
   void ReadLog(LogRequest request, LogSink sink, Closure not_here) override;
   void Find(PodQuery query, std::function<void(const FoundPod&)> found, Closure not_here) override;
+  void ReadStats(StatsDetail detail, std::function<void(const NodeStats&)> done) override;
+  void ListPods(std::function<void(json::Value)> done) override;
 
  private:
   using PodPtr = std::shared_ptr<const Pod>;
@@ -50,14 +58,20 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   void Registered(const json::Value& node);
   void RemoveNotReadyTaint(const json::Value& node);
   void ReportStatus();
+  void WriteStatus();
   void RenewLease();
   void CreateLease();
+  // Services first, where pods are real: their variables name them.
+  void WatchServices();
   void WatchPods();
   void PodChanged(const PodPtr& pod);
   void PodGone(const PodPtr& pod);
   void NowReady();
+  // The Node's range of pod addresses, as soon as somebody has given it one.
+  void WatchNode();
+  void UseCidrs(const std::vector<std::string>& cidrs);
   PodWorker* FindWorker(const std::string& pod_namespace, const std::string& pod_name) const;
-  json::Value StatusPatch() const;
+  json::Value StatusPatch();
   Node CurrentNode() const;
   // Begins or continues the work on a pod that this node takes or has to refuse.
   void Work(const PodPtr& pod);
@@ -66,6 +80,17 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   // Why this node does not take the pod.
   std::optional<PodRejection> WhyNot(const Pod& pod) const;
   TimePoint Now() const { return strand_.clock().Now(); }
+
+  // node_pressure.cc: what the node does when it runs short.
+  void WatchPressure();
+  void CheckPressure();
+  void PressureRead(const NodeStats& stats);
+  void Relieve(const EvictionThresholds& met);
+  void EvictUnderPressure(const NodeStats& stats);
+  std::vector<EvictionCandidate> CandidatesOf(const NodeStats& stats) const;
+  void Evict(const Eviction& eviction);
+  void SetPressureConditions(Node& node) const;
+  void CollectImages();
 
   const NodeAgentOptions options_;
   const NodeDescription description_;
@@ -80,10 +105,14 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   std::map<std::string, PodPtr> undecided_;  // by UID: they do not fit the node as it was last seen
   api::Time ready_since_;
   std::unique_ptr<InformerFactory> informers_;
-  std::shared_ptr<HandlerRegistration> pods_;
+  std::shared_ptr<HandlerRegistration> pods_, nodes_, services_;
   std::map<std::string, std::shared_ptr<PodWorker>> workers_;  // by UID
   std::vector<std::function<void()>> waiting_, waiting_for_registration_;
-  bool serving_;  // what it waits for before it says that it is ready
+  PressureTracker pressure_;
+  std::map<std::string, std::pair<std::string, api::Time>>
+      transitions_;  // of conditions: status, and since when
+  bool networked_;   // it has a range of addresses for its pods, or needs none
+  bool serving_;     // what it waits for before it says that it is ready
 };
 
 }  // namespace flyball::node

@@ -38,9 +38,9 @@ class NodeAgentTest : public ::testing::Test {
     executor_.RunFor(1min);
   }
 
-  void StartAgent() {
-    agent_ = std::make_unique<NodeAgent>(client_, *containers_,
-                                         NodeAgentOptions{.name = "n1", .capacity = SimCapacity()});
+  void StartAgent(const std::string& address = "127.0.0.1") {
+    agent_ = std::make_unique<NodeAgent>(
+        client_, *containers_, NodeAgentOptions{.name = "n1", .address = address, .capacity = SimCapacity()});
     agent_->Start();
     executor_.RunFor(1s);
   }
@@ -229,6 +229,18 @@ TEST_F(NodeAgentTest, StartsContainersAgainAfterTheAgentDid) {
   EXPECT_EQ(now.status.container_statuses.at(0).restart_count, 1);
 }
 
+TEST_F(NodeAgentTest, AnAddressThatHasChangedReplacesTheOldOne) {
+  Create(MakePod("p"));
+  executor_.RunFor(2s);
+  StopAgent();
+  StartAgent("10.0.0.7");
+  executor_.RunFor(2s);
+  const Pod pod = Get("p");
+  EXPECT_EQ(pod.status.host_ip, "10.0.0.7");
+  ASSERT_EQ(pod.status.host_ips.size(), 1u);
+  EXPECT_EQ(pod.status.host_ips[0].ip, "10.0.0.7");
+}
+
 TEST_F(NodeAgentTest, RunsManyPods) {
   for (int i = 0; i < 200; ++i) Create(MakePod("p" + std::to_string(i)));
   executor_.RunFor(5s);
@@ -345,6 +357,22 @@ TEST_F(NodeAgentTest, ResourcesChangeInPlaceOrByARestart) {
   EXPECT_EQ(pod.status.container_statuses[0].resources->requests.at("memory").ToString(), "128Mi");
   EXPECT_EQ(pod.status.container_statuses[0].restart_count, 1);
   EXPECT_EQ(pod.status.phase, "Running");
+}
+
+TEST_F(NodeAgentTest, AnotherImageRestartsTheContainer) {
+  Pod pod = MakePod("p");
+  pod.spec.restart_policy = "Never";
+  Create(pod);
+  executor_.RunFor(2s);
+  const json::Value container = json::Object{{"name", "c"}, {"image", "img:2"}};
+  const json::Value patch = json::Object{{"spec", json::Object{{"containers", json::Array{container}}}}};
+  ASSERT_TRUE(client_.Of<Pod>().Patch("default", "p", PatchType::kStrategicMerge, patch));
+  executor_.RunFor(5s);
+  const ContainerStatus status = Get("p").status.container_statuses.at(0);
+  EXPECT_EQ(status.image, "img:2");
+  EXPECT_EQ(status.restart_count, 1);
+  EXPECT_TRUE(status.state.running);
+  EXPECT_EQ(Events("Killing"), std::vector<std::string>{"Container c definition changed, will be restarted"});
 }
 
 TEST_F(NodeAgentTest, APodThatIsDeletedCanBeSeenToTerminate) {

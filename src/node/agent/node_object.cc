@@ -69,6 +69,26 @@ ResourceList SimCapacity() {
           {"pods", api::Quantity(1000)}};
 }
 
+ResourceList AllocatableOf(const ResourceList& capacity, const ResourceList& reserved,
+                           const EvictionThresholds& eviction) {
+  ResourceList allocatable = capacity;
+  const auto take = [&](const std::string& name, const api::Quantity& amount) {
+    const auto found = allocatable.find(name);
+    if (found == allocatable.end()) return;
+    found->second = found->second - amount;
+    if (found->second.Sign() < 0) found->second = api::Quantity(0);
+  };
+  for (const auto& [name, amount] : reserved) take(name, amount);
+  for (const EvictionThreshold& threshold : eviction) {
+    const std::string name = threshold.signal == "memory.available"   ? "memory"
+                             : threshold.signal == "nodefs.available" ? "ephemeral-storage"
+                                                                      : "";
+    if (const auto found = capacity.find(name); found != capacity.end())
+      take(name, ThresholdQuantity(threshold, found->second));
+  }
+  return allocatable;
+}
+
 Node MakeNode(const NodeDescription& description, TimePoint at) {
   utsname machine{};
   uname(&machine);
@@ -81,7 +101,8 @@ Node MakeNode(const NodeDescription& description, TimePoint at) {
   }
   node.metadata.labels["kubernetes.io/hostname"] = description.name;
   NodeStatus& status = node.status;
-  status.capacity = status.allocatable = description.capacity;
+  status.capacity = description.capacity;
+  status.allocatable = description.allocatable;
   status.addresses = {{.type = "InternalIP", .address = description.address},
                       {.type = "Hostname", .address = description.name}};
   status.daemon_endpoints.kubelet_endpoint.port = description.port;

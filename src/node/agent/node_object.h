@@ -6,6 +6,7 @@
 
 #include "api/types/core.h"
 #include "base/run/clock.h"
+#include "node/eviction/eviction_thresholds.h"
 
 namespace flyball::node {
 
@@ -16,10 +17,15 @@ ResourceList MachineCapacity(const std::string& data_dir);
 // What a simulated node claims to have: room for a thousand small pods.
 ResourceList SimCapacity();
 
+// What pods may have: the capacity without what is reserved, and without what makes the node evict pods.
+// Never below nothing.
+ResourceList AllocatableOf(const ResourceList& capacity, const ResourceList& reserved,
+                           const EvictionThresholds& eviction);
+
 struct NodeDescription {
   std::string name, address;
   int port = 0;  // of the agent's server; 0: none
-  ResourceList capacity;
+  ResourceList capacity, allocatable;
   std::map<std::string, std::string> labels;  // further ones
   std::string runtime_version;                // "native://0.1.0"
 };

@@ -56,10 +56,6 @@ Status RemoveContent(int folder, std::size_t depth) {
 
 }  // namespace
 
-OwnedFd::~OwnedFd() {
-  if (fd_ >= 0) close(fd_);
-}
-
 Result<std::vector<std::string>> SafeComponents(std::string_view path) {
   std::vector<std::string> components;
   if (path.find('\0') != path.npos) return Unexpected(BadRequest("a path holds a zero byte"));

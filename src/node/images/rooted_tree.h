@@ -12,27 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/owned_fd.h"
 #include "base/values/result.h"
 
 namespace flyball::node {
-
-// A file descriptor that is closed in the end. Thread-compatible.
-class OwnedFd {
- public:
-  explicit OwnedFd(int fd = -1) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~OwnedFd();
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 // The name's components: without empty ones and ".". BadRequest if one is ".." or has a zero byte, or if
 // there are more than the kernel would follow.

@@ -68,6 +68,7 @@ Status ContainerBundle::WriteRecord(const ContainerRecord& record) const {
                                          {"tty", record.tty},
                                          {"stdin", record.stdin},
                                          {"stdinOnce", record.stdin_once},
+                                         {"messageFromLog", record.message_from_log},
                                          {"startedAt", record.started_at.time_since_epoch().count()}};
   return WriteFileDurably(folder_ + "/record.json", json::Write(value));
 }
@@ -85,7 +86,8 @@ Result<ContainerRecord> ContainerBundle::ReadRecord() const {
                          .attempt = static_cast<int>(value["attempt"].int_or(0)),
                          .tty = value["tty"].bool_or(false),
                          .stdin = value["stdin"].bool_or(false),
-                         .stdin_once = value["stdinOnce"].bool_or(false)};
+                         .stdin_once = value["stdinOnce"].bool_or(false),
+                         .message_from_log = value["messageFromLog"].bool_or(false)};
   record.started_at = TimePoint(TimePoint::duration(value["startedAt"].int_or(0)));
   if (record.id.empty()) return Unexpected(BadRequest(folder_ + ": the record has no id"));
   return record;

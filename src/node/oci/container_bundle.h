@@ -24,6 +24,9 @@ struct ContainerRecord {
   std::string id, name, image, cgroup_path, log_path, stop_signal;
   int attempt = 0;
   bool tty = false, stdin = false, stdin_once = false;
+  // terminationMessagePolicy FallbackToLogsOnError: the end of the log is the message of one that fails
+  // silently.
+  bool message_from_log = false;
   TimePoint started_at{};
 };
 

@@ -2,6 +2,7 @@
 
 #include "api/types/core.h"
 #include "node/oci/oci_state.h"
+#include "node/runtime/log_reader.h"
 #include "node/runtime/native_streams.h"
 
 namespace flyball::node {
@@ -31,6 +32,22 @@ std::string TerminationMessage(const ContainerBundle& bundle) {
   return text;
 }
 
+// The end of what it wrote last.
+std::string LogTail(const ContainerRecord& record) {
+  // Upstream: MaxContainerTerminationMessageLogLines and -Length.
+  constexpr int kLines = 80;
+  constexpr std::size_t kBytes = 2048;
+  LogReader reader(record.log_path, {.tail_lines = kLines});
+  std::string text;
+  for (;;) {
+    const auto part = reader.Read();
+    if (!part) break;
+    text += part->text;
+    if (part->at_end || part->exhausted) break;
+  }
+  return text.size() <= kBytes ? text : text.substr(text.size() - kBytes);
+}
+
 }  // namespace
 
 ContainerExit DescribeExit(const OciContainer& container, const RecordedExit& exit) {
@@ -45,6 +62,8 @@ ContainerExit DescribeExit(const OciContainer& container, const RecordedExit& ex
   } else if (described.exit_code != 0 && KilledForMemory(container.record.cgroup_path)) {
     described.reason = "OOMKilled";
   }
+  if (described.exit_code != 0 && described.message.empty() && container.record.message_from_log)
+    described.message = LogTail(container.record);
   return described;
 }
 

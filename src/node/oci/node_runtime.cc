@@ -60,6 +60,20 @@ class NodeRuntime final : public ContainerRuntime {
                                                StreamEvents events) override {
     return ById(id).Attach(id, request, std::move(events));
   }
+  std::map<std::string, ResourceUsage> UsageOf(const std::vector<UsageQuery>& containers,
+                                               TimePoint now) override {
+    std::vector<UsageQuery> of_host, contained;
+    for (const UsageQuery& query : containers)
+      (containers_->Knows(query.id) ? contained : of_host).push_back(query);
+    auto all = containers_->UsageOf(contained, now);
+    if (!of_host.empty()) all.merge(host_->UsageOf(of_host, now));
+    return all;
+  }
+  std::string CgroupOf(const Pod& pod) const override { return containers_->CgroupOf(pod); }
+  Status Resize(const std::string& id, const Container& spec) override { return ById(id).Resize(id, spec); }
+  WrittenFolders WrittenBy(const std::string& id) override { return ById(id).WrittenBy(id); }
+  Status CollectImages() override { return containers_->CollectImages(); }
+  Status RemoveUnusedImages() override { return containers_->RemoveUnusedImages(); }
   void ReadLog(const LogQuery& query, LogSink sink) override {
     ByPod(query.pod_uid).ReadLog(query, std::move(sink));
   }

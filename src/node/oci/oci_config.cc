@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "node/oci/seccomp_profile.h"
 
@@ -151,23 +152,6 @@ std::optional<std::int64_t> Amount(const std::map<std::string, api::Quantity>& l
   return milli ? found->second.MilliValue() : found->second.Value();
 }
 
-// Upstream: MilliCPUToShares, MilliCPUToQuota and the kubelet's period of 100 ms.
-json::Object ResourcesOf(const Container& spec) {
-  constexpr std::int64_t kPeriod = 100'000, kMinQuota = 1000, kMinShares = 2, kMaxShares = 262'144;
-  const auto limit = Amount(spec.resources.limits, "cpu", true);
-  const auto request = Amount(spec.resources.requests, "cpu", true);
-  const std::int64_t milli = request ? *request : limit.value_or(0);
-  json::Object cpu{{"shares", std::clamp(milli * 1024 / 1000, kMinShares, kMaxShares)}};
-  if (limit && *limit > 0) {
-    cpu.Set("quota", std::max(*limit * kPeriod / 1000, kMinQuota));
-    cpu.Set("period", kPeriod);
-  }
-  json::Object resources{{"cpu", std::move(cpu)}};
-  if (const auto memory = Amount(spec.resources.limits, "memory", false); memory && *memory > 0)
-    resources.Set("memory", json::Object{{"limit", *memory}, {"swap", *memory}});
-  return resources;
-}
-
 std::string QosOf(const Pod& pod) {
   bool any = false, guaranteed = true;
   const auto look = [&](const Container& container) {
@@ -184,10 +168,23 @@ std::string QosOf(const Pod& pod) {
   return guaranteed ? "guaranteed" : "burstable";
 }
 
+// Some machines let nobody have a lower score than his own (CAP_SYS_RESOURCE).
+bool MayLowerOomScore() {
+  static const bool may = [] {
+    constexpr int kSysResource = 24;
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("CapEff:"))
+        return ((std::stoull(line.substr(7), nullptr, 16) >> kSysResource) & 1) != 0;
+    return false;
+  }();
+  return may;
+}
+
 // Upstream: GetContainerOOMScoreAdjust, without the part of requested memory.
 int OomScore(const Pod& pod) {
   const std::string qos = QosOf(pod);
-  if (qos == "guaranteed") return -997;
+  if (qos == "guaranteed") return MayLowerOomScore() ? -997 : 0;
   return qos == "besteffort" ? 1000 : 999;
 }
 
@@ -199,6 +196,8 @@ json::Array NamespacesOf(const OciConfigInput& input) {
   if (input.pause > 0) pids.Set("path", "/proc/" + std::to_string(input.pause) + "/ns/pid");
   if (!pod.host_pid) namespaces.push_back(std::move(pids));
   if (!pod.host_ipc) namespaces.push_back(json::Object{{"type", "ipc"}, {"path", monitor + "ipc"}});
+  if (const std::string& network = input.container.network_namespace; !network.empty())
+    namespaces.push_back(json::Object{{"type", "network"}, {"path", network}});
   if (!pod.host_network) namespaces.push_back(json::Object{{"type", "uts"}, {"path", monitor + "uts"}});
   return namespaces;
 }
@@ -236,6 +235,8 @@ Result<json::Value> SeccompOf(const OciConfigInput& input) {
     profile = &*pod->seccomp_profile;
   if (!profile || profile->type == "Unconfined" || IsPrivileged(*input.container.spec)) return json::Value();
   if (profile->type == "RuntimeDefault") return DefaultSeccompProfile();
+  if (profile->type == "Localhost")
+    return ReadSeccompProfile(input.seccomp_folder + "/" + profile->localhost_profile.value_or(""));
   return Unexpected(
       BadRequest("seccomp profiles of type " + profile->type + " are not supported by this node"));
 }
@@ -243,7 +244,7 @@ Result<json::Value> SeccompOf(const OciConfigInput& input) {
 Result<json::Object> LinuxOf(const OciConfigInput& input) {
   const Container& spec = *input.container.spec;
   const bool privileged = IsPrivileged(spec);
-  json::Object resources = ResourcesOf(spec);
+  json::Object resources = CgroupResources(spec);
   json::Object linux_part{{"namespaces", NamespacesOf(input)}, {"cgroupsPath", input.cgroup_path}};
   if (privileged) {
     resources.Set("devices", json::Array{json::Object{{"allow", true}, {"access", "rwm"}}});
@@ -330,6 +331,23 @@ Result<json::Value> MakeOciConfig(const OciConfigInput& input) {
                                   {"root", json::Object{{"path", "rootfs"}, {"readonly", read_only}}},
                                   {"mounts", MountsOf(input)},
                                   {"linux", std::move(linux_part)}});
+}
+
+// Upstream: MilliCPUToShares, MilliCPUToQuota and the kubelet's period of 100 ms.
+json::Object CgroupResources(const Container& spec) {
+  constexpr std::int64_t kPeriod = 100'000, kMinQuota = 1000, kMinShares = 2, kMaxShares = 262'144;
+  const auto limit = Amount(spec.resources.limits, "cpu", true);
+  const auto request = Amount(spec.resources.requests, "cpu", true);
+  const std::int64_t milli = request ? *request : limit.value_or(0);
+  json::Object cpu{{"shares", std::clamp(milli * 1024 / 1000, kMinShares, kMaxShares)}};
+  if (limit && *limit > 0) {
+    cpu.Set("quota", std::max(*limit * kPeriod / 1000, kMinQuota));
+    cpu.Set("period", kPeriod);
+  }
+  json::Object resources{{"cpu", std::move(cpu)}};
+  if (const auto memory = Amount(spec.resources.limits, "memory", false); memory && *memory > 0)
+    resources.Set("memory", json::Object{{"limit", *memory}, {"swap", *memory}});
+  return resources;
 }
 
 std::string PodCgroup(const Pod& pod) {

@@ -21,6 +21,7 @@ struct OciConfigInput {
   pid_t pause = 0;          // whose PID namespace the pod shares; 0: each container has its own
   std::string cgroup_path;  // "/kubepods/burstable/pod<uid>/<id>"
   std::vector<ContainerMount> mounts;
+  std::string seccomp_folder{};  // where profiles of type Localhost are
 };
 
 // The command of a container: its spec's, completed from the image. BadRequest if there is none.
@@ -30,6 +31,9 @@ std::vector<std::string> EnvironmentOf(const ContainerConfig& container, const I
 
 // BadRequest if a part of the spec cannot be had here, naming it.
 Result<json::Value> MakeOciConfig(const OciConfigInput& input);
+
+// What the cgroup of a container has: the member `resources` of its configuration, without devices.
+json::Object CgroupResources(const Container& spec);
 
 // "guaranteed", "burstable" or "besteffort", as cgroups name them; and the pod's folder below.
 std::string PodCgroup(const Pod& pod);

@@ -29,7 +29,9 @@ class OciConfigTest : public testing::Test {
                           .image = image_,
                           .user = {},
                           .monitor = 42,
-                          .cgroup_path = PodCgroup(*pod_) + "/id"});
+                          .cgroup_path = PodCgroup(*pod_) + "/id",
+                          .mounts = {},
+                          .seccomp_folder = profiles_});
   }
   static std::string Text(const json::Value& value) { return json::Write(value); }
 
@@ -37,6 +39,7 @@ class OciConfigTest : public testing::Test {
   std::shared_ptr<Container> spec_ = std::make_shared<Container>();
   ContainerConfig config_;
   ImageConfig image_;
+  std::string profiles_;
 };
 
 TEST_F(OciConfigTest, CommandAndArgumentsAreCompletedFromTheImage) {
@@ -98,12 +101,21 @@ TEST_F(OciConfigTest, LimitsAndRequestsBecomeCgroups) {
   EXPECT_EQ((*made)["linux"]["cgroupsPath"].string_or(""), "/kubepods/burstable/podu1/id");
 }
 
-TEST_F(OciConfigTest, SeccompProfilesOfFilesAreRefused) {
+TEST_F(OciConfigTest, SeccompProfilesAreOursOrThoseOfTheMachine) {
   spec_->security_context = SecurityContext();
   spec_->security_context->seccomp_profile = SeccompProfile{.type = "RuntimeDefault"};
   EXPECT_EQ((*Make())["linux"]["seccomp"]["defaultAction"].string_or(""), "SCMP_ACT_ALLOW");
   spec_->security_context->seccomp_profile->type = "Localhost";
-  EXPECT_EQ(Make().error().message(), "seccomp profiles of type Localhost are not supported by this node");
+  spec_->security_context->seccomp_profile->localhost_profile = "own.json";
+  const TemporaryFolder folder = *TemporaryFolder::Make();
+  profiles_ = folder.path().string();
+  EXPECT_TRUE(Make().error().message().starts_with("cannot load seccomp profile"));
+  std::ofstream(folder.path() / "own.json")
+      << R"({"defaultAction":"SCMP_ACT_LOG","archMap":[],"syscalls":[{"names":["x"],"action":"SCMP_ACT_ALLOW","comment":""}]})";
+  EXPECT_EQ(Text((*Make())["linux"]["seccomp"]),
+            R"({"defaultAction":"SCMP_ACT_LOG","syscalls":[{"names":["x"],"action":"SCMP_ACT_ALLOW"}]})");
+  std::ofstream(folder.path() / "own.json") << "{}";
+  EXPECT_TRUE(Make().error().message().starts_with("decoding seccomp profile failed"));
 }
 
 TEST_F(OciConfigTest, UsersAreLookedUpInTheImage) {

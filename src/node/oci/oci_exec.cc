@@ -3,6 +3,7 @@
 #include "node/runtime/exec_run.h"
 #include "node/runtime/log_reader.h"
 #include "node/runtime/native_streams.h"
+#include "node/stats/cgroup_usage.h"
 
 namespace flyball::node {
 
@@ -29,6 +30,15 @@ Result<std::shared_ptr<StreamHandle>> OciRuntime::OpenExec(const std::string& id
   };
   FLYBALL_ASSIGN(auto handle, StartExec(processes_, spec, std::move(passed)));
   return WrapExec(std::move(handle), pid_file);
+}
+
+std::map<std::string, ResourceUsage> OciRuntime::UsageOf(const std::vector<UsageQuery>& containers,
+                                                         TimePoint now) {
+  std::map<std::string, ResourceUsage> by_id;
+  for (const UsageQuery& query : containers)
+    if (const auto container = FindRunning(query.id))
+      if (const auto usage = ReadCgroupUsage(container->record.cgroup_path, now)) by_id[query.id] = *usage;
+  return by_id;
 }
 
 void OciRuntime::ReadLog(const LogQuery& query, LogSink sink) {

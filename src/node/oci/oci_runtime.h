@@ -12,6 +12,7 @@
 
 #include "base/run/executor.h"
 #include "base/run/random.h"
+#include "node/images/image_collector.h"
 #include "node/runtime/log_files.h"
 #include "node/runtime/runtime.h"
 
@@ -28,6 +29,7 @@ struct OciRuntimeOptions {
   std::string data_dir;
   std::string pod_ip = "127.0.0.1";
   LogLimits log_limits{};
+  ImageGcPolicy image_gc{};
   std::string registries_file{};  // registry_hosts.h; empty: the usual one
   HostImage host_image = HostImage::kAuto;
   // Containers go on when the agent is stopped in good order, as they do when it is killed.

@@ -13,7 +13,9 @@
 #include <string>
 
 #include "base/files/durable_file.h"
+#include "node/images/image_collector.h"
 #include "node/images/image_store.h"
+#include "node/oci/oci_config.h"
 #include "node/oci/oci_runtime.h"
 #include "node/oci/oci_state.h"
 #include "node/oci/runc.h"
@@ -41,6 +43,8 @@ class OciRuntime final : public OciContainers {
         executor_(executor),
         random_(random),
         images_(std::move(images)),
+        collector_(images_, options.image_gc,
+                   [root = options.data_dir](TimePoint now) { return ReadDiskUsage(root, now); }),
         puller_(images_, executor, PullerOptions(options)),
         monitor_program_(std::move(monitor)),
         runc_(Runc::FindProgram(), options.data_dir + "/oci/runc", processes_) {}
@@ -91,6 +95,24 @@ class OciRuntime final : public OciContainers {
     return container->streams->Attach(request, std::move(events));
   }
   void ReadLog(const LogQuery& query, LogSink sink) override;
+  std::map<std::string, ResourceUsage> UsageOf(const std::vector<UsageQuery>& containers,
+                                               TimePoint now) override;
+  std::string CgroupOf(const Pod& pod) const override { return PodCgroup(pod); }
+  Status Resize(const std::string& id, const Container& spec) override {
+    const auto container = FindRunning(id);
+    if (!container) return {};
+    return runc_.Update(id, container->bundle.folder() + "/resources.json", CgroupResources(spec));
+  }
+  WrittenFolders WrittenBy(const std::string& id) override {
+    const auto container = Find(id);
+    if (!container) return {};
+    return {container->bundle.folder() + "/upper",
+            std::filesystem::path(container->record.log_path).parent_path().string()};
+  }
+  Status CollectImages() override { return collector_.Round(UsedImages(), executor_.clock().Now()); }
+  Status RemoveUnusedImages() override {
+    return collector_.RemoveUnused(UsedImages(), executor_.clock().Now());
+  }
 
   std::string AllocatePodIp(const std::string&) override { return options_.pod_ip; }
   bool MayForwardTo(const std::string& pod_uid, int port) override {
@@ -135,6 +157,12 @@ class OciRuntime final : public OciContainers {
     return container && !container->exit && container->pid > 0 ? container : nullptr;
   }
   OciPodPtr PodOf(const std::string& uid, const std::string& node);
+  std::set<std::string> UsedImages() const {
+    MutexLock lock(mu_);
+    std::set<std::string> names;
+    for (const auto& [id, container] : containers_) names.insert(container->record.image);
+    return names;
+  }
   std::string NewId() {
     std::string id = random_.Uuid() + random_.Uuid();
     std::erase(id, '-');
@@ -162,6 +190,7 @@ class OciRuntime final : public OciContainers {
   Executor& executor_;
   Random& random_;
   ImageStore images_;
+  ImageCollector collector_;
   ImagePuller puller_;
   const OwnedFd monitor_program_;
   const std::shared_ptr<ProcessLoop> processes_ = std::make_shared<ProcessLoop>();

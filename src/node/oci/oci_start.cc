@@ -22,11 +22,14 @@ Status OciRuntime::WriteBundle(const ContainerConfig& config, const StoredImage&
   FLYBALL_ASSIGN(input.user,
                  ResolveUser(*config.pod, *config.spec, image.config.user, container.bundle.rootfs()));
   input.monitor = container.pod->monitor;
+  input.seccomp_folder = options_.data_dir + "/seccomp";
   if (SharesPids(*config.pod)) {
     input.pause = PausePid(container.pod->folder);
     if (input.pause <= 0) return Unexpected(InternalError("the pod's shared PID namespace is gone"));
   }
-  FLYBALL_ASSIGN(input.mounts, WriteNameFiles(container.pod->folder, *config.pod, options_.pod_ip));
+  const std::vector<std::string> shared = {options_.pod_ip};
+  FLYBALL_ASSIGN(input.mounts, WriteNameFiles(container.pod->folder, *config.pod,
+                                              config.pod_ips.empty() ? shared : config.pod_ips, config.dns));
   const std::string& message = config.spec->termination_message_path;
   input.mounts.push_back({.source = container.bundle.termination_log(),
                           .target = message.empty() ? "/dev/termination-log" : message});
@@ -57,6 +60,7 @@ Result<OciContainerPtr> OciRuntime::Prepare(const ContainerConfig& config, const
             .tty = config.tty,
             .stdin = config.stdin,
             .stdin_once = config.stdin_once,
+            .message_from_log = config.spec->termination_message_policy == "FallbackToLogsOnError",
             .started_at = executor_.clock().Now()};
   record.cgroup_path = PodCgroup(*config.pod) + "/" + record.id;
   if (config.spec->lifecycle && config.spec->lifecycle->stop_signal)

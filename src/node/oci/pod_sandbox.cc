@@ -11,8 +11,6 @@
 namespace flyball::node {
 namespace {
 
-constexpr std::size_t kMaxHostname = 63;
-
 pid_t PidIn(const std::string& path) {
   std::ifstream file(path);
   pid_t pid = 0;
@@ -24,44 +22,7 @@ Status WriteReadable(const std::string& path, const std::string& text) {
   return WriteFileDurably(path, text, 0644);
 }
 
-std::string HostsText(const Pod& pod, const std::string& pod_ip) {
-  std::string text =
-      "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n"
-      "fe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n" +
-      pod_ip + "\t" + PodHostname(pod) + "\n";
-  if (!pod.spec.host_aliases.empty()) text += "\n# Entries added by HostAliases.\n";
-  for (const HostAlias& alias : pod.spec.host_aliases) {
-    text += alias.ip;
-    for (const std::string& name : alias.hostnames) text += "\t" + name;
-    text += "\n";
-  }
-  return text;
-}
-
-std::string ResolvText(const Pod& pod) {
-  std::string text;
-  const bool own = pod.spec.dns_policy == "None";
-  if (const auto host = ReadFile("/etc/resolv.conf"); host && !own) text = *host;
-  if (!pod.spec.dns_config) return text;
-  const PodDNSConfig& config = *pod.spec.dns_config;
-  for (const std::string& server : config.nameservers) text += "nameserver " + server + "\n";
-  if (!config.searches.empty()) text += "search";
-  for (const std::string& domain : config.searches) text += " " + domain;
-  if (!config.searches.empty()) text += "\n";
-  if (!config.options.empty()) text += "options";
-  for (const PodDNSConfigOption& option : config.options)
-    text += " " + option.name + (option.value ? ":" + *option.value : "");
-  return config.options.empty() ? text : text + "\n";
-}
-
 }  // namespace
-
-std::string PodHostname(const Pod& pod) {
-  std::string name = pod.spec.hostname.empty() ? pod.metadata.name : pod.spec.hostname;
-  name = name.substr(0, kMaxHostname);
-  while (!name.empty() && (name.back() == '-' || name.back() == '.')) name.pop_back();
-  return name;
-}
 
 Result<pid_t> EnsureMonitor(ProcessLoop& loop, int program, const std::string& folder, const Pod& pod) {
   FLYBALL_TRY(MakePrivateFolder(folder));
@@ -84,12 +45,12 @@ pid_t PausePid(const std::string& folder) {
 }
 
 Result<std::vector<ContainerMount>> WriteNameFiles(const std::string& folder, const Pod& pod,
-                                                   const std::string& pod_ip) {
-  std::string hosts = HostsText(pod, pod_ip);
-  if (const auto machine = ReadFile("/etc/hosts"); machine && pod.spec.host_network) hosts = *machine;
-  FLYBALL_TRY(WriteReadable(folder + "/hosts", hosts));
+                                                   const std::vector<std::string>& ips,
+                                                   const ClusterDns& dns) {
+  const auto machine = [](const char* path) { return ReadFile(path).value_or(std::string()); };
+  FLYBALL_TRY(WriteReadable(folder + "/hosts", HostsText(pod, ips, dns, machine("/etc/hosts"))));
   FLYBALL_TRY(WriteReadable(folder + "/hostname", PodHostname(pod) + "\n"));
-  FLYBALL_TRY(WriteReadable(folder + "/resolv.conf", ResolvText(pod)));
+  FLYBALL_TRY(WriteReadable(folder + "/resolv.conf", ResolvText(pod, dns, machine("/etc/resolv.conf"))));
   return std::vector<ContainerMount>{{.source = folder + "/hosts", .target = "/etc/hosts"},
                                      {.source = folder + "/hostname", .target = "/etc/hostname"},
                                      {.source = folder + "/resolv.conf", .target = "/etc/resolv.conf"}};

@@ -9,12 +9,10 @@
 #include "api/types/core.h"
 #include "base/values/result.h"
 #include "node/runtime/native_process.h"
+#include "node/runtime/pod_names.h"
 #include "node/runtime/runtime.h"
 
 namespace flyball::node {
-
-// The name that processes of the pod see.
-std::string PodHostname(const Pod& pod);
 
 // Starts the pod's monitor, which outlives this program, unless it runs. `program` is the descriptor of its
 // file. Its pid, or why not. Blocks.
@@ -27,6 +25,7 @@ pid_t PausePid(const std::string& folder);
 
 // Writes the pod's hosts, hostname and resolv.conf into its folder and returns how containers see them.
 Result<std::vector<ContainerMount>> WriteNameFiles(const std::string& folder, const Pod& pod,
-                                                   const std::string& pod_ip);
+                                                   const std::vector<std::string>& ips,
+                                                   const ClusterDns& dns);
 
 }  // namespace flyball::node

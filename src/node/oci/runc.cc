@@ -5,7 +5,9 @@
 
 #include <cstdlib>
 
+#include "base/files/durable_file.h"
 #include "base/run/notification.h"
+#include "json/json.h"
 
 namespace flyball::node {
 namespace {
@@ -47,6 +49,13 @@ std::string Runc::FindProgram() {
 void Runc::Delete(const std::string& id) const {
   (void)RunProgramToEnd(
       *loop_, {.argv = {program_, "--root", root_, "delete", "--force", id}, .env = {{"PATH", kToolPath}}});
+}
+
+Status Runc::Update(const std::string& id, const std::string& file, const json::Value& resources) const {
+  FLYBALL_TRY(WriteFileDurably(file, json::Write(resources)));
+  FLYBALL_TRY(RunProgramToEnd(*loop_, {.argv = {program_, "--root", root_, "update", "--resources", file, id},
+                                       .env = {{"PATH", kToolPath}}}));
+  return {};
 }
 
 ProcessSpec Runc::ExecSpec(const std::string& id, const StreamRequest& request,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/values/result.h"
+#include "json/value.h"
 #include "node/runtime/native_process.h"
 
 namespace flyball::node {
@@ -29,6 +30,8 @@ class Runc {
 
   // Kills what is left of a container and forgets it. Nothing if it is not known.
   void Delete(const std::string& id) const;
+  // Gives a running container other resources, by way of that file.
+  Status Update(const std::string& id, const std::string& file, const json::Value& resources) const;
   // Runs a command beside a container; its process is named in `pid_file`.
   ProcessSpec ExecSpec(const std::string& id, const StreamRequest& request,
                        const std::string& pid_file) const;

@@ -1,5 +1,8 @@
 #include "node/oci/seccomp_profile.h"
 
+#include "base/files/durable_file.h"
+#include "json/json.h"
+
 namespace flyball::node {
 
 json::Value DefaultSeccompProfile() {
@@ -68,6 +71,28 @@ json::Value DefaultSeccompProfile() {
       {"defaultAction", "SCMP_ACT_ALLOW"},
       {"syscalls", json::Array{json::Object{
                        {"names", std::move(refused)}, {"action", "SCMP_ACT_ERRNO"}, {"errnoRet", kEperm}}}}};
+}
+
+Result<json::Value> ReadSeccompProfile(const std::string& path) {
+  const auto text = ReadFile(path);
+  if (!text)
+    return Unexpected(BadRequest("cannot load seccomp profile \"" + path + "\": " + text.error().message()));
+  const auto profile = json::Parse(*text);
+  if (!profile || !(*profile)["defaultAction"].is_string())
+    return Unexpected(BadRequest("decoding seccomp profile failed: \"" + path + "\" is no profile"));
+  json::Object out{{"defaultAction", (*profile)["defaultAction"]}};
+  for (const char* member : {"architectures", "flags"})
+    if (const json::Value* value = profile->Find(member)) out.Set(member, *value);
+  json::Array syscalls;
+  if ((*profile)["syscalls"].is_array())
+    for (const json::Value& rule : (*profile)["syscalls"].as_array()) {
+      json::Object known;
+      for (const char* member : {"names", "action", "args", "errnoRet"})
+        if (const json::Value* value = rule.Find(member)) known.Set(member, *value);
+      syscalls.push_back(std::move(known));
+    }
+  out.Set("syscalls", std::move(syscalls));
+  return json::Value(std::move(out));
 }
 
 }  // namespace flyball::node

@@ -34,6 +34,7 @@ struct ContainerUnit {
   std::string waiting_reason, waiting_message;
   std::string id;  // "<runtime>://<id>", of the current or last start
   std::string runtime_id, image_id;
+  std::string image;  // of its spec, when it was started by this agent
   std::optional<api::Time> started_at;
   std::optional<ContainerStateTerminated> ended;     // how the current start ended
   std::optional<ContainerStateTerminated> previous;  // how the one before ended
@@ -42,9 +43,9 @@ struct ContainerUnit {
   int starts = 0;  // by this agent or one before it
   int crashes = 0, pull_failures = 0;
   bool started = false, ready = false;
-  bool stopping = false;                    // it was told to end
-  bool resized = false;                     // it ends only to be started with other resources
-  bool launching = false;                   // the runtime is starting it
+  bool stopping = false;   // it was told to end
+  bool resized = false;    // it ends only to be started with other resources, or another image
+  bool launching = false;  // the runtime is starting it
   std::optional<ContainerExit> early_exit;  // it ended before the runtime said that it had started
   std::string kill_message;
   TimerId timer = kNoTimer;       // of back-offs

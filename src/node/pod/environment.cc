@@ -54,8 +54,13 @@ void Keep(Sources& sources, bool secret, const std::string& name, const Result<j
 
 class Resolver {
  public:
-  Resolver(const Pod& pod, const Container& container, const PodAddresses& addresses, Sources& sources)
-      : pod_(pod), container_(container), addresses_(addresses), sources_(sources) {}
+  Resolver(const Pod& pod, const Container& container, const PodAddresses& addresses, Sources& sources,
+           Variables inherited)
+      : pod_(pod),
+        container_(container),
+        addresses_(addresses),
+        sources_(sources),
+        variables_(std::move(inherited)) {}
 
   Result<Variables> Run() {
     MutexLock lock(sources_.mu);
@@ -125,13 +130,15 @@ class Resolver {
 }  // namespace
 
 void ResolveEnvironment(const Client& client, std::shared_ptr<const Pod> pod, const Container& container,
-                        const PodAddresses& addresses, std::function<void(Result<Variables>)> done) {
+                        const PodAddresses& addresses, Variables inherited,
+                        std::function<void(Result<Variables>)> done) {
   const auto names = NamesIn(container);
   auto sources = std::make_shared<Sources>();
   // The container is kept by its pod; one more than the names, so that nothing is done before all are asked.
   auto left = std::make_shared<std::atomic<std::size_t>>(names.size() + 1);
-  auto finish = [sources, left, pod, &container, addresses, done = std::move(done)] {
-    if (--*left == 0) done(Resolver(*pod, container, addresses, *sources).Run());
+  auto finish = [sources, left, pod, &container, addresses, inherited = std::move(inherited),
+                 done = std::move(done)] {
+    if (--*left == 0) done(Resolver(*pod, container, addresses, *sources, inherited).Run());
   };
   for (const auto& [secret, name] : names) {
     const DynamicClient of = secret ? client.Of<Secret>() : client.Of<ConfigMap>();

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "base/values/unique_function.h"
+#include "json/value.h"
 #include "node/runtime/runtime.h"
+#include "node/stats/usage.h"
 
 namespace flyball::node {
 
@@ -27,6 +29,15 @@ struct FoundPod {
   std::string pod_uid, pod_ip;
   std::string container_id;  // the runtime's; empty if there is none such, or it does not run
   bool tty = false;          // of the container's own process
+  bool own_network = false;  // every port at its address is its own
+};
+
+// What to find out about pods.
+enum class StatsDetail {
+  kMachine,  // nothing: only about the machine
+  kUse,      // processor and memory
+  kLimited,  // that, and the disk where the pod has limits on that
+  kAll,      // that, and the disk: looks at all that they have written
 };
 
 // Thread-safe.
@@ -39,6 +50,10 @@ class PodSource {
   virtual void ReadLog(LogRequest request, LogSink sink, Closure not_here) = 0;
   // Calls one of the two, from any thread.
   virtual void Find(PodQuery query, std::function<void(const FoundPod&)> found, Closure not_here) = 0;
+  // What is used on the node now. `done` is called once, from any thread.
+  virtual void ReadStats(StatsDetail detail, std::function<void(const NodeStats& stats)> done) = 0;
+  // The pods it has, as `kubectl get` would list them.
+  virtual void ListPods(std::function<void(json::Value list)> done) = 0;
 };
 
 }  // namespace flyball::node

@@ -20,8 +20,10 @@ void PodWorker::PrepareEnvironment(ContainerUnit& unit) {
       if (const auto self = weak.lock()) self->Launch(unit, pod, variables);
     });
   };
-  if (spec.env.empty() && spec.env_from.empty()) return Launch(unit, pod_, Variables());
-  ResolveEnvironment(context_.client, pod_, spec, {pod_ip_, context_.host_ip}, std::move(done));
+  Variables inherited = context_.service_variables ? context_.service_variables(*pod_) : Variables();
+  if (spec.env.empty() && spec.env_from.empty()) return Launch(unit, pod_, inherited);
+  ResolveEnvironment(context_.client, pod_, spec, {pod_ip_, context_.host_ip}, std::move(inherited),
+                     std::move(done));
 }
 
 ContainerConfig PodWorker::ConfigOf(const ContainerUnit& unit, const PodPtr& pod,
@@ -42,6 +44,9 @@ ContainerConfig PodWorker::ConfigOf(const ContainerUnit& unit, const PodPtr& pod
                          .runs_to_completion = (unit.init && !unit.sidecar) || IsOfJob(*pod),
                          .pod = pod,
                          .spec = std::make_shared<const Container>(spec)};
+  config.network_namespace = network_namespace_;
+  config.pod_ips = pod_ips_;
+  config.dns = context_.dns;
   for (const std::string& word : spec.command) config.command.push_back(Expand(word, variables));
   for (const std::string& word : spec.args) config.args.push_back(Expand(word, variables));
   return config;
@@ -97,6 +102,7 @@ void PodWorker::Started(ContainerUnit& unit, const Result<std::string>& id) {
   unit.state = ContainerUnit::State::kRunning;
   unit.started_at = Now();
   unit.resources = SpecOf(unit).resources;
+  unit.image = SpecOf(unit).image;
   unit.started = unit.ready = unit.stopping = false;
   context_.recorder.Normal(TargetOf(unit), "Created", "Created container: " + unit.name);
   context_.recorder.Normal(TargetOf(unit), "Started", "Started container " + unit.name);

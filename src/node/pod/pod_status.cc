@@ -17,8 +17,18 @@ std::string Listed(const std::vector<std::string>& names) {
   return text + "]";
 }
 
+api::Quantity AmountOf(const std::map<std::string, api::Quantity>& list, const char* name) {
+  const auto found = list.find(name);
+  return found == list.end() ? api::Quantity() : found->second;
+}
+
 PodCondition Condition(const char* type, bool status, const char* reason = "", std::string message = {}) {
   return {.type = type, .status = status ? "True" : "False", .reason = reason, .message = std::move(message)};
+}
+
+// Lists of addresses are merged by address: without this, one that the pod had before would stay.
+void ReplaceWhole(json::Value& status, const char* list) {
+  if (status.Find(list)) status[list].as_array().push_back(json::Object{{"$patch", "replace"}});
 }
 
 }  // namespace
@@ -96,6 +106,11 @@ void PodWorker::AddConditions(PodStatus& status) const {
     if (unit->init && !unit->init_done()) incomplete.push_back(unit->name);
     if ((unit->main() || unit->sidecar) && !unit->ready) unready.push_back(unit->name);
   }
+  if (!resize_error_.empty())
+    status.conditions.push_back(Condition("PodResizeInProgress", true, "Error", resize_error_));
+  if (disrupted_)
+    status.conditions.push_back(
+        Condition("DisruptionTarget", true, "TerminationByKubelet", failure_message_));
   const bool succeeded = status.phase == "Succeeded";
   const bool failed = status.phase == "Failed";
   auto& conditions = status.conditions;
@@ -136,7 +151,8 @@ PodStatus PodWorker::MakeStatus() const {
   status.observed_generation = pod_->metadata.generation;
   if (!pod_ip_.empty()) {
     status.pod_ip = pod_ip_;
-    status.pod_ips = {{.ip = pod_ip_}};
+    for (const std::string& ip : pod_ips_) status.pod_ips.push_back({.ip = ip});
+    if (pod_ips_.empty()) status.pod_ips = {{.ip = pod_ip_}};
   }
   if (pod_->spec.resources) {
     status.resources = *pod_->spec.resources;
@@ -154,6 +170,26 @@ PodStatus PodWorker::MakeStatus() const {
   return status;
 }
 
+PodStats PodWorker::Running(std::vector<UsageQuery>& queries) const {
+  PodStats stats{.name = pod_->metadata.name,
+                 .ns = pod_->metadata.namespace_,
+                 .uid = pod_->metadata.uid,
+                 .cgroup = context_.runtime.CgroupOf(*pod_),
+                 .started_at = start_time_.ToTimePoint()};
+  for (const auto& unit : units_) {
+    if (!unit->running()) continue;
+    const Container& spec = SpecOf(*unit);
+    ContainerStats container{.name = unit->name, .id = unit->runtime_id, .image = spec.image};
+    if (unit->started_at) container.started_at = unit->started_at->ToTimePoint();
+    container.cpu_limit_milli = AmountOf(spec.resources.limits, "cpu").MilliValue();
+    container.cpu_request_milli = AmountOf(spec.resources.requests, "cpu").MilliValue();
+    container.memory_limit = AmountOf(spec.resources.limits, "memory").Value();
+    queries.push_back({.id = unit->runtime_id, .pod = pod_, .container = unit->name});
+    stats.containers.push_back(std::move(container));
+  }
+  return stats;
+}
+
 // One write at a time; what changes meanwhile goes with the next.
 void PodWorker::WriteStatus() {
   if (writing_ || object_gone_) return;
@@ -168,6 +204,8 @@ void PodWorker::WriteStatus() {
     if (known == status) return;
   }
   json::Value body = ToJson(status);
+  ReplaceWhole(body, "podIPs");
+  ReplaceWhole(body, "hostIPs");
   const json::Value patch =
       json::Object{{"metadata", json::Object{{"uid", pod_->metadata.uid}}}, {"status", std::move(body)}};
   writing_ = true;

@@ -12,6 +12,38 @@ constexpr Duration kDeleteRetry = std::chrono::seconds(5);
 
 }  // namespace
 
+void PodWorker::Evict(const std::string& message, bool by_pressure) {
+  constexpr Duration kEvictionGrace =
+      std::chrono::seconds(1);  // upstream: immediateEvictionGracePeriodSeconds
+  if (state_ != State::kRunning) return;
+  context_.recorder.Warning(flyball::TargetOf(*pod_), "Evicted", message);
+  evicted_ = true;
+  disrupted_ = by_pressure;
+  Fail("Evicted", message, kEvictionGrace);
+  ReleaseVolumes();
+}
+
+// What it has written is what the node wants back.
+void PodWorker::ReleaseVolumes() {
+  const bool any = std::any_of(units_.begin(), units_.end(),
+                               [](const auto& unit) { return unit->running() || unit->launching; });
+  if (any) return;
+  if (Executor* const where = context_.runtime.executor(); where && context_.volumes)
+    where->Post([volumes = context_.volumes, uid = pod_->metadata.uid] { volumes->TearDown(uid); });
+}
+
+void PodWorker::Fail(std::string reason, std::string message, std::optional<Duration> grace) {
+  failure_reason_ = std::move(reason);
+  failure_message_ = std::move(message);
+  state_ = State::kEnded;
+  for (const auto& unit : units_) {
+    if (unit->timer != kNoTimer) context_.strand.Cancel(std::exchange(unit->timer, kNoTimer));
+    const std::chrono::seconds own(pod_->spec.termination_grace_period_seconds.value_or(30));
+    StopUnit(*unit, grace.value_or(own), "Stopping container " + unit->name);
+  }
+  WriteStatus();
+}
+
 void PodWorker::BeginTermination(Duration grace) {
   state_ = State::kTerminating;
   grace_ = grace;
@@ -100,10 +132,11 @@ void PodWorker::CheckStopped() {
   if (any) return StopRunning();
   // One that is being started is stopped once it runs.
   if (std::any_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->launching; })) return;
+  if (attaching_) return;
   state_ = State::kStopped;
+  DropNetwork();
   context_.runtime.RemovePod(pod_->metadata.namespace_, pod_->metadata.name, pod_->metadata.uid);
-  if (Executor* const where = context_.runtime.executor(); where && context_.volumes)
-    where->Post([volumes = context_.volumes, uid = pod_->metadata.uid] { volumes->TearDown(uid); });
+  ReleaseVolumes();
   if (object_gone_) return context_.finished(pod_->metadata.uid);
   WriteStatus();
   if (!writing_) DeleteObject();

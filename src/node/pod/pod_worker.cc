@@ -106,7 +106,7 @@ EventTarget PodWorker::TargetOf(const ContainerUnit& unit) const {
 }
 
 FoundPod PodWorker::Describe(const std::string& container) const {
-  FoundPod found{.pod_uid = pod_->metadata.uid, .pod_ip = pod_ip_};
+  FoundPod found{.pod_uid = pod_->metadata.uid, .pod_ip = pod_ip_, .own_network = has_own_network()};
   for (const auto& unit : units_) {
     if (unit->name != container || !unit->running()) continue;
     found.container_id = unit->runtime_id;
@@ -165,8 +165,18 @@ void PodWorker::ApplySpec() {
   if (state_ != State::kRunning) return WriteStatus();
   ArmDeadline();
   for (const auto& unit : units_)
-    if (unit->running() && !unit->ephemeral) ResizeUnit(*unit);
+    if (unit->running() && !unit->ephemeral && !ReplaceUnit(*unit)) ResizeUnit(*unit);
   Sync();
+}
+
+// A container with another image is restarted at once, whatever the restart policy.
+bool PodWorker::ReplaceUnit(ContainerUnit& unit) {
+  if (unit.image.empty() || unit.image == SpecOf(unit).image) return false;
+  unit.image.clear();
+  unit.resized = true;
+  const std::chrono::seconds grace(pod_->spec.termination_grace_period_seconds.value_or(30));
+  StopUnit(unit, grace, "Container " + unit.name + " definition changed, will be restarted");
+  return true;
 }
 
 // Resources change in place, unless the container asks to be restarted for it.
@@ -184,23 +194,25 @@ void PodWorker::ResizeUnit(ContainerUnit& unit) {
   bool restart = false;
   for (const ContainerResizePolicy& policy : spec.resize_policy)
     restart = restart || (policy.restart_policy == "RestartContainer" && differs(policy.resource_name));
+  if (!restart) return PutInForce(unit);
   unit.resources = spec.resources;
-  if (!restart) return;
   const auto grace = pod_->spec.termination_grace_period_seconds.value_or(30);
   unit.resized = true;
   StopUnit(unit, std::chrono::seconds(grace), "Container " + unit.name + " resize requires restart");
 }
 
-void PodWorker::Fail(std::string reason, std::string message) {
-  failure_reason_ = std::move(reason);
-  failure_message_ = std::move(message);
-  state_ = State::kEnded;
-  for (const auto& unit : units_) {
-    if (unit->timer != kNoTimer) context_.strand.Cancel(std::exchange(unit->timer, kNoTimer));
-    const auto grace = pod_->spec.termination_grace_period_seconds.value_or(30);
-    StopUnit(*unit, std::chrono::seconds(grace), "Stopping container " + unit->name);
-  }
-  WriteStatus();
+// What it has is said once the runtime has done it.
+void PodWorker::PutInForce(ContainerUnit& unit) {
+  OnRuntime(
+      [id = unit.runtime_id, spec = SpecOf(unit)](ContainerRuntime& runtime) {
+        return runtime.Resize(id, spec);
+      },
+      [&unit, id = unit.runtime_id, wanted = SpecOf(unit).resources](PodWorker& self, const Status& done) {
+        if (unit.runtime_id != id || !unit.running()) return;
+        self.resize_error_ = done ? "" : done.error().message();
+        if (done) unit.resources = wanted;
+        self.WriteStatus();
+      });
 }
 
 // Upstream: activeDeadlineHandler.
@@ -230,9 +242,7 @@ void PodWorker::Gone() {
 
 void PodWorker::Sync() {
   if (state_ == State::kRunning) {
-    if (pod_ip_.empty())
-      pod_ip_ =
-          pod_->spec.host_network ? context_.host_ip : context_.runtime.AllocatePodIp(pod_->metadata.uid);
+    if (!HaveNetwork()) return WriteStatus();
     StartDue();
     if (AllEnded()) {
       state_ = State::kEnded;
@@ -242,6 +252,7 @@ void PodWorker::Sync() {
           StopUnit(*unit, std::chrono::seconds(30), "Stopping container " + unit->name);
     }
   }
+  if (state_ == State::kEnded) DropNetwork();
   WriteStatus();
 }
 
@@ -336,13 +347,15 @@ void PodWorker::Exited(ContainerUnit& unit, const std::string&, const ContainerE
                                         .started_at = unit.started_at,
                                         .finished_at = now,
                                         .container_id = unit.id};
-  if (unit.started_at && now.ToTimePoint() - unit.started_at->ToTimePoint() >= kBackoffReset)
-    unit.crashes = 0;
+  // One that never ran was "started" at the beginning of time.
+  const bool ran = unit.started_at && unit.started_at->ToTimePoint() != TimePoint{};
+  if (ran && now.ToTimePoint() - unit.started_at->ToTimePoint() >= kBackoffReset) unit.crashes = 0;
   unit.started = unit.ready = false;
   unit.state = ContainerUnit::State::kExited;
   if (state_ == State::kRunning && ShouldRestart(unit)) ScheduleRestart(unit);
   Sync();
   if (state_ == State::kTerminating) CheckStopped();
+  if (evicted_) ReleaseVolumes();
 }
 
 bool PodWorker::ShouldRestart(const ContainerUnit& unit) const {

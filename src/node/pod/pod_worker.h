@@ -15,6 +15,7 @@
 #include "base/run/executor.h"
 #include "client/client.h"
 #include "controller/events/event_recorder.h"
+#include "network/pods/pod_network.h"
 #include "node/pod/container_unit.h"
 #include "node/pod/environment.h"
 #include "node/pod/pod_admission.h"
@@ -50,6 +51,11 @@ struct WorkerContext {
   std::function<void(const std::string& uid)> finished;  // the worker can be dropped
   // Why the node does not take a pod; null: it takes every one.
   std::function<std::optional<PodRejection>(const Pod& pod)> reject{};
+  // Gives pods a network of their own; null: they have the machine's.
+  std::shared_ptr<network::PodNetwork> network{};
+  ClusterDns dns{};
+  // What every container's environment says about Services; null: nothing.
+  std::function<Variables(const Pod& pod)> service_variables{};
 };
 
 // Confined to WorkerContext::strand. Owned by shared_ptr.
@@ -63,12 +69,21 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void Update(PodPtr pod);
   // The object is gone: whatever runs is stopped at once.
   void Gone();
+  // The node cannot bear the pod any more: it fails, and what runs is stopped almost at once. `by_pressure`:
+  // the node is short of something, so that its owner may make another; else the pod has outgrown its limits.
+  void Evict(const std::string& message, bool by_pressure);
+  // What it waited for may be there now: the node's range of pod addresses.
+  void Resume() {
+    if (begun_) Sync();
+  }
   // For logs: how often a container was started; -1 if there is no such container or it never was.
   int LastAttempt(const std::string& container) const;
   // Why a container that was never started has no log, in kubelet's words.
   std::string WhyNoLog(const std::string& container) const;
   // For exec and its like, without the runtime.
   FoundPod Describe(const std::string& container) const;
+  // Its running containers and what to ask of each, without what they use.
+  PodStats Running(std::vector<UsageQuery>& queries) const;
   const Pod& pod() const { return *pod_; }
   const PodPtr& pod_ptr() const { return pod_; }
   // It uses what a node has: it was taken, and has not ended.
@@ -88,6 +103,11 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void Sync();
   void StartDue();
   bool InitDone() const;
+  // pod_attachment.cc: false if the pod's network is still to be made; Sync is called again when it is.
+  bool HaveNetwork();
+  void NetworkMade(const Result<network::PodAttachment>& made);
+  void DropNetwork();
+  bool has_own_network() const { return context_.network && !pod_->spec.host_network; }
   void StartUnit(ContainerUnit& unit);
   // pod_image.cc: the image, as its policy says.
   void HavePullSecrets(ContainerUnit& unit, const PullSecrets& secrets);
@@ -130,8 +150,10 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   // The spec has changed: what may change is put in force.
   void ApplySpec();
   void ResizeUnit(ContainerUnit& unit);
+  bool ReplaceUnit(ContainerUnit& unit);
+  void PutInForce(ContainerUnit& unit);
   // The pod as a whole fails: nothing is started any more, and what runs is stopped.
-  void Fail(std::string reason, std::string message);
+  void Fail(std::string reason, std::string message, std::optional<Duration> grace = std::nullopt);
   void ArmDeadline();
 
   void BeginTermination(Duration grace);
@@ -144,6 +166,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   // Runs the container's postStart hook, if it has one; a container whose hook fails is killed.
   void AfterStart(ContainerUnit& unit);
   void CheckStopped();
+  void ReleaseVolumes();
   void DeleteObject();
 
   // pod_start.cc has what leads to a running container; pod_status.cc:
@@ -164,10 +187,16 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   State state_ = State::kRunning;
   std::vector<std::unique_ptr<ContainerUnit>> units_;  // init containers first
   std::string pod_ip_;
+  std::vector<std::string> pod_ips_;  // of its own network
+  std::string network_namespace_;     // of that
+  bool networked_ = false, attaching_ = false;
   api::Time start_time_;
   Duration grace_{};
   bool begun_ = false, adopted_ = false, object_gone_ = false;
   std::string failure_reason_, failure_message_;  // of the pod as a whole
+  std::string resize_error_;                      // why its resources are not those of its spec
+  bool evicted_ = false;
+  bool disrupted_ = false;  // it failed because of the node
   TimerId deadline_ = kNoTimer;
   TimerId refresh_ = kNoTimer;  // of volumes that may change
 

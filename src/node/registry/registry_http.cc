@@ -30,14 +30,10 @@ class ReadableSink final : public net::ResponseSink {
     changed_.NotifyAll();
   }
   void OnData(std::string_view data) override {
-    std::shared_ptr<net::Call> pause;
-    {
-      MutexLock lock(mu_);
-      data_.append(data);
-      if (data_.size() > kHighWater && !std::exchange(paused_, true)) pause = call_;
-      changed_.NotifyAll();
-    }
-    if (pause) pause->Pause();
+    MutexLock lock(mu_);
+    data_.append(data);
+    PauseIfFull();
+    changed_.NotifyAll();
   }
   void OnEnd() override {
     MutexLock lock(mu_);
@@ -51,13 +47,9 @@ class ReadableSink final : public net::ResponseSink {
   }
 
   void SetCall(std::shared_ptr<net::Call> call) {
-    bool pause;
-    {
-      MutexLock lock(mu_);
-      call_ = call;
-      pause = paused_;
-    }
-    if (pause) call->Pause();
+    MutexLock lock(mu_);
+    call_ = std::move(call);
+    PauseIfFull();
   }
   Status WaitForHead() {
     MutexLock lock(mu_);
@@ -90,6 +82,13 @@ class ReadableSink final : public net::ResponseSink {
   }
 
  private:
+  // Under the lock: otherwise a Take in between resumes first, and the call stays paused for good.
+  void PauseIfFull() FLYBALL_REQUIRES(mu_) {
+    if (data_.size() <= kHighWater || !call_) return;
+    paused_ = true;
+    call_->Pause();
+  }
+
   mutable Mutex mu_;
   CondVar changed_;
   int status_ FLYBALL_GUARDED_BY(mu_) = 0;

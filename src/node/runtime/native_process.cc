@@ -115,7 +115,7 @@ struct Plumbing {
 struct ChildPlan {
   std::vector<char*> argv, env;
   const char* directory = nullptr;
-  int in = -1, out = -1, err = -1, report = -1;
+  int in = -1, out = -1, err = -1, report = -1, network = -1;
   bool terminal = false;
   pid_t parent = 0;
 };
@@ -143,9 +143,18 @@ struct ChildPlan {
   // Our connections and files are none of its business; a connection it kept could not be closed by us. Not
   // every library opens them so that they end with exec.
   syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+  if (plan.network >= 0 && setns(plan.network, CLONE_NEWNET) != 0) ReportAndExit(plan.report);
   if (plan.directory && chdir(plan.directory) != 0) ReportAndExit(plan.report);
   execvpe(plan.argv[0], plan.argv.data(), plan.env.data());
   ReportAndExit(plan.report);
+}
+
+Result<Descriptor> NetworkOf(const ProcessSpec& spec) {
+  if (spec.network_namespace.empty()) return Descriptor();
+  Descriptor network(open(spec.network_namespace.c_str(), O_RDONLY | O_CLOEXEC));
+  if (network.get() < 0)
+    return Unexpected(InternalError("network namespace " + spec.network_namespace + ": " + strerror(errno)));
+  return network;
 }
 
 Error SpawnError(const ProcessSpec& spec, int error) {
@@ -331,6 +340,7 @@ struct ProcessLoop::State {
   Result<pid_t> Fork(const ProcessSpec& spec, ProcessEvents events) {
     FLYBALL_ASSIGN(Plumbing plumbing, Plumbing::Make(spec));
     FLYBALL_ASSIGN(Pipe report, Pipe::Make());
+    FLYBALL_ASSIGN(const Descriptor network, NetworkOf(spec));
     std::vector<std::string> env;
     for (const auto& [name, value] : spec.env) env.push_back(name + "=" + value);
     const ChildPlan plan{.argv = Pointers(spec.argv),
@@ -340,6 +350,7 @@ struct ProcessLoop::State {
                          .out = plumbing.child_out.get(),
                          .err = plumbing.child_err.get(),
                          .report = report.write.get(),
+                         .network = network.get(),
                          .terminal = spec.terminal,
                          .parent = getpid()};
     const pid_t pid = fork();

@@ -21,8 +21,9 @@ struct ProcessSpec {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH
   std::vector<std::pair<std::string, std::string>> env;
   std::string working_dir;
-  bool input = false;     // a standard input of its own, fed by WriteInput; else /dev/null
-  bool terminal = false;  // a terminal as all three streams; what it shows comes as standard output
+  std::string network_namespace{};  // a path; empty: this program's
+  bool input = false;               // a standard input of its own, fed by WriteInput; else /dev/null
+  bool terminal = false;            // a terminal as all three streams; what it shows comes as standard output
 };
 
 struct ProcessEvents {

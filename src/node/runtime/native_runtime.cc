@@ -16,6 +16,7 @@
 #include "node/runtime/native_process.h"
 #include "node/runtime/native_streams.h"
 #include "node/runtime/orphan_processes.h"
+#include "node/stats/process_usage.h"
 
 namespace flyball::node {
 namespace {
@@ -138,6 +139,8 @@ class NativeRuntime final : public ContainerRuntime {
   Result<std::shared_ptr<StreamHandle>> Attach(const std::string& id, const StreamRequest& request,
                                                StreamEvents events) override;
   void ReadLog(const LogQuery& query, LogSink sink) override;
+  std::map<std::string, ResourceUsage> UsageOf(const std::vector<UsageQuery>& containers,
+                                               TimePoint now) override;
 
   std::string AllocatePodIp(const std::string&) override { return options_.pod_ip; }
   bool MayForwardTo(const std::string& pod_uid, int port) override {
@@ -211,7 +214,9 @@ class NativeRuntime final : public ContainerRuntime {
   }
 
   ProcessSpec SpecOf(const ContainerConfig& config) const {
-    ProcessSpec spec{.argv = config.command, .working_dir = config.working_dir};
+    ProcessSpec spec{.argv = config.command,
+                     .working_dir = config.working_dir,
+                     .network_namespace = config.network_namespace};
     spec.argv.insert(spec.argv.end(), config.args.begin(), config.args.end());
     if (spec.working_dir.empty()) {
       spec.working_dir = options_.data_dir + "/pods/" + config.pod_uid + "/" + config.name;
@@ -261,6 +266,23 @@ Result<std::shared_ptr<StreamHandle>> NativeRuntime::Attach(const std::string& i
                                                             StreamEvents events) {
   FLYBALL_ASSIGN(const RunningContainer container, Find(id));
   return AttachedClients::Add(container.clients, loop_, container.pid, request, std::move(events));
+}
+
+// Each is the leader of a session.
+std::map<std::string, ResourceUsage> NativeRuntime::UsageOf(const std::vector<UsageQuery>& containers,
+                                                            TimePoint now) {
+  std::map<std::string, pid_t> pids;
+  std::set<pid_t> sessions;
+  for (const UsageQuery& query : containers)
+    if (const auto container = Find(query.id); container && container->pid > 0) {
+      pids[query.id] = container->pid;
+      sessions.insert(container->pid);
+    }
+  const auto usage = ReadSessionUsage(sessions, now);
+  std::map<std::string, ResourceUsage> by_id;
+  for (const auto& [id, pid] : pids)
+    if (const auto found = usage.find(pid); found != usage.end()) by_id[id] = found->second;
+  return by_id;
 }
 
 void NativeRuntime::ReadLog(const LogQuery& query, LogSink sink) {

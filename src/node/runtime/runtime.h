@@ -20,6 +20,8 @@
 #include "base/run/executor.h"
 #include "base/values/result.h"
 #include "base/values/unique_function.h"
+#include "node/runtime/pod_names.h"
+#include "node/stats/usage.h"
 
 namespace flyball::node {
 
@@ -46,6 +48,10 @@ struct ContainerConfig {
   std::shared_ptr<const Pod> pod{};
   std::shared_ptr<const Container> spec{};
   std::vector<ContainerMount> mounts{};
+  // The pod's own network: where it is bound to, and its addresses. Without: the machine's network.
+  std::string network_namespace{};
+  std::vector<std::string> pod_ips{};
+  ClusterDns dns{};
 };
 
 // Who one is to a registry.
@@ -140,6 +146,13 @@ struct LogSink {
   std::function<void(const Status& status)> done;
 };
 
+// A running container whose use is asked for.
+struct UsageQuery {
+  std::string id;
+  std::shared_ptr<const Pod> pod;  // as it is now
+  std::string container;
+};
+
 inline constexpr char kStartErrorCause[] = "StartError";
 
 // Thread-safe. No method blocks for longer than starting a process takes, but for those of executor().
@@ -206,8 +219,36 @@ class ContainerRuntime {
   virtual Result<std::shared_ptr<StreamHandle>> Attach(const std::string& id, const StreamRequest& request,
                                                        StreamEvents events) = 0;
 
+  // What the container may use is from now on what its spec says. To be called where Start is.
+  virtual Status Resize(const std::string& id, const Container& spec) {
+    (void)id;
+    (void)spec;
+    return {};
+  }
+  // What these containers use now, by id; without those that have ended. To be called where Start is.
+  virtual std::map<std::string, ResourceUsage> UsageOf(const std::vector<UsageQuery>& containers,
+                                                       TimePoint now) = 0;
+  // The folders in which what the container writes to its own files and its logs are; empty: it has none.
+  struct WrittenFolders {
+    std::string files, logs;
+  };
+  virtual WrittenFolders WrittenBy(const std::string& id) {
+    (void)id;
+    return {};
+  }
+  // Removes images that nobody uses, if the disk is nearly full or they have been idle for long. To be called
+  // where Start is, now and then.
+  virtual Status CollectImages() { return {}; }
+  // Removes all that nobody uses and that can be pulled again.
+  virtual Status RemoveUnusedImages() { return {}; }
+  // The cgroup all containers of the pod are in; empty: there is none.
+  virtual std::string CgroupOf(const Pod& pod) const {
+    (void)pod;
+    return {};
+  }
+
   virtual void ReadLog(const LogQuery& query, LogSink sink) = 0;
-  // The address pods of this node get: one each, or the node's.
+  // The address that pods get which have no network of their own: one each, or the node's.
   virtual std::string AllocatePodIp(const std::string& pod_uid) = 0;
   // Whether a client may be connected with the port at the pod's address. Where pods share the machine's
   // network, only with ports at which the pod itself listens: others are the machine's.

@@ -106,6 +106,23 @@ bool SimImageExists(std::string_view image) {
   return tag != "non-existent" && tag != "404";
 }
 
+SimUse SimUseOf(const Pod& pod, const std::string& container) {
+  const Container* spec = nullptr;
+  for (const auto* list : {&pod.spec.init_containers, &pod.spec.containers})
+    for (const Container& each : *list)
+      if (each.name == container) spec = &each;
+  const auto amount = [&](const std::string& annotation, const char* resource) -> api::Quantity {
+    for (const std::string& key : {annotation + "." + container, annotation})
+      if (const auto found = pod.metadata.annotations.find(key); found != pod.metadata.annotations.end())
+        if (const auto quantity = api::Quantity::Parse(found->second)) return *quantity;
+    if (!spec) return {};
+    const auto found = spec->resources.requests.find(resource);
+    return found == spec->resources.requests.end() ? api::Quantity() : found->second;
+  };
+  return {.cpu_milli = std::max<std::int64_t>(amount(kSimUsageCpu, "cpu").MilliValue(), 0),
+          .memory = std::max<std::int64_t>(amount(kSimUsageMemory, "memory").Value(), 0)};
+}
+
 std::optional<SimEnd> SimEndOf(const ContainerConfig& config) {
   if (const auto after = config.annotations.find(kSimExitAfter); after != config.annotations.end()) {
     const auto code = config.annotations.find(kSimExitCode);

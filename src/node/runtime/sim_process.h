@@ -32,4 +32,11 @@ struct SimEnd {
 // whether it runs to its end.
 std::optional<SimEnd> SimEndOf(const ContainerConfig& config);
 
+// What a simulated container uses.
+struct SimUse {
+  std::int64_t cpu_milli = 0, memory = 0;
+};
+// As the pod's annotations say (sim_runtime.h), else what the container requests.
+SimUse SimUseOf(const Pod& pod, const std::string& container);
+
 }  // namespace flyball::node

@@ -33,6 +33,7 @@ class SimRuntime final : public ContainerRuntime {
     const std::string id = random_.Uuid();
     {
       MutexLock lock(state_->mu);
+      state_->used[id].at = executor_.clock().Now();
       state_->running.emplace(id, std::move(exited));
     }
     if (const auto end = SimEndOf(config)) EndAfter(end->after, id, {.exit_code = end->exit_code});
@@ -59,6 +60,8 @@ class SimRuntime final : public ContainerRuntime {
     return Unexpected(NothingRuns());
   }
   void ReadLog(const LogQuery&, LogSink sink) override { sink.done({}); }
+  std::map<std::string, ResourceUsage> UsageOf(const std::vector<UsageQuery>& containers,
+                                               TimePoint now) override;
 
   std::string AllocatePodIp(const std::string&) override {
     MutexLock lock(state_->mu);
@@ -72,12 +75,15 @@ class SimRuntime final : public ContainerRuntime {
   void Shutdown() override {
     MutexLock lock(state_->mu);
     state_->running.clear();
+    state_->used.clear();
   }
 
  private:
   struct State {
     Mutex mu;
     std::unordered_map<std::string, UniqueFunction<void(ContainerExit)>> running FLYBALL_GUARDED_BY(mu);
+    std::unordered_map<std::string, ResourceUsage> used
+        FLYBALL_GUARDED_BY(mu);  // by those that were asked about
   };
   static Error NothingRuns() {
     return Error(Reason::kUnknown, 501,
@@ -97,6 +103,7 @@ class SimRuntime final : public ContainerRuntime {
       if (found == state.running.end()) return;
       exited = std::move(found->second);
       state.running.erase(found);
+      state.used.erase(id);
     }
     exited(exit);
   }
@@ -107,6 +114,29 @@ class SimRuntime final : public ContainerRuntime {
   const std::shared_ptr<State> state_;
   int next_ip_ FLYBALL_GUARDED_BY(state_->mu) = 0;
 };
+
+// Processor time runs on at the rate that is true now.
+std::map<std::string, ResourceUsage> SimRuntime::UsageOf(const std::vector<UsageQuery>& containers,
+                                                         TimePoint now) {
+  std::map<std::string, ResourceUsage> by_id;
+  MutexLock lock(state_->mu);
+  for (const UsageQuery& query : containers) {
+    const auto found = state_->used.find(query.id);
+    if (found == state_->used.end()) continue;
+    ResourceUsage& usage = found->second;
+    const SimUse use = SimUseOf(*query.pod, query.container);
+    const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(now - usage.at).count();
+    // A milli of a processor for a millisecond is a thousand nanoseconds.
+    if (elapsed > 0)
+      usage.cpu_nanos +=
+          static_cast<std::uint64_t>(elapsed) * static_cast<std::uint64_t>(use.cpu_milli) * 1000;
+    usage.memory = usage.working_set = usage.rss = static_cast<std::uint64_t>(use.memory);
+    usage.processes = 1;
+    usage.at = now;
+    by_id[query.id] = usage;
+  }
+  return by_id;
+}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "base/values/bytes.h"
 #include "net/client/tcp_client.h"
 #include "net/tls/pki.h"
+#include "node/streams/node_documents.h"
 #include "node/streams/node_request.h"
 #include "node/streams/port_forward.h"
 #include "node/streams/remote_command.h"
@@ -68,30 +69,40 @@ struct NodeServer::State : public std::enable_shared_from_this<State> {
   using RequestPtr = std::shared_ptr<net::Request>;
   using StreamPtr = std::shared_ptr<net::ResponseStream>;
 
+  struct Entry {
+    std::shared_ptr<PodSource> source;
+    int port = 0;  // its own
+  };
   Mutex mu;
-  std::vector<std::shared_ptr<PodSource>> sources FLYBALL_GUARDED_BY(mu);
+  std::vector<Entry> sources FLYBALL_GUARDED_BY(mu);
+  Metrics* metrics = nullptr;        // as auth
   std::shared_ptr<CallerAuth> auth;  // set once, before the first request
   const std::shared_ptr<net::TcpDialer> dialer = std::make_shared<net::TcpDialer>(kDialTimeout);
 
-  void Handle(const RequestPtr& request, const StreamPtr& stream) {
+  void Handle(const RequestPtr& request, const StreamPtr& stream, int port) {
     const NodeRequest asked(*request);
-    WithNode(asked, [self = shared_from_this(), request, stream](const std::string& node) {
-      self->auth->Check(*request, node, [self, request, stream](const CallerVerdict& verdict) {
-        stream->executor().Post([self, request, stream, verdict] {
+    WithNode(asked, port, [self = shared_from_this(), request, stream, port](const std::string& node) {
+      self->auth->Check(*request, node, [self, request, stream, port](const CallerVerdict& verdict) {
+        stream->executor().Post([self, request, stream, verdict, port] {
           if (verdict.status != 200) return SendText(*stream, verdict.status, verdict.message);
-          self->Serve(NodeRequest(*request), request, stream);
+          self->Serve(NodeRequest(*request), request, stream, port);
         });
       });
     });
   }
 
-  // The name of the node that has the pod that is asked about; where there is no such pod, of any.
-  void WithNode(const NodeRequest& asked, std::function<void(const std::string&)> then) {
-    std::string any;
-    {
-      MutexLock lock(mu);
-      if (!sources.empty()) any = sources.front()->node_name();
-    }
+  // The node whose port it is; if that has gone, any.
+  std::shared_ptr<PodSource> NodeAt(int port) {
+    MutexLock lock(mu);
+    for (const Entry& entry : sources)
+      if (entry.port == port) return entry.source;
+    return sources.empty() ? nullptr : sources.front().source;
+  }
+
+  // The name of the node that has the pod that is asked about; where there is no such pod, that of the port.
+  void WithNode(const NodeRequest& asked, int port, std::function<void(const std::string&)> then) {
+    const auto at = NodeAt(port);
+    const std::string any = at ? at->node_name() : "";
     if (asked.path().size() < 3) return then(any);
     const PodQuery query{asked.path()[1], asked.path()[2], ""};
     Ask(
@@ -103,8 +114,10 @@ struct NodeServer::State : public std::enable_shared_from_this<State> {
         [then, any] { then(any); });
   }
 
-  void Serve(const NodeRequest& asked, const RequestPtr& request, const StreamPtr& stream) {
+  void Serve(const NodeRequest& asked, const RequestPtr& request, const StreamPtr& stream, int port) {
     if (asked.path().size() == 1 && asked.what() == "healthz") return SendText(*stream, 200, "ok");
+    if (const auto source = NodeAt(port); source && request->method == "GET")
+      if (ServeNodeDocument(asked, *source, stream, metrics)) return;
     const bool container = asked.path().size() == 4;
     const bool streams = request->method == "GET" || request->method == "POST";
     if (asked.what() == "containerLogs" && container && request->method == "GET")
@@ -114,6 +127,16 @@ struct NodeServer::State : public std::enable_shared_from_this<State> {
     if (asked.what() == "portForward" && asked.path().size() == 3 && streams)
       return ServePorts(asked, request, stream);
     SendText(*stream, 404, "404 page not found");
+  }
+
+  // The port is known once the server listens.
+  static net::Handler HandlerAt(std::shared_ptr<State> state, std::shared_ptr<std::atomic<int>> port) {
+    return [state = std::move(state), port = std::move(port)](
+               std::shared_ptr<net::Request> request,
+               std::shared_ptr<net::ResponseStream> stream) -> Task<void> {
+      state->Handle(request, stream, *port);
+      co_return;
+    };
   }
 
   void ServeLog(const NodeRequest& asked, const StreamPtr& stream) {
@@ -179,9 +202,8 @@ struct NodeServer::State : public std::enable_shared_from_this<State> {
                        {.address = pod.pod_ip,
                         .description = again.path()[2] + "_" + again.path()[1] + ", uid " + pod.pod_uid,
                         .dialer = self->dialer,
-                        .may_forward = [runtime = pod.runtime, uid = pod.pod_uid](int port) {
-                          return runtime->MayForwardTo(uid, port);
-                        }});
+                        .may_forward = [runtime = pod.runtime, uid = pod.pod_uid, own = pod.own_network](
+                                           int port) { return own || runtime->MayForwardTo(uid, port); }});
     });
   }
 
@@ -211,7 +233,7 @@ struct NodeServer::State : public std::enable_shared_from_this<State> {
     std::shared_ptr<PodSource> source;
     {
       MutexLock lock(mu);
-      if (index < sources.size()) source = sources[index];
+      if (index < sources.size()) source = sources[index].source;
     }
     if (!source) return nowhere();
     ask(*source, [self = shared_from_this(), index, ask, nowhere] { self->Ask(index + 1, ask, nowhere); });
@@ -232,14 +254,13 @@ Result<std::unique_ptr<NodeServer>> NodeServer::Start(const NodeServerOptions& o
   if (tls.certificate_pem.empty()) FLYBALL_TRY(MakeCertificate(options.address, tls));
   auto state = std::make_shared<State>();
   state->auth = options.auth;
+  state->metrics = options.metrics;
+  auto port = std::make_shared<std::atomic<int>>(options.port);
   auto server =
       net::HttpServer::Start({.address = options.address, .port = options.port, .tls = &tls, .io_threads = 1},
-                             [state](std::shared_ptr<net::Request> request,
-                                     std::shared_ptr<net::ResponseStream> stream) -> Task<void> {
-                               state->Handle(request, stream);
-                               co_return;
-                             });
+                             State::HandlerAt(state, port));
   if (!server) return Unexpected(server.error());
+  *port = (*server)->port();
   return std::unique_ptr<NodeServer>(new NodeServer(std::move(state), tls.client_ca_pem, std::move(*server)));
 }
 
@@ -251,14 +272,21 @@ Status NodeServer::SetCertificate(const net::KeyPair& pair) {
   return server_->SetTls({pair.certificate_pem, pair.private_key_pem, client_ca_pem_});
 }
 
-void NodeServer::Add(std::shared_ptr<PodSource> source) {
+Result<int> NodeServer::NextPort() {
+  if (!first_taken_.exchange(true)) return server_->port();
+  auto port = std::make_shared<std::atomic<int>>(0);
+  FLYBALL_ASSIGN(*port, server_->AlsoListen(0, State::HandlerAt(state_, port)));
+  return port->load();
+}
+
+void NodeServer::Add(std::shared_ptr<PodSource> source, int port) {
   MutexLock lock(state_->mu);
-  state_->sources.push_back(std::move(source));
+  state_->sources.push_back({std::move(source), port});
 }
 
 void NodeServer::Remove(const std::shared_ptr<PodSource>& source) {
   MutexLock lock(state_->mu);
-  std::erase(state_->sources, source);
+  std::erase_if(state_->sources, [&](const State::Entry& entry) { return entry.source == source; });
 }
 
 }  // namespace flyball::node

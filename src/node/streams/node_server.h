@@ -1,12 +1,16 @@
 // NodeServer: the HTTPS endpoint of the nodes of this process, as kubelet's: /containerLogs, /exec, /attach,
-// /portForward and /healthz.
+// /portForward, /healthz, /pods, and what is used (/stats/summary, /metrics, /metrics/resource,
+// /metrics/cadvisor). Each node has a port of its own, which says whose stats are asked for; pods of all
+// nodes are found at each.
 //
 // Every caller proves who it is and needs the right to what it asks (caller_auth.h).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
+#include "base/observe/metrics.h"
 #include "base/values/result.h"
 #include "net/server/http_server.h"
 #include "net/tls/pki.h"
@@ -20,6 +24,7 @@ struct NodeServerOptions {
   int port = 0;        // kubelet's is 10250; 0: any free one
   net::ServerTls tls;  // client_ca_pem is the cluster's; without a certificate it makes its own, as kubelet
   std::shared_ptr<CallerAuth> auth;  // who may call; required
+  Metrics* metrics = nullptr;        // further ones that /metrics shows; null: none
 };
 
 // Thread-safe.
@@ -29,10 +34,14 @@ class NodeServer {
   static Result<std::unique_ptr<NodeServer>> Start(const NodeServerOptions& options);
   ~NodeServer();
 
+  // The port of the first node.
   int port() const;
+  // A port for one more node: the first call returns that of the first.
+  Result<int> NextPort();
   // Connections from now on are served with it.
   Status SetCertificate(const net::KeyPair& pair);
-  void Add(std::shared_ptr<PodSource> source);
+  // `port`: from NextPort.
+  void Add(std::shared_ptr<PodSource> source, int port);
   void Remove(const std::shared_ptr<PodSource>& source);
 
  private:
@@ -42,6 +51,7 @@ class NodeServer {
   const std::shared_ptr<State> state_;
   const std::string client_ca_pem_;
   const std::unique_ptr<net::HttpServer> server_;
+  std::atomic<bool> first_taken_ = false;
 };
 
 }  // namespace flyball::node

@@ -14,6 +14,7 @@
 #include "base/files/durable_file.h"
 #include "base/observe/log.h"
 #include "node/images/rooted_tree.h"
+#include "node/stats/usage.h"
 #include "node/volumes/volume_content.h"
 
 namespace flyball::node {
@@ -239,6 +240,14 @@ Result<std::string> PodVolumes::SubPath(const Pod& pod, const Container& contain
   if (mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
     return Unexpected(MountError("failed to mount subPath \"" + path + "\""));
   return target;
+}
+
+std::map<std::string, std::uint64_t> PodVolumes::EmptyDirBytes(const Pod& pod) const {
+  std::map<std::string, std::uint64_t> bytes;
+  for (const Volume& volume : pod.spec.volumes)
+    if (volume.empty_dir && volume.empty_dir->medium != "Memory")
+      bytes[volume.name] = FolderBytes(PathOf(pod, volume));
+  return bytes;
 }
 
 void PodVolumes::KeepOnly(const std::set<std::string>& pod_uids) {

@@ -5,6 +5,7 @@
 // pod it is, and `<uid>.subpaths/` holds what containers have mounted of a volume by subPath.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ class PodVolumes {
   // had, or leads out of its volume.
   Result<std::vector<ContainerMount>> MountsOf(const Pod& pod, const Container& container,
                                                const std::function<std::string(const std::string&)>& expand);
+  // What its emptyDirs on the disk take up, by volume.
+  std::map<std::string, std::uint64_t> EmptyDirBytes(const Pod& pod) const;
   void TearDown(const std::string& pod_uid);
   // These are all pods of the node: what others had before this was made is torn down.
   void KeepOnly(const std::set<std::string>& pod_uids);

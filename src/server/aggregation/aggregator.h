@@ -29,6 +29,13 @@ class Aggregator {
     client_->SetCertificate(certificate_pem, key_pem);
   }
 
+  // From now on the Service is a server in this process.
+  void AddLocal(const std::string& service_namespace, const std::string& service_name,
+                std::shared_ptr<net::Transport> transport) {
+    client_->AddLocal(service_namespace, service_name, std::move(transport));
+    monitor_->OnService(service_namespace, service_name);
+  }
+
   // The API that answers the request; null if this server does.
   RemoteApiPtr Find(const RequestInfo& info) const;
   // Passes the request on, and waits until it is answered or the connections are joined. The answer to give

@@ -181,7 +181,7 @@ Task<void> ApiServiceMonitor::Look(std::shared_ptr<ApiServiceMonitor> self, std:
     self->watched_.erase(name);
     co_return;
   }
-  if (!api) co_return;  // local ones are always available
+  if (!api || (good && self->client_->LocalOf(*api))) co_return;  // what is in this process stays available
   constexpr int kMostDoublings = 20;
   const Duration retry = kFirstRetry * (1 << std::min(watched.failures, kMostDoublings));
   self->WakeAfter(name, good ? kResync : std::min(retry, kResync));
@@ -209,7 +209,8 @@ Task<bool> ApiServiceMonitor::LookOnce(const std::string& name, RemoteApiPtr api
 }
 
 Task<Availability> ApiServiceMonitor::Check(RemoteApiPtr api) {
-  if (auto problem = CheckService(state_.catalog, *api)) co_return std::move(*problem);
+  if (!client_->LocalOf(*api))
+    if (auto problem = CheckService(state_.catalog, *api)) co_return std::move(*problem);
   auto check = CheckDiscovery(client_, api, executor_);
   co_return co_await std::move(check);
 }

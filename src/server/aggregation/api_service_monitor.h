@@ -32,6 +32,8 @@ class ApiServiceMonitor : public std::enable_shared_from_this<ApiServiceMonitor>
   // Begins to follow. Group versions that other servers serve are known when it returns.
   void Start();
   void Stop();
+  // Something about the Service is different now.
+  void OnService(std::string_view namespace_name, std::string_view name);
 
   const RemoteApis& apis() const { return apis_; }
   const RemoteDocuments& documents() const { return documents_; }
@@ -50,7 +52,6 @@ class ApiServiceMonitor : public std::enable_shared_from_this<ApiServiceMonitor>
 
   bool Stopped();
   void OnApiService(const Change& change);
-  void OnService(std::string_view namespace_name, std::string_view name);
   void Wake(const std::string& name);
   void WakeAfter(const std::string& name, Duration delay) FLYBALL_REQUIRES(mu_);
   void Forget(const std::string& name);

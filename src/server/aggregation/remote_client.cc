@@ -14,8 +14,21 @@ RemoteClient::RemoteClient(const Catalog& catalog, Random& random, const std::st
       transports_(std::make_shared<TransportCache>(
           net::ClientTls{.certificate_pem = certificate_pem, .private_key_pem = key_pem})) {}
 
+void RemoteClient::AddLocal(const std::string& service_namespace, const std::string& service_name,
+                            std::shared_ptr<net::Transport> transport) {
+  MutexLock lock(mu_);
+  local_[service_namespace + "/" + service_name] = std::move(transport);
+}
+
+std::shared_ptr<net::Transport> RemoteClient::LocalOf(const RemoteApi& api) const {
+  MutexLock lock(mu_);
+  const auto found = local_.find(api.service_namespace + "/" + api.service_name);
+  return found == local_.end() ? nullptr : found->second;
+}
+
 Result<std::string> RemoteClient::Resolve(const RemoteApi& api) const {
   if (stopped_) return Unexpected(Error(Reason::kCancelled, "the server is shutting down"));
+  if (LocalOf(api)) return "https://" + api.trust.server_name + ":" + std::to_string(api.port);
   FLYBALL_ASSIGN(const ServiceAddress address,
                  ResolveService(catalog_, random_, api.service_namespace, api.service_name, api.port));
   return address.Url();
@@ -23,6 +36,7 @@ Result<std::string> RemoteClient::Resolve(const RemoteApi& api) const {
 
 Result<std::shared_ptr<net::Transport>> RemoteClient::Connect(const RemoteApi& api,
                                                               const std::string& url) const {
+  if (auto local = LocalOf(api)) return local;
   return transports_->To(url, api.trust);
 }
 

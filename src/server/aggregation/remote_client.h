@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "base/run/executor.h"
+#include "base/run/mutex.h"
 #include "base/run/random.h"
 #include "base/run/task.h"
 #include "base/values/result.h"
@@ -26,6 +28,11 @@ class RemoteClient {
   RemoteClient(const Catalog& catalog, Random& random, const std::string& certificate_pem,
                const std::string& key_pem);
 
+  // From now on the Service is this transport: a server in this process, which is always there.
+  void AddLocal(const std::string& service_namespace, const std::string& service_name,
+                std::shared_ptr<net::Transport> transport);
+  // Null if it is not in this process.
+  std::shared_ptr<net::Transport> LocalOf(const RemoteApi& api) const;
   // "https://host:port" of one of the endpoints of its Service; ResolveService says which errors there are.
   Result<std::string> Resolve(const RemoteApi& api) const;
   // Connections to that URL, verified as the APIService says. An error if its certificates are unusable.
@@ -44,6 +51,9 @@ class RemoteClient {
   Random& random_;
   const std::shared_ptr<TransportCache> transports_;
   RemoteCalls calls_;
+  mutable Mutex mu_;
+  std::map<std::string, std::shared_ptr<net::Transport>> local_
+      FLYBALL_GUARDED_BY(mu_);  // by "namespace/name"
   std::atomic<bool> stopped_{false};
 };
 

@@ -6,9 +6,8 @@
 #include "api/values/time.h"
 #include "base/run/notification.h"
 #include "json/json.h"
-#include "server/registry/field_manager.h"
 #include "server/registry/object_codec.h"
-#include "server/registry/object_rules.h"
+#include "server/registry/own_object.h"
 
 namespace flyball::server {
 namespace {
@@ -78,22 +77,8 @@ bool Complete(json::Value& current, const json::Value& wanted) {
 // The write that makes the object what it should be; nullopt if it is that already.
 Result<std::optional<store::Operation>> EnsureOperation(ServerState& state, RequestScope& scope,
                                                         json::Value value, Existing mode) {
-  const std::string version(value["apiVersion"].string_or(""));
-  const auto slash = version.find('/');
-  const auto resource =
-      state.catalog.snapshot()->FindKind(slash == std::string::npos ? "" : version.substr(0, slash),
-                                         version.substr(slash + 1), value["kind"].string_or(""));
-  if (!resource) return Unexpected(InternalError("bootstrap object of unknown kind " + json::Write(value)));
-  scope.info.namespace_name = value["metadata"]["namespace"].string_or("");
-  // Nobody has to come to say how the server's own objects are.
-  json::Value status = std::as_const(value)["status"];
-  FLYBALL_ASSIGN(json::Value object, DecodeValue(scope, *resource, std::move(value)));
-  TrackFields(scope, *resource, nullptr, object, {});
-  FLYBALL_TRY(PrepareForCreate(scope, *resource, object));
-  FillSystemFields(scope, *resource, state.random, object);
-  PrepareKindForCreate(scope, *resource, object);
-  if (!status.is_null()) object["status"] = std::move(status);
-  const std::string key = resource->Key(scope.info.namespace_name, object["metadata"]["name"].string_or(""));
+  FLYBALL_ASSIGN(OwnObject made, MakeOwnObject(state, scope, std::move(value)));
+  auto& [resource, key, object] = made;
   FLYBALL_ASSIGN(const auto existing, state.store.Get(key));
   if (!existing) return store::Operation{key, EncodeObject(*resource, object), store::Precondition::Absent()};
   if (mode == Existing::kKeep) return std::nullopt;

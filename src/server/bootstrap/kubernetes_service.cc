@@ -60,16 +60,24 @@ json::Value KubernetesServiceCidr(const std::string& service_range, TimePoint no
                                               {"message", "Kubernetes default Service CIDR is ready"}}}}}}};
 }
 
-std::vector<json::Value> KubernetesEndpoints(const std::string& host, int port) {
+std::vector<json::Value> KubernetesEndpoints(const std::vector<std::string>& addresses, int port) {
+  const auto is_v4 = [](const std::string& address) { return address.find(':') == std::string::npos; };
+  const bool v4 = is_v4(addresses.front());
+  json::Array of_subset, of_slice;
+  for (const auto& address : addresses) {
+    of_subset.push_back(json::Object{{"ip", address}});
+    if (is_v4(address) == v4)
+      of_slice.push_back(
+          json::Object{{"addresses", json::Array{address}}, {"conditions", json::Object{{"ready", true}}}});
+  }
   json::Value endpoints =
       NamedKubernetes("v1", "Endpoints", {{"endpointslice.kubernetes.io/skip-mirror", "true"}});
-  endpoints["subsets"] = json::Array{
-      json::Object{{"addresses", json::Array{json::Object{{"ip", host}}}}, {"ports", HttpsPorts(port)}}};
+  endpoints["subsets"] =
+      json::Array{json::Object{{"addresses", std::move(of_subset)}, {"ports", HttpsPorts(port)}}};
   json::Value slice =
       NamedKubernetes("discovery.k8s.io/v1", "EndpointSlice", {{"kubernetes.io/service-name", "kubernetes"}});
-  slice["addressType"] = host.find(':') == std::string::npos ? "IPv4" : "IPv6";
-  slice["endpoints"] = json::Array{
-      json::Object{{"addresses", json::Array{host}}, {"conditions", json::Object{{"ready", true}}}}};
+  slice["addressType"] = v4 ? "IPv4" : "IPv6";
+  slice["endpoints"] = std::move(of_slice);
   slice["ports"] = HttpsPorts(port);
   return {std::move(endpoints), std::move(slice)};
 }

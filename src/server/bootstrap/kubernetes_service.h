@@ -17,8 +17,8 @@ Result<std::string> KubernetesServiceAddress(const std::string& service_range);
 Result<json::Value> KubernetesService(const std::string& service_range, int port);
 // The ServiceCIDR `kubernetes`: the range that cluster IPs come from. It is ready from the start.
 json::Value KubernetesServiceCidr(const std::string& service_range, TimePoint now);
-// Endpoints and EndpointSlice that say where this run of the server listens. `host` is an IPv4 or IPv6
-// address.
-std::vector<json::Value> KubernetesEndpoints(const std::string& host, int port);
+// Endpoints and EndpointSlice that say where the API servers listen. `addresses` are IPv4 or IPv6, at least
+// one; the slice has those of the first one's family.
+std::vector<json::Value> KubernetesEndpoints(const std::vector<std::string>& addresses, int port);
 
 }  // namespace flyball::server

@@ -22,7 +22,9 @@ struct Key {
   std::string group, group_version;
 };
 Key SplitKey(const std::string& key) {
-  const auto parts = SplitText(key, '/');
+  auto parts = SplitText(key, '/');
+  // The core group as its path has it, which kube-apiserver takes too: api/v1, api/v1/pods.
+  if (parts.size() > 1 && parts[0] == "api") parts.erase(parts.begin());
   if (parts.size() == 1) return {"", parts[0]};
   if (parts[0] == "v1") return {"", "v1"};  // v1/pods
   return {parts[0], parts[0] + "/" + parts[1]};
@@ -62,7 +64,7 @@ Status RuntimeConfig::SetOne(const std::string& key, bool value) {
       return Unexpected(BadConfig(parts.group_version + " is not served: flyball has stable versions only"));
     return {};
   }
-  given_[key] = value;
+  given_[key.starts_with("api/") ? key.substr(4) : key] = value;
   return {};
 }
 

@@ -21,6 +21,15 @@ TEST(RuntimeConfigTest, TurnsVersionsAndResourcesOff) {
   EXPECT_FALSE(config.Serves(Kind("apps", "v1", "ReplicaSet")));
 }
 
+TEST(RuntimeConfigTest, TheCoreGroupMayBeNamedByItsPath) {
+  RuntimeConfig config(37);
+  ASSERT_TRUE(config.Set("api/v1"));
+  EXPECT_TRUE(config.Serves(Kind("", "v1", "Pod")));
+  ASSERT_TRUE(config.Set("api/v1/pods=false"));
+  EXPECT_FALSE(config.Serves(Kind("", "v1", "Pod")));
+  EXPECT_TRUE(config.Serves(Kind("", "v1", "Service")));
+}
+
 TEST(RuntimeConfigTest, RefusesWhatItCannotDo) {
   RuntimeConfig config(37);
   EXPECT_EQ(config.Set("nope.example.com/v1=true").error().message(),

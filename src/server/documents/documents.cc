@@ -3,6 +3,7 @@
 #include "api/kubernetes_version.h"
 #include "api/schema/feature_gates.h"
 #include "api/wire/discovery.h"
+#include "base/observe/build_info.h"
 #include "json/json.h"
 #include "server/documents/document_kinds.h"
 #include "server/request/api_errors.h"
@@ -26,9 +27,9 @@ json::Value VersionValue() {
                       {"minCompatibilityMajor", major},
                       {"minCompatibilityMinor", std::to_string(emulated - 1)},
                       {"gitVersion", api::kKubernetesVersion},
-                      {"gitCommit", ""},
-                      {"gitTreeState", "clean"},
-                      {"buildDate", "1970-01-01T00:00:00Z"},
+                      {"gitCommit", Build().commit},
+                      {"gitTreeState", Build().tree_state},
+                      {"buildDate", Build().date},
                       {"goVersion", "none"},
                       {"compiler", "g++"},
                       {"platform", "linux/amd64"}};
@@ -206,7 +207,12 @@ std::optional<Answer> Documents::Health(const RequestScope& scope) const {
   const auto excluded = scope.info.query.GetAll("exclude");
   std::string report;
   bool healthy = true, found = single.empty();
-  for (const auto& [name, check] : checks_) {
+  auto checks = checks_;
+  if (which == "/readyz")
+    checks.emplace_back("shutdown", [this] {
+      return shutting_down_ ? Status(Unexpected(InternalError("process is shutting down"))) : Status();
+    });
+  for (const auto& [name, check] : checks) {
     if (!single.empty() && name != single) continue;
     found = true;
     if (std::find(excluded.begin(), excluded.end(), name) != excluded.end()) {

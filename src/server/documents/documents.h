@@ -2,6 +2,7 @@
 // first asked for and kept until the catalog changes.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,6 +32,8 @@ class Documents {
 
   // Health checks by name ("ping", "etcd", "poststarthook/..."), in this order. Before serving.
   void AddCheck(std::string name, std::function<Status()> check);
+  // From now on /readyz says that the server is about to end ("shutdown"); it is alive all the same.
+  void SetShuttingDown() { shutting_down_ = true; }
   // Verbatim answers for paths of other modules (/openid/v1/jwks, ...). Before serving.
   void AddPage(std::string path, std::function<Answer()> page);
 
@@ -67,6 +70,7 @@ class Documents {
   ServerState& state_;
   const RemoteDocuments& remotes_;
   std::vector<std::pair<std::string, std::function<Status()>>> checks_;
+  std::atomic<bool> shutting_down_{false};
   std::map<std::string, std::function<Answer()>, std::less<>> pages_;
   ComponentFacts facts_;
   mutable Mutex mu_;

@@ -43,6 +43,21 @@ TEST(StoredMediaTypeTest, CustomObjectsAndDefinitionsAreJson) {
             kConfigMap);
 }
 
+// kube-apiserver stores a claim before anybody has given it a phase.
+TEST(StoredMediaTypeTest, DefaultsAreSetOnRead) {
+  const Bytes claim = MakeBytes(
+      R"({"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":"a","namespace":"default","uid":"u"},)"
+      R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}},"status":{}})");
+  const StoredMediaType protobuf(true);
+  const std::string key = "/registry/persistentvolumeclaims/default/a";
+  const auto read = protobuf.FromStorage(key, *protobuf.ToStorage(key, claim));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_NE((*read)->find(R"("volumeMode":"Filesystem")"), std::string::npos) << **read;
+  EXPECT_NE((*read)->find(R"("status":{"phase":"Pending"})"), std::string::npos) << **read;
+  const auto from_json = protobuf.FromStorage(key, MakeBytes(*claim + "\n"));
+  EXPECT_EQ(**from_json, **read);
+}
+
 TEST(StoredMediaTypeTest, AKindThatIsNotKnownIsAnError) {
   const std::string unknown = api::ProtobufEnvelopeOf("v9", "Nothing", "");
   const auto read = StoredMediaType(true).FromStorage(kKey, MakeBytes(unknown));

@@ -157,6 +157,23 @@ std::optional<Status> LocalComponents::Ask(const std::string& name) const {
   return found->second();
 }
 
+void LocalComponents::AddPage(std::string name, Page page) {
+  MutexLock lock(mu_);
+  pages_[std::move(name)] = std::move(page);
+}
+
+void LocalComponents::RemovePage(const std::string& name) {
+  MutexLock lock(mu_);
+  pages_.erase(name);
+}
+
+std::optional<std::string> LocalComponents::Show(const std::string& name) const {
+  MutexLock lock(mu_);
+  const auto found = pages_.find(name);
+  if (found == pages_.end()) return std::nullopt;
+  return found->second();
+}
+
 void AddComponentStatusEndpoint(EndpointTable& table, std::shared_ptr<const LocalComponents> local) {
   table.Add("componentstatuses", std::make_unique<ComponentStatusEndpoint>(std::move(local)));
 }

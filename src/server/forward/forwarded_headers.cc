@@ -1,8 +1,8 @@
 #include "server/forward/forwarded_headers.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
+
+#include "net/relay/relay.h"
 
 namespace flyball::server {
 namespace {
@@ -16,24 +16,10 @@ bool IsForUs(std::string_view name) {
 
 }  // namespace
 
-bool IsHopByHop(std::string_view name) {
-  constexpr std::string_view kNames[] = {"connection",
-                                         "keep-alive",
-                                         "proxy-connection",
-                                         "proxy-authenticate",
-                                         "proxy-authorization",
-                                         "te",
-                                         "trailer",
-                                         "transfer-encoding",
-                                         "upgrade",
-                                         "content-length"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
-}
-
 net::Headers ForwardedHeaders(const net::Request& request) {
   net::Headers headers;
   for (const auto& [name, value] : request.headers)
-    if (!IsHopByHop(name) && !IsForUs(name)) headers.Add(name, value);
+    if (!net::IsHopByHop(name) && !IsForUs(name)) headers.Add(name, value);
   headers.Set("x-forwarded-uri", request.target.substr(0, request.target.find('?')));
   headers.Set("x-forwarded-host", std::string(request.headers.Get("host")));
   headers.Set("x-forwarded-proto", request.peer.tls ? "https" : "http");

@@ -1,192 +1,65 @@
 #include "server/forward/relay.h"
 
-#include <optional>
 #include <utility>
 
-#include "base/run/mutex.h"
-#include "base/values/bytes.h"
-#include "net/tls/pki.h"
 #include "server/auth/bearer_token.h"
-#include "server/request/answer.h"
 
 namespace flyball::server {
 namespace {
 
-// What a slow client may be owed before the other server is not read any more, and when it is again.
-constexpr std::size_t kRelayHigh = 1u << 20;
-constexpr std::size_t kRelayLow = 256u << 10;
-constexpr int kGatewayTimeout = 504;
-
-class Relay final : public net::ResponseSink, public std::enable_shared_from_this<Relay> {
- public:
-  Relay(std::shared_ptr<net::Transport> to, std::shared_ptr<net::ResponseStream> stream, RelayRules rules)
-      : to_(std::move(to)), stream_(std::move(stream)), rules_(std::move(rules)) {}
-
-  std::shared_ptr<net::Call> Start(net::Request request) {
-    const auto stream = stream_;  // it may be over before Start returns
-    const auto call = to_->Start(std::move(request), shared_from_this());
-    stream->OnClose([call] { call->Cancel(); });
-    MutexLock lock(mu_);
-    if (!over_) call_ = call;
-    return call;
-  }
-
-  void OnHead(int status, const net::Headers& headers) override {
-    if (rules_.refused && (status < 200 || status > 206)) {
-      refusal_ = status;
-      return;
-    }
-    state_ = MayAnswer() ? State::kPassing : State::kAnswered;
-    if (state_ == State::kAnswered) return;
-    if (rules_.instead) {
-      if (auto answer = rules_.instead(status, headers)) return Answered(std::move(*answer));
-    }
-    net::Headers out;
-    if (rules_.headers)
-      out = rules_.headers(headers);
-    else
-      out.Set("content-type", std::string(headers.Get("content-type")));
-    status_ = status;
-    stream_->Begin(status, std::move(out));
-  }
-  void OnData(std::string_view data) override {
-    if (refusal_) {
-      refusal_text_ += data.substr(0, kMaxRefusal - refusal_text_.size());
-      return;
-    }
-    const auto call = CallUnderWay();
-    if (state_ == State::kAnswered) {  // nobody wants the rest
-      if (call) call->Cancel();
-      return;
-    }
-    stream_->Write(MakeBytes(std::string(data)));
-    if (stream_->pending_bytes() <= kRelayHigh || !call) return;
-    call->Pause();
-    stream_->OnDrained(kRelayLow, [call] { call->Resume(); });
-  }
-  void OnEnd() override {
-    if (refusal_ && MayAnswer()) Answered(ErrorAnswer(rules_.refused(*refusal_, refusal_text_)));
-    if (state_ == State::kPassing) stream_->End();
-    Over();
-  }
-  void OnError(const Error& error) override {
-    // Once it has begun, an answer without an end tells the client.
-    if (state_ == State::kWaiting && MayAnswer())
-      Answered(rules_.unreachable ? rules_.unreachable(error) : ErrorAnswer(error));
-    Over();
-  }
-
- private:
-  enum class State : std::uint8_t {
-    kWaiting,   // for the head
-    kPassing,   // what comes goes to the client
-    kAnswered,  // the client has another answer
-  };
-
-  bool MayAnswer() const { return !rules_.may_answer || rules_.may_answer(); }
-  void Answered(Answer answer) {
-    state_ = State::kAnswered;
-    status_ = answer.code;
-    SendAnswer(*stream_, std::move(answer), {});
-  }
-  std::shared_ptr<net::Call> CallUnderWay() {
-    MutexLock lock(mu_);
-    return call_;
-  }
-  void Over() {
-    {
-      MutexLock lock(mu_);
-      over_ = true;
-      call_ = nullptr;
-    }
-    stream_ = nullptr;
-    if (rules_.done) rules_.done(status_);
-  }
-
-  const std::shared_ptr<net::Transport> to_;
-  std::shared_ptr<net::ResponseStream> stream_;  // null once it is over
-  const RelayRules rules_;
-  State state_ = State::kWaiting;
-  int status_ = kGatewayTimeout;  // if another has answered, that was the deadline
-  std::optional<int> refusal_;    // the status of an answer that is not passed on
-  std::string refusal_text_;
-  Mutex mu_;
-  std::shared_ptr<net::Call> call_ FLYBALL_GUARDED_BY(mu_);
-  bool over_ FLYBALL_GUARDED_BY(mu_) = false;
-};
-
-// What an upgrade's protocols say to each other in the heads of its two messages. The caller's token, which
-// may be among the WebSocket's protocols, is for this server alone.
-void CopyUpgradeHeaders(const net::Headers& from, net::Headers& to) {
-  for (const auto& [name, value] : from)
-    if (name == "sec-websocket-protocol") {
-      if (std::string offered = WithoutTokens(value); !offered.empty()) to.Add(name, std::move(offered));
-    } else if (name == "upgrade" || name.starts_with("sec-websocket-") ||
-               name.starts_with("x-stream-protocol-") || name.starts_with("x-accepted-stream-")) {
-      to.Add(name, value);
-    }
-}
-
-// The status the client was sent.
-int Refuse(net::ResponseStream& stream, const Error& error, const UpgradeRules& rules) {
-  const bool answered = !error.Is(Reason::kConnection) && !error.Is(Reason::kTimeout);
-  Answer answer =
-      answered ? TextAnswer(error.code(), error.message())
-      : rules.unreachable
-          ? rules.unreachable(error)
-          : ErrorAnswer(Error(Reason::kUnknown, 500, "error dialing backend: " + error.message()));
+int SendNow(net::ResponseStream& client, Answer answer) {
   const int status = answer.code;
-  SendAnswer(stream, std::move(answer), {});
+  SendAnswer(client, std::move(answer), {});
   return status;
 }
 
-int Join(net::ResponseStream& stream, const net::Upgraded& upgraded) {
-  constexpr int kSwitchingProtocols = 101;
-  net::Headers headers;
-  headers.Add("connection", "Upgrade");
-  CopyUpgradeHeaders(upgraded.headers, headers);
-  const auto client = stream.AcceptUpgrade(std::move(headers));
-  if (client) {
-    net::Splice(*client, upgraded.stream);
-    return kSwitchingProtocols;
-  }
-  upgraded.stream->Abort();
-  SendAnswer(stream, ErrorAnswer(client.error()), {});
-  return client.error().code();
+Answer RefusedUpgrade(const Error& error, const UpgradeRules& rules) {
+  const bool answered = !error.Is(Reason::kConnection) && !error.Is(Reason::kTimeout);
+  if (answered) return TextAnswer(error.code(), error.message());
+  if (rules.unreachable) return rules.unreachable(error);
+  return ErrorAnswer(Error(Reason::kUnknown, 500, "error dialing backend: " + error.message()));
 }
 
 }  // namespace
 
-bool IsUpgrade(const net::Request& request) {
-  const auto protocol = request.headers.Get("upgrade");
-  // Some clients offer HTTP/2 with every request; it is theirs to be declined by silence.
-  return !protocol.empty() && protocol != "h2c";
-}
-
 std::shared_ptr<net::Call> RelayAnswer(const std::shared_ptr<net::Transport>& to, net::Request request,
                                        const std::shared_ptr<net::ResponseStream>& stream, RelayRules rules) {
-  return std::make_shared<Relay>(to, stream, std::move(rules))->Start(std::move(request));
+  net::RelayRules own;
+  own.may_answer = std::move(rules.may_answer);
+  own.headers = std::move(rules.headers);
+  own.done = std::move(rules.done);
+  if (rules.instead)
+    own.instead = [instead = std::move(rules.instead)](net::ResponseStream& client, int status,
+                                                       const net::Headers& from) -> std::optional<int> {
+      auto answer = instead(status, from);
+      if (!answer) return std::nullopt;
+      return SendNow(client, std::move(*answer));
+    };
+  if (rules.refused)
+    own.refused = [refused = std::move(rules.refused)](net::ResponseStream& client, int status,
+                                                       const std::string& text) {
+      return SendNow(client, ErrorAnswer(refused(status, text)));
+    };
+  own.unreachable = [unreachable = std::move(rules.unreachable)](net::ResponseStream& client,
+                                                                 const Error& error) {
+    return SendNow(client, unreachable ? unreachable(error) : ErrorAnswer(error));
+  };
+  return net::RelayAnswer(to, std::move(request), stream, std::move(own));
 }
 
 void RelayUpgrade(const std::shared_ptr<net::Transport>& to, const net::Request& original, std::string target,
                   net::Headers headers, const std::shared_ptr<net::ResponseStream>& stream,
                   UpgradeRules rules) {
-  net::Request ask;
-  ask.method = original.method;
-  ask.target = std::move(target);
-  ask.headers = std::move(headers);
-  CopyUpgradeHeaders(original.headers, ask.headers);
-  // HTTP/2 has neither of the two.
-  const bool websocket = !original.headers.Has("x-stream-protocol-version");
-  if (websocket && !ask.headers.Has("sec-websocket-key"))
-    ask.headers.Set("sec-websocket-key", net::Base64Encode(net::RandomBytes(16)));
-  if (websocket && !ask.headers.Has("sec-websocket-version")) ask.headers.Set("sec-websocket-version", "13");
-  // The transport must outlive the connection that came from it.
-  to->OpenUpgrade(std::move(ask), [stream, to, rules = std::move(rules)](Result<net::Upgraded> upgraded) {
-    if (upgraded) stream->OnClose([to] {});
-    const int status = upgraded ? Join(*stream, *upgraded) : Refuse(*stream, upgraded.error(), rules);
-    if (rules.done) rules.done(status);
-  });
+  net::UpgradeRules own;
+  own.protocols = [](std::string_view offered) { return WithoutTokens(offered); };
+  own.done = rules.done;
+  own.cannot_join = [](net::ResponseStream& client, const Error& error) {
+    return SendNow(client, ErrorAnswer(error));
+  };
+  own.refused = [rules = std::move(rules)](net::ResponseStream& client, const Error& error) {
+    return SendNow(client, RefusedUpgrade(error, rules));
+  };
+  net::RelayUpgrade(to, original, std::move(target), std::move(headers), stream, std::move(own));
 }
 
 }  // namespace flyball::server

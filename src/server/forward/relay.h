@@ -1,4 +1,4 @@
-// Passing a request on to another server: its answer as it comes, or the connection itself after an upgrade.
+// net/relay/relay.h for the API server, whose own answers are Status objects.
 #pragma once
 
 #include <functional>
@@ -6,13 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "net/http/http.h"
+#include "net/relay/relay.h"
 #include "server/request/answer.h"
 
 namespace flyball::server {
-
-// Upstream: GenericHttpResponseChecker reads as much.
-inline constexpr std::size_t kMaxRefusal = 50'000;
 
 // How an answer is changed on its way. Members left empty change nothing.
 struct RelayRules {
@@ -23,7 +20,7 @@ struct RelayRules {
   // What the client is told instead of an answer with such a head; nullopt: the answer is passed on.
   std::function<std::optional<Answer>(int status, const net::Headers& from)> instead;
   // What the client is told instead of an answer other than 200 to 206, from its status and its text (of
-  // which kMaxRefusal bytes are read). Without it such an answer is passed on.
+  // which net::kMaxRefusal bytes are read). Without it such an answer is passed on.
   std::function<Error(int status, const std::string& text)> refused;
   // What the client is told if there is no answer.
   std::function<Answer(const Error& error)> unreachable;
@@ -31,9 +28,7 @@ struct RelayRules {
   std::function<void(int status)> done;
 };
 
-// Answers `stream` with what `request` is answered. The other server is read from no faster than the client
-// reads. The client's leaving cancels the request, as does the caller by what is returned. If the answer
-// breaks off, so does the client's.
+// As net::RelayAnswer.
 std::shared_ptr<net::Call> RelayAnswer(const std::shared_ptr<net::Transport>& to, net::Request request,
                                        const std::shared_ptr<net::ResponseStream>& stream, RelayRules rules);
 
@@ -45,13 +40,12 @@ struct UpgradeRules {
   std::function<void(int status)> done;
 };
 
-// Asks for the upgrade that `original` asks for, at `target` with the further `headers`, and joins the two
-// connections. A refusal is passed on.
+// As net::RelayUpgrade. A refusal is passed on. The caller's token, which may be among the WebSocket's
+// protocols, is for this server alone.
 void RelayUpgrade(const std::shared_ptr<net::Transport>& to, const net::Request& original, std::string target,
                   net::Headers headers, const std::shared_ptr<net::ResponseStream>& stream,
                   UpgradeRules rules = {});
 
-// True if the request asks to leave HTTP.
-bool IsUpgrade(const net::Request& request);
+using net::IsUpgrade;
 
 }  // namespace flyball::server

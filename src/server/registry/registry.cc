@@ -21,6 +21,8 @@ namespace {
 constexpr int kMaxPatchTries = 5;
 // Updates without a version are last-writer-wins: they try until they are that writer.
 constexpr int kMaxUnconditionalTries = 100;
+// So often allocations that somebody else has taken meanwhile are made anew.
+constexpr int kMaxCompanionTries = 100;
 // A generated name that is taken is drawn again (upstream: create retries).
 constexpr int kMaxNameTries = 8;
 
@@ -103,14 +105,28 @@ void AddUpdateWarnings(RequestScope& scope, const ServedResource& resource, std:
   if (on == WarnOn::kUpdate || !SameSpec(resource, object, old)) AddKindWarnings(scope, resource, object);
 }
 
+Error AllocationsMove(const ServedResource& resource) {
+  return Error(Reason::kServerTimeout, "the allocations of " + resource.kind->GroupResource() +
+                                           " change faster than this request could be stored; try again");
+}
+
 bool IsEvent(const ServedResource& resource) {
   return resource.prefix == "/registry/events/";
 }
 
 }  // namespace
 
-Registry::Registry(store::Store& store, const AdmissionChain& admission, Random& random, Duration event_ttl)
-    : store_(store), admission_(admission), random_(random), event_ttl_(event_ttl) {}
+Registry::Registry(store::Store& store, const AdmissionChain& admission, Random& random, Duration event_ttl,
+                   Executor* workers)
+    : store_(store), admission_(admission), random_(random), event_ttl_(event_ttl), workers_(workers) {}
+
+Task<bool> Registry::IsStale(RequestScope& scope, std::string key) {
+  if (!store_.shared()) co_return store_.IsStale(key);
+  if (workers_ == nullptr) co_return false;
+  scope.executor = *workers_;
+  co_await ResumeOn(scope.executor);
+  co_return store_.IsStale(key);
+}
 
 void Registry::AddLifecycle(std::string group_resource, std::unique_ptr<ObjectLifecycle> lifecycle) {
   lifecycles_[std::move(group_resource)] = std::move(lifecycle);
@@ -122,10 +138,17 @@ ObjectLifecycle* Registry::LifecycleOf(const ServedResource& resource) const {
   return it == lifecycles_.end() ? nullptr : it->second.get();
 }
 
-Task<Result<store::CommitOutcome>> Registry::Commit(RequestScope& scope, store::Operation operation) {
+Registry::Written Registry::WhatCameOf(const store::CommitOutcome& outcome) {
+  if (outcome.committed) return Written::kYes;
+  return outcome.failed_operation == 0 ? Written::kObjectDiffers : Written::kCompanionDiffers;
+}
+
+Task<Result<store::CommitOutcome>> Registry::Commit(RequestScope& scope, store::Operation operation,
+                                                    store::Transaction companions) {
   FLYBALL_CO_TRY(scope.CheckAlive());
   store::Transaction transaction;
   transaction.push_back(std::move(operation));
+  for (auto& companion : companions) transaction.push_back(std::move(companion));
   auto start = [this, &transaction](UniqueFunction<void(Result<store::CommitOutcome>)> done) {
     store_.Commit(std::move(transaction), std::move(done));
   };
@@ -136,9 +159,11 @@ Task<Result<store::CommitOutcome>> Registry::Commit(RequestScope& scope, store::
 Task<Result<store::CommitOutcome>> Registry::CommitExpected(RequestScope& scope,
                                                             const ServedResource& resource,
                                                             std::shared_ptr<StoredObject> object,
-                                                            store::Operation put) {
+                                                            store::Operation put,
+                                                            store::Transaction companions) {
   const Expectation expectation = resource.cache->Expect(std::move(object));
-  co_return co_await Commit(scope, std::move(put));
+  auto committing = Commit(scope, std::move(put), std::move(companions));
+  co_return co_await std::move(committing);
 }
 
 Task<Result<std::shared_ptr<StoredObject>>> Registry::Encode(RequestScope& scope,
@@ -157,17 +182,19 @@ Task<Result<std::shared_ptr<StoredObject>>> Registry::Encode(RequestScope& scope
   co_return StoredObject::FromValue(stored.front(), std::move(bytes), revision, kind);
 }
 
-Task<Result<bool>> Registry::CommitObject(RequestScope& scope, const ServedResource& resource,
-                                          std::shared_ptr<StoredObject> object,
-                                          store::Precondition precondition) {
+Task<Result<Registry::Written>> Registry::CommitObject(RequestScope& scope, const ServedResource& resource,
+                                                       std::shared_ptr<StoredObject> object,
+                                                       store::Precondition precondition,
+                                                       store::Transaction companions) {
   store::Operation put{resource.Key(object->namespace_name(), object->name()), object->bytes(), precondition,
                        IsEvent(resource) ? event_ttl_ : Duration{}};
   object->set_revision(0);
-  auto outcome = co_await CommitExpected(scope, resource, object, std::move(put));
+  auto committing = CommitExpected(scope, resource, object, std::move(put), std::move(companions));
+  auto outcome = co_await std::move(committing);
   if (!outcome) co_return Unexpected(outcome.error());
   // Otherwise the cache has done it, and shares the object now.
   if (outcome->committed && object->revision() == 0) object->set_revision(outcome->revision);
-  co_return outcome->committed;
+  co_return WhatCameOf(*outcome);
 }
 
 Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResource& resource,
@@ -213,33 +240,37 @@ Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Val
   if (options.authorize) FLYBALL_CO_TRY(co_await options.authorize());
   FLYBALL_CO_TRY(co_await admission_.Validate(request));
   auto* lifecycle = LifecycleOf(resource);
-  if (lifecycle) FLYBALL_CO_TRY(lifecycle->BeforeCreate(object));
   const bool has_version = !object["metadata"]["resourceVersion"].string_or("").empty();
   const store::Revision given_version = WantedRevision(object).value_or(0);
+  const json::Value asked = lifecycle ? object : json::Value();
 
-  auto encoding = Encode(scope, resource, object, given_version);  // which a dry run shows again
-  const auto stored = co_await std::move(encoding);
-  if (!stored) {
-    if (lifecycle) lifecycle->Undo(object, nullptr);
-    co_return Unexpected(stored.error());
-  }
-  if (scope.dry_run) {
-    if (lifecycle) lifecycle->Undo(object, nullptr);
-    if (resource.cache->Get(ServedResource::CacheKey(NamespaceOf(object), NameOf(object))))
+  for (int attempt = 1; attempt <= kMaxCompanionTries; ++attempt) {
+    store::Transaction companions;
+    if (lifecycle) {
+      FLYBALL_CO_ASSIGN(companions, lifecycle->BeforeCreate(object));
+    }
+    auto encoding = Encode(scope, resource, object, given_version);  // which a dry run shows again
+    const auto stored = co_await std::move(encoding);
+    if (!stored) co_return Unexpected(stored.error());
+    if (scope.dry_run) {
+      if (resource.cache->Get(ServedResource::CacheKey(NamespaceOf(object), NameOf(object))))
+        co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
+      co_return ObjectPtr(*stored);
+    }
+    // Upstream's storage refuses it: only of valid objects, and not in a dry run.
+    if (has_version)
+      co_return Unexpected(
+          Error(Reason::kUnknown, 500, "resourceVersion should not be set on objects to be created"));
+    auto committing =
+        CommitObject(scope, resource, *stored, store::Precondition::Absent(), std::move(companions));
+    const auto written = co_await std::move(committing);
+    if (!written) co_return Unexpected(written.error());
+    if (*written == Written::kYes) co_return ObjectPtr(*stored);
+    if (*written == Written::kObjectDiffers)
       co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
-    co_return ObjectPtr(*stored);
+    object = asked;
   }
-  // Upstream's storage refuses it: only of valid objects, and not in a dry run.
-  if (has_version) {
-    if (lifecycle) lifecycle->Undo(object, nullptr);
-    co_return Unexpected(
-        Error(Reason::kUnknown, 500, "resourceVersion should not be set on objects to be created"));
-  }
-  const auto committed = co_await CommitObject(scope, resource, *stored, store::Precondition::Absent());
-  if (committed && *committed) co_return ObjectPtr(*stored);
-  if (lifecycle) lifecycle->Undo(object, nullptr);
-  if (!committed) co_return Unexpected(committed.error());
-  co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
+  co_return Unexpected(AllocationsMove(resource));
 }
 
 Task<Result<UpdateOutcome>> Registry::Update(RequestScope& scope, const ServedResource& resource,
@@ -266,17 +297,16 @@ Task<Result<UpdateOutcome>> Registry::Update(RequestScope& scope, const ServedRe
         co_return Unexpected(created.error());
       continue;
     }
-    bool retry = false;
-    auto outcome = co_await TryUpdate(scope, resource, current, transform, options, retry);
-    if (!retry) co_return outcome;
-    if (attempt >= (options.conflict_retries ? kMaxPatchTries : kMaxUnconditionalTries))
-      co_return Unexpected(Modified(*resource.kind, object_name));
+    int tries = 0;
+    auto outcome = co_await TryUpdate(scope, resource, current, transform, options, tries);
+    if (tries == 0) co_return outcome;
+    if (attempt >= tries) co_return Unexpected(Modified(*resource.kind, object_name));
   }
 }
 
 Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const ServedResource& resource,
                                                 const ObjectPtr& current, const Transform& transform,
-                                                const UpdateOptions& options, bool& retry) {
+                                                const UpdateOptions& options, int& tries) {
   FLYBALL_CO_ASSIGN(const json::Value old, co_await WorkingValue(resource, *current, scope.executor));
   if (options.prepare) FLYBALL_CO_TRY(co_await options.prepare(old));
   FLYBALL_CO_ASSIGN(json::Value object, transform(old));
@@ -298,6 +328,8 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
   object["metadata"]["resourceVersion"] = std::to_string(current->revision());
   // A patch carries the version of what it was made from: that one may be made again.
   const bool insists = wanted != 0 && !options.conflict_retries;
+  const int tries_if_modified =
+      insists ? 0 : (options.conflict_retries ? kMaxPatchTries : kMaxUnconditionalTries);
 
   AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]));
   FillInTimes(resource, options.subresource, scope.now, object, &old);
@@ -334,37 +366,33 @@ Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const Serve
     bool conflict = false;
     auto removed = co_await Remove(scope, resource, current, std::move(object), conflict);
     if (!removed) {
-      retry = conflict && !insists;
+      if (conflict) tries = tries_if_modified;
       co_return Unexpected(removed.error());
     }
     co_return UpdateOutcome{std::move(*removed)};
   }
 
   auto* lifecycle = options.subresource.empty() ? LifecycleOf(resource) : nullptr;
-  if (lifecycle) FLYBALL_CO_TRY(lifecycle->BeforeUpdate(object, old));
+  store::Transaction companions;
+  if (lifecycle) {
+    FLYBALL_CO_ASSIGN(companions, lifecycle->BeforeUpdate(object, old));
+  }
   auto encoding = Encode(scope, resource, object, current->revision());
   const auto stored = co_await std::move(encoding);
-  if (!stored) {
-    if (lifecycle) lifecycle->Undo(object, &old);
-    co_return Unexpected(stored.error());
-  }
+  if (!stored) co_return Unexpected(stored.error());
   // A write that changes nothing is not one, unless it brings the stored form up to date (a rotated key).
-  if (*(*stored)->bytes() == *current->bytes() &&
-      !store_.IsStale(resource.Key(current->namespace_name(), current->name())))
-    co_return UpdateOutcome{current};
-  if (scope.dry_run) {
-    if (lifecycle) lifecycle->Undo(object, &old);
-    co_return UpdateOutcome{*stored};
+  if (*(*stored)->bytes() == *current->bytes()) {
+    auto asking = IsStale(scope, resource.Key(current->namespace_name(), current->name()));
+    const bool stale = co_await std::move(asking);
+    if (!stale) co_return UpdateOutcome{current};
   }
-  const auto committed =
-      co_await CommitObject(scope, resource, *stored, store::Precondition::ModRevision(current->revision()));
-  if (committed && *committed) {
-    if (lifecycle) lifecycle->AfterUpdate(object, old);
-    co_return UpdateOutcome{*stored};
-  }
-  if (lifecycle) lifecycle->Undo(object, &old);
-  if (!committed) co_return Unexpected(committed.error());
-  retry = !insists;
+  if (scope.dry_run) co_return UpdateOutcome{*stored};
+  auto committing = CommitObject(
+      scope, resource, *stored, store::Precondition::ModRevision(current->revision()), std::move(companions));
+  const auto written = co_await std::move(committing);
+  if (!written) co_return Unexpected(written.error());
+  if (*written == Written::kYes) co_return UpdateOutcome{*stored};
+  tries = *written == Written::kCompanionDiffers ? kMaxCompanionTries : tries_if_modified;
   co_return Unexpected(Modified(*resource.kind, current->name()));
 }
 
@@ -377,13 +405,17 @@ Task<Result<ObjectPtr>> Registry::Remove(RequestScope& scope, const ServedResour
   if (scope.dry_run) co_return shown_at(current->revision());
   store::Operation removal{resource.Key(current->namespace_name(), current->name()), nullptr,
                            store::Precondition::ModRevision(current->revision())};
-  auto outcome = co_await Commit(scope, std::move(removal));
+  store::Transaction companions;
+  if (auto* lifecycle = LifecycleOf(resource)) {
+    FLYBALL_CO_ASSIGN(companions, lifecycle->BeforeDelete(object));
+  }
+  auto committing = Commit(scope, std::move(removal), std::move(companions));
+  const auto outcome = co_await std::move(committing);
   if (!outcome) co_return Unexpected(outcome.error());
   if (!outcome->committed) {
     conflict = true;
     co_return Unexpected(Modified(*resource.kind, current->name()));
   }
-  if (auto* lifecycle = LifecycleOf(resource)) lifecycle->AfterDelete(object);
   co_return shown_at(outcome->revision);
 }
 
@@ -430,10 +462,10 @@ Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedRe
     auto encoding = Encode(scope, resource, plan.object, current->revision());
     FLYBALL_CO_ASSIGN(const auto stored, co_await std::move(encoding));
     if (scope.dry_run) co_return DeleteOutcome{stored, false};
-    FLYBALL_CO_ASSIGN(const bool committed,
+    FLYBALL_CO_ASSIGN(const Written written,
                       co_await CommitObject(scope, resource, stored,
                                             store::Precondition::ModRevision(current->revision())));
-    if (committed) co_return DeleteOutcome{stored, false};
+    if (written == Written::kYes) co_return DeleteOutcome{stored, false};
     if (attempt == kMaxUnconditionalTries) co_return Unexpected(Modified(*resource.kind, object_name));
   }
 }

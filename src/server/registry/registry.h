@@ -24,18 +24,16 @@
 
 namespace flyball::server {
 
-// Side state that must follow the life of a kind's objects (allocated addresses, ports). Thread-safe.
+// State that must follow the life of a kind's objects (allocated addresses, ports): what it says is written
+// in the same transaction as the object. If a precondition of that does not hold, somebody else was faster,
+// and the write is decided again. Thread-safe.
 class ObjectLifecycle {
  public:
   virtual ~ObjectLifecycle() = default;
-  // May change the object (assign an address). Whatever it took is given back by Undo if the write fails or
-  // is a dry run.
-  virtual Status BeforeCreate(json::Value& object) = 0;
-  virtual Status BeforeUpdate(json::Value& object, const json::Value& old) = 0;
-  // The write did not happen: `object` as the Before call left it; `old` null for a create.
-  virtual void Undo(const json::Value& object, const json::Value* old) = 0;
-  virtual void AfterUpdate(const json::Value& object, const json::Value& old) = 0;
-  virtual void AfterDelete(const json::Value& object) = 0;
+  // May change the object (assign an address).
+  virtual Result<store::Transaction> BeforeCreate(json::Value& object) = 0;
+  virtual Result<store::Transaction> BeforeUpdate(json::Value& object, const json::Value& old) = 0;
+  virtual Result<store::Transaction> BeforeDelete(const json::Value& object) = 0;
 };
 
 struct DeleteOptions {
@@ -90,7 +88,9 @@ struct DeleteOutcome {
 // Thread-safe.
 class Registry {
  public:
-  Registry(store::Store& store, const AdmissionChain& admission, Random& random, Duration event_ttl);
+  // `workers` may wait for a shared store; without them nobody asks it whether a value is stale.
+  Registry(store::Store& store, const AdmissionChain& admission, Random& random, Duration event_ttl,
+           Executor* workers = nullptr);
 
   // `plural.group` of built-in resources. Before serving.
   void AddLifecycle(std::string group_resource, std::unique_ptr<ObjectLifecycle> lifecycle);
@@ -118,18 +118,27 @@ class Registry {
                                     const CreateOptions& options);
   Task<Result<UpdateOutcome>> TryUpdate(RequestScope& scope, const ServedResource& resource,
                                         const ObjectPtr& current, const Transform& transform,
-                                        const UpdateOptions& options, bool& retry);
-  Task<Result<store::CommitOutcome>> Commit(RequestScope& scope, store::Operation operation);
+                                        const UpdateOptions& options, int& tries);
+  // What comes of a commit: it is done, the object is not as the precondition says, or what goes with it is
+  // not.
+  enum class Written { kYes, kObjectDiffers, kCompanionDiffers };
+  static Written WhatCameOf(const store::CommitOutcome& outcome);
+  // `companions` are written in the same transaction, or nothing is.
+  Task<Result<store::CommitOutcome>> Commit(RequestScope& scope, store::Operation operation,
+                                            store::Transaction companions);
   // The cache expects the object while the commit is under way, and no longer.
   Task<Result<store::CommitOutcome>> CommitExpected(RequestScope& scope, const ServedResource& resource,
                                                     std::shared_ptr<StoredObject> object,
-                                                    store::Operation put);
+                                                    store::Operation put, store::Transaction companions);
   // The object as it is to be stored: in the storage version.
   Task<Result<std::shared_ptr<StoredObject>>> Encode(RequestScope& scope, const ServedResource& resource,
                                                      json::Value& object, store::Revision revision);
-  // False if the precondition does not hold; else the object has its revision, and the cache has it.
-  Task<Result<bool>> CommitObject(RequestScope& scope, const ServedResource& resource,
-                                  std::shared_ptr<StoredObject> object, store::Precondition precondition);
+  // If it is written, the object has its revision, and the cache has it.
+  Task<Result<Written>> CommitObject(RequestScope& scope, const ServedResource& resource,
+                                     std::shared_ptr<StoredObject> object, store::Precondition precondition,
+                                     store::Transaction companions = {});
+  // Whether the object is stored in another way than it would be now. May go on on a worker.
+  Task<bool> IsStale(RequestScope& scope, std::string key);
   ObjectLifecycle* LifecycleOf(const ServedResource& resource) const;
   Task<Result<ObjectPtr>> Remove(RequestScope& scope, const ServedResource& resource,
                                  const ObjectPtr& current, json::Value object, bool& conflict);
@@ -138,6 +147,7 @@ class Registry {
   const AdmissionChain& admission_;
   Random& random_;
   const Duration event_ttl_;
+  Executor* const workers_;
   std::map<std::string, std::unique_ptr<ObjectLifecycle>, std::less<>> lifecycles_;
 };
 

@@ -55,9 +55,12 @@ void EtcdLeases::OnGranted(SteadyTime expires, Done done, Result<std::string> an
   const auto id = DecodeLeaseGrant(*answer);
   if (id) {
     MutexLock lock(mu_);
-    id_ = *id;
-    expires_ = expires;
-    keys_ = 1;
+    // A lease for a short life (a server's entry among its peers) must not take the place of the Events'.
+    if (id_ == 0 || expires >= expires_) {
+      id_ = *id;
+      expires_ = expires;
+      keys_ = 1;
+    }
   }
   done(id);
 }

@@ -140,8 +140,7 @@ class TransformingStore final : public Store {
   bool shared() const override { return inner_->shared(); }
   void CatchUp(UniqueFunction<void(Status)> done) override { inner_->CatchUp(std::move(done)); }
   bool IsStale(std::string_view key) const override {
-    // To ask costs a round trip there, and this is asked on threads that must not wait.
-    if (inner_->shared()) return false;
+    if (inner_->IsStale(key)) return true;
     const auto kv = inner_->Get(key);
     return kv && *kv && reader_.transformer().IsStale(key, *(*kv)->value);
   }

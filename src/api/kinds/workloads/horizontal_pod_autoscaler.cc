@@ -226,6 +226,11 @@ void ValidateHorizontalPodAutoscalerRules(const Value& rules, const FieldPath& p
     errors.Invalid(path.Child("tolerance"), rules["tolerance"], kNotNegativeText);
 }
 
+// ReplicationController is the only kind of the core group that can be scaled.
+bool TargetNeedsGroup(const Value& spec) {
+  return Text(spec["scaleTargetRef"], "kind") != "ReplicationController";
+}
+
 void ValidateHorizontalPodAutoscaler(const Value& object, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
@@ -242,7 +247,7 @@ void ValidateHorizontalPodAutoscaler(const Value& object, FieldErrors& errors) {
   if (!min.is_null() && max < min.int_or(0)) {
     errors.Invalid(path.Child("maxReplicas"), max, "must be greater than or equal to `minReplicas`");
   }
-  ValidateReference(spec["scaleTargetRef"], true, path.Child("scaleTargetRef"), errors);
+  ValidateReference(spec["scaleTargetRef"], TargetNeedsGroup(spec), path.Child("scaleTargetRef"), errors);
   ValidateMetrics(spec, path.Child("metrics"), errors);
   ValidateHorizontalPodAutoscalerRules(spec["behavior"]["scaleUp"], path.Child("behavior").Child("scaleUp"),
                                        errors);
@@ -250,14 +255,15 @@ void ValidateHorizontalPodAutoscaler(const Value& object, FieldErrors& errors) {
                                        path.Child("behavior").Child("scaleDown"), errors);
 }
 
-// A reference that was wrong before may stay as it is (upstream:
+// A target whose kind and version stay as they were is not checked again (upstream:
 // CrossVersionObjectReferenceValidationOptions).
 void ValidateHorizontalPodAutoscalerUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   const FieldPath path("spec.scaleTargetRef.apiVersion");
   FieldErrors found;
   ValidateHorizontalPodAutoscaler(object, found);
-  const bool tolerated = !ApiVersionProblem(old["spec"]["scaleTargetRef"], true).empty() &&
-                         object["spec"]["scaleTargetRef"] == old["spec"]["scaleTargetRef"];
+  const Value &target = object["spec"]["scaleTargetRef"], &old_target = old["spec"]["scaleTargetRef"];
+  const bool tolerated = Text(target, "kind") == Text(old_target, "kind") &&
+                         Text(target, "apiVersion") == Text(old_target, "apiVersion");
   for (Cause& cause : found.causes())
     if (!tolerated || cause.field != path.text()) errors.Add(std::move(cause));
 }

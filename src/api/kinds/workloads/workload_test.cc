@@ -102,5 +102,25 @@ TEST(JobTest, CompletionsAreFixedUnlessIndexedInTandem) {
       Lines{"spec.completions: Invalid value: 3: can only be modified in tandem with spec.parallelism"});
 }
 
+std::string AutoscalerOf(const std::string& target) {
+  return R"({"metadata":{"name":"a"},"spec":{"maxReplicas":2,"scaleTargetRef":)" + target + "}}";
+}
+
+TEST(WorkloadTest, AutoscalersOfTheCoreGroupScaleReplicationControllers) {
+  const char* const kind = "HorizontalPodAutoscaler";
+  EXPECT_EQ(Wrong("autoscaling", kind,
+                  AutoscalerOf(R"({"apiVersion":"v1","kind":"ReplicationController","name":"r"})")),
+            Lines{});
+  const Lines refused = {
+      "spec.scaleTargetRef.apiVersion: Invalid value: \"v1\": apiVersion must specify API group"};
+  const std::string deployment = AutoscalerOf(R"({"apiVersion":"v1","kind":"Deployment","name":"d"})");
+  EXPECT_EQ(Wrong("autoscaling", kind, deployment), refused);
+  // What is stored stays as it is until its kind or version changes.
+  const std::string renamed = AutoscalerOf(R"({"apiVersion":"v1","kind":"Deployment","name":"e"})"),
+                    other = AutoscalerOf(R"({"apiVersion":"v1","kind":"Pod","name":"d"})");
+  EXPECT_EQ(WrongChange("autoscaling", kind, deployment, renamed), Lines{});
+  EXPECT_EQ(WrongChange("autoscaling", kind, deployment, other), refused);
+}
+
 }  // namespace
 }  // namespace flyball::api

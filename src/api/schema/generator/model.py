@@ -54,7 +54,7 @@ class Model:
         list_type.fields = self.common_fields('ListMeta')
         items = Field('items', TypeRef('kList', element=TypeRef('kObject', name=item.name)))
         items.ref.list_declared = False
-        items.always, items.proto, items.description = True, (2,), 'The objects.'
+        items.always, items.proto, items.description = True, (2,), f'List of {item.resource.plural}.'
         list_type.fields.append(items)
         self.types[list_type.full_name] = list_type
 

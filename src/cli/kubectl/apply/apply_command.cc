@@ -1,10 +1,14 @@
 #include <memory>
+#include <optional>
+#include <set>
 
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/apply/apply_object.h"
+#include "cli/kubectl/apply/apply_set.h"
 #include "cli/kubectl/apply/last_applied_commands.h"
 #include "cli/kubectl/print/printers.h"
+#include "cli/kubectl/session/external_program.h"
 #include "cli/kubectl/session/manifests.h"
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
@@ -17,7 +21,7 @@ struct ApplyFlags {
   ManifestFlags files;
   PrintFlags print;
   ApplyOptions options;
-  std::string label_selector;
+  std::string apply_set;  // its parent
   std::vector<std::string> prune_allowlist;
   bool prune = false, all = false, overwrite = true;
 };
@@ -41,7 +45,7 @@ Status Prune(Session& session, const ApplyFlags& flags, const std::vector<Manife
     FLYBALL_ASSIGN(const KindRef kind,
                    session.mapper().ForKind(parts[0] == "core" ? "" : parts[0], parts[1], parts[2]));
     FLYBALL_ASSIGN(const auto items,
-                   ListObjects(session, kind, session.NamespaceFor(kind), flags.label_selector));
+                   ListObjects(session, kind, session.NamespaceFor(kind), flags.files.label_selector));
     for (const json::Value& item : items) {
       if (!LastAppliedIn(item).is_string() || Listed(manifests, kind, item)) continue;
       RestRequest request;
@@ -58,6 +62,16 @@ Status Prune(Session& session, const ApplyFlags& flags, const std::vector<Manife
   return {};
 }
 
+Status CheckApplySet(const ApplyFlags& flags) {
+  if (!flags.prune) return Unexpected(LocalError("--applyset requires --prune"));
+  if (flags.all) return Unexpected(LocalError("--all is incompatible with --applyset"));
+  if (!flags.files.label_selector.empty())
+    return Unexpected(LocalError("--selector is incompatible with --applyset"));
+  if (!flags.prune_allowlist.empty())
+    return Unexpected(LocalError("--prune-allowlist is incompatible with --applyset"));
+  return {};
+}
+
 Status CheckApply(const ApplyFlags& flags) {
   const ApplyOptions& options = flags.options;
   if (!flags.overwrite) return Unexpected(LocalError("--overwrite=false is not implemented"));
@@ -66,13 +80,26 @@ Status CheckApply(const ApplyFlags& flags) {
   if (options.server_side && options.dry_run == "client")
     return Unexpected(LocalError(
         "--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)"));
-  if (flags.prune && flags.all && !flags.label_selector.empty())
+  if (!flags.apply_set.empty()) return CheckApplySet(flags);
+  if (flags.prune && flags.all && !flags.files.label_selector.empty())
     return Unexpected(LocalError("cannot set --all and --selector at the same time"));
-  if (flags.prune && !flags.all && flags.label_selector.empty())
+  if (flags.prune && !flags.all && flags.files.label_selector.empty())
     return Unexpected(LocalError(
         "all resources selected for prune without explicitly passing --all. To prune all resources, "
         "pass the --all flag. If you did not mean to prune all resources, specify a label selector"));
   return {};
+}
+
+// Returns what became of one manifest, and prints it.
+Result<json::Value> ApplyOne(Session& session, const ApplyFlags& flags, const Manifest& manifest,
+                             ObjectPrinter* printer) {
+  FLYBALL_ASSIGN(Applied applied, ApplyManifest(session, flags.options, manifest));
+  if (printer)
+    FLYBALL_TRY(PrintTo(session.out(), *printer, applied.object));
+  else
+    session.out() << DisplayName(manifest.kind, manifest.name) << " " << applied.what
+                  << DryRunNote(flags.options.dry_run) << "\n";
+  return std::move(applied.object);
 }
 
 Status RunApply(Session& session, const ApplyFlags& flags) {
@@ -80,23 +107,25 @@ Status RunApply(Session& session, const ApplyFlags& flags) {
   FLYBALL_TRY(CheckApply(flags));
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
-  ReadProblems problems;
-  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files, &problems));
-  problems.Report(session);
-  const std::string note = DryRunNote(flags.options.dry_run);
-  for (const Manifest& manifest : manifests) {
-    auto applied = ApplyManifest(session, flags.options, manifest);
-    if (!applied) {
-      session.Report(applied.error());
-      continue;
-    }
-    if (printer)
-      FLYBALL_TRY(PrintTo(session.out(), *printer, applied->object));
-    else
-      session.out() << DisplayName(manifest.kind, manifest.name) << " " << applied->what << note << "\n";
+  std::optional<ApplySet> set;
+  if (!flags.apply_set.empty()) {
+    FLYBALL_ASSIGN(ApplySet opened, ApplySet::Open(session, flags.apply_set, flags.options));
+    set.emplace(std::move(opened));
   }
-  if (flags.prune && !session.failed()) return Prune(session, flags, manifests);
-  return {};
+  ReadProblems problems;
+  FLYBALL_ASSIGN(auto manifests, ReadManifests(session, flags.files, &problems));
+  problems.Report(session);
+  if (set) FLYBALL_TRY(set->BeforeApply(manifests));
+  std::set<std::string> uids;
+  for (const Manifest& manifest : manifests) {
+    const auto applied = ApplyOne(session, flags, manifest, printer.get());
+    if (applied)
+      uids.emplace((*applied)["metadata"]["uid"].string_or(""));
+    else
+      session.Report(applied.error());
+  }
+  if (!flags.prune || session.failed()) return {};
+  return set ? set->Prune(uids) : Prune(session, flags, manifests);
 }
 
 }  // namespace
@@ -108,7 +137,8 @@ void AddApplyCommand(const Command& root) {
   AddPrintFlags(apply, &flags->print);
   apply.Option("--field-manager", &flags->options.field_manager, "Who is said to own the fields");
   AddDryRunFlag(apply, &flags->options.dry_run);
-  apply.Option("-l,--selector", &flags->label_selector, "With --prune: only objects with these labels");
+  apply.Option("-l,--selector", &flags->files.label_selector,
+               "Only objects with these labels: of the files, and with --prune of the server");
   apply.Option("--prune-allowlist", &flags->prune_allowlist,
                "With --prune: group/version/kind; may be repeated");
   apply.Option("--validate", &flags->options.validate,
@@ -116,10 +146,19 @@ void AddApplyCommand(const Command& root) {
   apply.Flag("--all", &flags->all, "With --prune: whatever the labels");
   apply.Flag("--overwrite", &flags->overwrite, "Take over what others changed, which is the only way");
   apply.Flag("--prune", &flags->prune, "Delete what was applied before and is no more in the manifests");
+  // In kubectl it is an alpha feature.
+  if (root.invocation().program == "flyball" || FromEnvironment({"KUBECTL_APPLYSET"}, "") == "true")
+    apply.Option("--applyset", &flags->apply_set,
+                 "With --prune: the object that tracks what is applied, [RESOURCE[.GROUP]/]NAME; a Secret "
+                 "without RESOURCE");
   apply.Flag("--server-side", &flags->options.server_side,
              "Let the server merge and keep the owners of fields");
   apply.Flag("--force-conflicts", &flags->options.force_conflicts,
              "With --server-side: take over fields of others");
+  apply.Flag("--force", &flags->options.force,
+             "Delete and create again what cannot be patched; the object is gone for a moment");
+  apply.Option("--grace-period", &flags->options.grace_period,
+               "With --force: seconds that a pod gets to end by itself");
   AddLastAppliedCommands(apply);
   RunVerb(apply, [flags](Session& session) { return RunApply(session, *flags); });
 }

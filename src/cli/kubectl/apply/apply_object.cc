@@ -6,6 +6,7 @@
 #include "cli/kubectl/apply/managers_upgrade.h"
 #include "cli/kubectl/apply/three_way.h"
 #include "cli/kubectl/print/printers.h"
+#include "cli/kubectl/session/object_wait.h"
 #include "json/json.h"
 
 namespace flyball::cli {
@@ -63,6 +64,33 @@ std::string PatchFailure(const Manifest& manifest, const json::Value& patch) {
          "\"";
 }
 
+bool NeedsNewObject(const Error& error) {
+  return error.Is(Reason::kConflict) || error.Is(Reason::kInvalid);
+}
+
+// What --force does where a patch is refused. If the new object is refused too, the old one is created again.
+Result<Applied> Recreate(Session& session, const ApplyOptions& options, const Manifest& manifest,
+                         const json::Value& current, const std::string& manager) {
+  json::Value how = json::Object{{"propagationPolicy", "Background"}};
+  if (options.grace_period) how["gracePeriodSeconds"] = *options.grace_period;
+  RestRequest request;
+  request.verb = "DELETE";
+  request.path = manifest.kind.Path(manifest.ns, manifest.name);
+  request.body = json::Write(how);
+  FLYBALL_TRY(session.Call(std::move(request)));
+  FLYBALL_TRY(WaitUntilGone(session, {manifest.kind, manifest.ns, manifest.name},
+                            std::string(current["metadata"]["uid"].string_or("")), Duration::zero()));
+  auto made = CreateFirst(session, options, manifest, manager);
+  if (made) return Applied{std::move(made->object), "configured"};
+  if (auto restored = session.Create(manifest.kind, manifest.ns, current, manager); !restored)
+    return Unexpected(
+        LocalError("An error occurred force-replacing the existing object with the newly provided one:\n\n" +
+                   made.error().message() +
+                   ".\n\nAdditionally, an error occurred attempting to restore the original object:\n\n" +
+                   restored.error().message()));
+  return made;
+}
+
 Result<Applied> ApplyOnClient(Session& session, const ApplyOptions& options, const Manifest& manifest) {
   const std::string_view generated = manifest.object["metadata"]["generateName"].string_or("");
   if (manifest.name.empty() && !generated.empty())
@@ -88,23 +116,15 @@ Result<Applied> ApplyOnClient(Session& session, const ApplyOptions& options, con
   request.Query("fieldManager", manager).Query("fieldValidation", validation);
   if (options.dry_run == "server") request.Query("dryRun", "All");
   auto patched = session.Call(std::move(request));
+  if (!patched && options.force && options.dry_run != "server" && NeedsNewObject(patched.error()))
+    return Recreate(session, options, manifest, *current, manager);
   if (!patched) return Unexpected(patched.error().Annotate(PatchFailure(manifest, patch)));
   return Applied{std::move(*patched), "configured"};
 }
 
 Result<json::Value> SendApply(Session& session, const ApplyOptions& options, const Manifest& manifest,
                               const std::string& manager) {
-  RestRequest request;
-  request.verb = "PATCH";
-  request.path = manifest.kind.Path(manifest.ns, manifest.name);
-  request.content_type = kApplyPatch;
-  request.body = json::Write(manifest.object);
-  FLYBALL_ASSIGN(const std::string validation, ValidationOf(options.validate));
-  request.Query("fieldManager", manager)
-      .Query("fieldValidation", validation)
-      .Query("force", options.force_conflicts ? "true" : "false");
-  if (options.dry_run == "server") request.Query("dryRun", "All");
-  auto applied = session.Call(std::move(request));
+  auto applied = SendServerSideApply(session, options, manifest, manager);
   if (!applied && applied.error().Is(Reason::kConflict))
     return Unexpected(LocalError(applied.error().message() + "\n" + kConflictAdvice));
   return applied;
@@ -124,6 +144,21 @@ Result<Applied> ApplyOnServer(Session& session, const ApplyOptions& options, con
 }
 
 }  // namespace
+
+Result<json::Value> SendServerSideApply(Session& session, const ApplyOptions& options,
+                                        const Manifest& manifest, const std::string& manager) {
+  RestRequest request;
+  request.verb = "PATCH";
+  request.path = manifest.kind.Path(manifest.ns, manifest.name);
+  request.content_type = kApplyPatch;
+  request.body = json::Write(manifest.object);
+  FLYBALL_ASSIGN(const std::string validation, ValidationOf(options.validate));
+  request.Query("fieldManager", manager)
+      .Query("fieldValidation", validation)
+      .Query("force", options.force_conflicts ? "true" : "false");
+  if (options.dry_run == "server") request.Query("dryRun", "All");
+  return session.Call(std::move(request));
+}
 
 const json::Value& LastAppliedIn(const json::Value& object) {
   return object["metadata"]["annotations"][api::kLastAppliedAnnotation];

@@ -83,6 +83,8 @@ void AddDiffCommand(const Command& root) {
       root.Sub("diff", "Show what apply would change; exit status 1 if anything",
                "flyball diff -f web.yaml\n  KUBECTL_EXTERNAL_DIFF='diff -y' flyball diff -f web.yaml");
   AddManifestFlags(command, &flags->files);
+  command.Option("-l,--selector", &flags->files.label_selector,
+                 "Only objects of the files with these labels");
   command.Option("--field-manager", &flags->options.field_manager, "Who is said to own the fields");
   command.Flag("--server-side", &flags->options.server_side, "As apply --server-side would");
   command.Flag("--force-conflicts", &flags->options.force_conflicts,

@@ -2,6 +2,7 @@
 
 #include "cli/command/error_text.h"
 #include "cli/kubectl/create/create_options.h"
+#include "cli/kubectl/session/manifests.h"
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
 #include "cli/kubectl/verbs.h"
@@ -11,6 +12,7 @@ namespace {
 
 struct AutoscaleFlags {
   std::vector<std::string> args;
+  ManifestFlags files;
   CreateOptions options;
   std::string name, cpu, memory;
   std::optional<std::int64_t> min, max, cpu_percent;
@@ -64,7 +66,7 @@ Status RunAutoscale(Session& session, const AutoscaleFlags& flags) {
   if (flags.min && *flags.min > *flags.max)
     return Unexpected(LocalError("--max=MAXPODS must be larger or equal to --min=MINPODS, max: " +
                                  std::to_string(*flags.max) + ", min: " + std::to_string(*flags.min)));
-  FLYBALL_ASSIGN(const auto targets, ResolveObjects(session, flags.args, {}));
+  FLYBALL_ASSIGN(const auto targets, NamedObjects(session, flags.files, flags.args, {}));
   for (const ObjectRef& target : targets) {
     FLYBALL_TRY(session.Get(target.kind, target.ns, target.name));
     FLYBALL_TRY(CreateObject(session, flags.options, NewAutoscaler(flags, target), "autoscaled"));
@@ -79,6 +81,7 @@ void AddAutoscaleCommand(const Command& root) {
   const Command command = root.Sub("autoscale", "Let the number of replicas follow the load",
                                    "flyball autoscale deploy web --min=2 --max=10 --cpu-percent=80");
   command.Args("TYPE/NAME", &flags->args, "Which objects");
+  AddManifestFlags(command, &flags->files);
   command.Option("--min", &flags->min, "At least this many replicas");
   command.Option("--max", &flags->max, "At most this many; required");
   command.Required("--max");
@@ -88,6 +91,7 @@ void AddAutoscaleCommand(const Command& root) {
   command.Option("--memory", &flags->memory,
                  "Memory the pods should use: 70% of what they request, or 500Mi");
   command.Option("--name", &flags->name, "Name of the autoscaler; the object's own if absent");
+  flags->options.field_manager = "kubectl-autoscale";
   flags->options.AddTo(command);
   RunVerb(command, [flags](Session& session) { return RunAutoscale(session, *flags); });
 }

@@ -138,6 +138,7 @@ void AddCreateCommand(const Command& root) {
   create.Args("", &flags->args, "None: what to create is a command, or in a file");
   AddManifestFlags(create, &flags->files);
   flags->options.AddTo(create);
+  create.Option("-l,--selector", &flags->files.label_selector, "Only objects of the files with these labels");
   create.Option("--raw", &flags->raw, "Post the file to this path as it is");
   AddConfigCreators(create);
   AddWorkloadCreators(create);

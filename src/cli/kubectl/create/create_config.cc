@@ -6,6 +6,7 @@
 
 #include "api/rules/format.h"
 #include "base/values/ascii.h"
+#include "cel/text/utf8.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/create/create_options.h"
 #include "cli/kubectl/session/external_program.h"
@@ -177,7 +178,13 @@ void AddConfigMap(const Command& create) {
     FLYBALL_ASSIGN(const std::string name, OneName(session, flags->args));
     FLYBALL_ASSIGN(json::Object data, DataOf(*flags, "ConfigMap", name));
     json::Value object = NewObject("v1", "ConfigMap", name);
-    if (!data.empty()) object["data"] = std::move(data);
+    for (auto& [key, value] : data) {
+      const std::string_view bytes = value.as_string();
+      if (cel::IsValidUtf8(bytes))
+        object["data"][key] = std::move(value);
+      else
+        object["binaryData"][key] = net::Base64Encode(bytes);
+    }
     return CreateObject(session, flags->options, std::move(object));
   });
 }

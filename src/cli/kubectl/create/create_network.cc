@@ -11,16 +11,16 @@
 namespace flyball::cli {
 namespace {
 
-struct NetworkFlags {
+struct NetworkCreatorFlags {
   CreateOptions options;
   std::vector<std::string> args, rules, annotations, tcp, files;
   std::string ingress_class, default_backend, external_name;
   std::string certificate, key, server = "https://index.docker.io/v1/", user, password, email;
 };
-using NetworkFlagsPtr = std::shared_ptr<NetworkFlags>;
+using NetworkCreatorFlagsPtr = std::shared_ptr<NetworkCreatorFlags>;
 
 Command BeginNetwork(const Command& parent, const std::string& names, const std::string& summary,
-                     const std::string& example, const NetworkFlagsPtr& flags) {
+                     const std::string& example, const NetworkCreatorFlagsPtr& flags) {
   const Command command = parent.Sub(names, summary, example);
   command.Args("NAME", &flags->args, "Name of the new object");
   flags->options.AddTo(command);
@@ -95,7 +95,7 @@ void AddTls(json::Array& list, const IngressRule& rule) {
   list.push_back(std::move(entry));
 }
 
-Result<json::Value> NewIngress(const NetworkFlags& flags, const std::string& name) {
+Result<json::Value> NewIngress(const NetworkCreatorFlags& flags, const std::string& name) {
   json::Value object = NewObject("networking.k8s.io/v1", "Ingress", name);
   for (const std::string& annotation : flags.annotations) {
     const std::size_t equals = annotation.find('=');
@@ -134,7 +134,7 @@ Result<std::string> ReadPem(const std::string& path) {
   return text;
 }
 
-Result<json::Value> NewTlsSecret(const NetworkFlags& flags, const std::string& name) {
+Result<json::Value> NewTlsSecret(const NetworkCreatorFlags& flags, const std::string& name) {
   if (flags.key.empty() || flags.certificate.empty())
     return Unexpected(LocalError("key and cert must be specified"));
   FLYBALL_ASSIGN(const std::string certificate, ReadPem(flags.certificate));
@@ -146,7 +146,7 @@ Result<json::Value> NewTlsSecret(const NetworkFlags& flags, const std::string& n
   return object;
 }
 
-Result<json::Value> NewRegistrySecret(const NetworkFlags& flags, const std::string& name) {
+Result<json::Value> NewRegistrySecret(const NetworkCreatorFlags& flags, const std::string& name) {
   json::Value object = NewObject("v1", "Secret", name);
   std::string content;
   if (!flags.files.empty()) {
@@ -168,7 +168,7 @@ Result<json::Value> NewRegistrySecret(const NetworkFlags& flags, const std::stri
   return object;
 }
 
-Result<json::Value> NewExternalName(const NetworkFlags& flags, const std::string& name) {
+Result<json::Value> NewExternalName(const NetworkCreatorFlags& flags, const std::string& name) {
   json::Value object = NewObject("v1", "Service", name);
   object["metadata"]["labels"]["app"] = name;
   object["spec"]["externalName"] = flags.external_name;
@@ -194,8 +194,8 @@ Result<json::Value> NewExternalName(const NetworkFlags& flags, const std::string
   return object;
 }
 
-void RunCreator(const Command& command, const NetworkFlagsPtr& flags,
-                Result<json::Value> (*make)(const NetworkFlags&, const std::string&)) {
+void RunCreator(const Command& command, const NetworkCreatorFlagsPtr& flags,
+                Result<json::Value> (*make)(const NetworkCreatorFlags&, const std::string&)) {
   RunVerb(command, [flags, make](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(session, flags->args));
     FLYBALL_ASSIGN(json::Value object, make(*flags, name));
@@ -206,7 +206,7 @@ void RunCreator(const Command& command, const NetworkFlagsPtr& flags,
 }  // namespace
 
 void AddNetworkCreators(const Command& create) {
-  auto flags = std::make_shared<NetworkFlags>();
+  auto flags = std::make_shared<NetworkCreatorFlags>();
   const Command command =
       BeginNetwork(create, "ingress,ing", "Create an Ingress",
                    "flyball create ingress web --rule='web.example/*=web:80,tls=cert'", flags);
@@ -227,13 +227,13 @@ void AddNetworkCreators(const Command& create) {
 }
 
 void AddSecretKinds(const Command& secret) {
-  auto tls = std::make_shared<NetworkFlags>();
+  auto tls = std::make_shared<NetworkCreatorFlags>();
   const Command tls_command = BeginNetwork(secret, "tls", "From a certificate and its key",
                                            "flyball create secret tls web --cert=web.crt --key=web.key", tls);
   tls_command.Option("--cert", &tls->certificate, "File of the certificate");
   tls_command.Option("--key", &tls->key, "File of the key");
   RunCreator(tls_command, tls, &NewTlsSecret);
-  auto registry = std::make_shared<NetworkFlags>();
+  auto registry = std::make_shared<NetworkCreatorFlags>();
   const Command registry_command = BeginNetwork(
       secret, "docker-registry", "Credentials of a registry",
       "flyball create secret docker-registry r --docker-username=u --docker-password=p", registry);
@@ -246,7 +246,7 @@ void AddSecretKinds(const Command& secret) {
 }
 
 void AddExternalName(const Command& service) {
-  auto flags = std::make_shared<NetworkFlags>();
+  auto flags = std::make_shared<NetworkCreatorFlags>();
   const Command command =
       BeginNetwork(service, "externalname", "Another name for a host",
                    "flyball create service externalname db --external-name=db.example", flags);

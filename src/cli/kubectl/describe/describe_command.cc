@@ -16,6 +16,7 @@ struct DescribeFlags {
   std::vector<std::string> args;
   ManifestFlags files;
   Selection selection;
+  std::optional<std::int64_t> chunk_size;
   std::string show_events;  // true, false; empty: if there is one object
 };
 
@@ -48,6 +49,7 @@ Result<std::vector<json::Value>> ObjectsOf(Session& session, const DescribeFlags
 }
 
 Status RunDescribe(Session& session, const DescribeFlags& flags) {
+  session.set_chunk_size(flags.chunk_size.value_or(session.chunk_size()));
   FLYBALL_ASSIGN(const auto objects, ObjectsOf(session, flags));
   if (objects.empty()) session.err() << "No resources found in " << session.ns() << " namespace.\n";
   const bool with_events = flags.show_events.empty() ? objects.size() <= 1 : flags.show_events != "false";
@@ -69,10 +71,13 @@ void AddDescribeCommand(const Command& root) {
   auto flags = std::make_shared<DescribeFlags>();
   const Command command =
       root.Sub("describe", "Show everything about objects, with their events", "flyball describe pod web-0");
+  command.SuggestedFor({"inspect"});
   command.Args("TYPE[/NAME]", &flags->args, "Kinds and names");
   AddManifestFlags(command, &flags->files);
   command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
   command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");
+  command.Option("--chunk-size", &flags->chunk_size,
+                 "How many objects one request lists; 0 reads lists whole");
   command.Option("--show-events", &flags->show_events, "With their events; the default for a single object",
                  "true");
   RunVerb(command, [flags](Session& session) { return RunDescribe(session, *flags); });

@@ -175,12 +175,15 @@ Description Describe(Session& session, const json::Value& object) {
     if (kind == "Secret") return {SecretText(object), false};
     if (kind == "Namespace") return {NamespaceText(session, object), false};
     if (kind == "ServiceAccount") return {ServiceAccountText(object)};
+    if (kind == "ReplicationController") return {ReplicationControllerText(session, object)};
     if (kind == "Endpoints") return {EndpointsText(object)};
     if (kind == "ResourceQuota") return {QuotaText(object), false};
     if (kind == "LimitRange") return {LimitRangeText(object), false};
   }
   if (group == "apps" && kind == "Deployment") return {DeploymentText(session, object)};
   if (group == "apps" && kind == "ReplicaSet") return {ReplicaSetText(session, object)};
+  if (group == "apps" && kind == "DaemonSet") return {DaemonSetText(session, object)};
+  if (group == "apps" && kind == "StatefulSet") return {StatefulSetText(session, object)};
   if (group == "batch" && kind == "Job") return {JobText(session, object)};
   if (group == "batch" && kind == "CronJob") return {CronJobText(object)};
   if (group == "networking.k8s.io" && kind == "Ingress") return {IngressText(session, object)};

@@ -17,6 +17,12 @@ Description Describe(Session& session, const json::Value& object);
 // One file per family of kinds.
 std::string DeploymentText(Session& session, const json::Value& object);
 std::string ReplicaSetText(Session& session, const json::Value& object);
+std::string ReplicationControllerText(Session& session, const json::Value& object);
+std::string DaemonSetText(Session& session, const json::Value& object);
+std::string StatefulSetText(Session& session, const json::Value& object);
+// How many of the pods that `owner` controls are in which phase; `labels` is its selector.
+std::string PodCountLine(Session& session, const json::Value& owner, const json::Value& labels);
+std::string WorkloadConditionLines(const json::Value& conditions);
 std::string JobText(Session& session, const json::Value& object);
 std::string NodeText(Session& session, const json::Value& object);
 std::string ServiceText(Session& session, const json::Value& object);

@@ -47,7 +47,9 @@ std::string ReplicaSetLines(Session& session, const json::Value& deployment) {
          (newest.empty() ? "<none>" : newest) + "\n";
 }
 
-std::string ConditionLines(const json::Value& conditions) {
+}  // namespace
+
+std::string WorkloadConditionLines(const json::Value& conditions) {
   if (conditions.empty()) return "";
   std::string out = "Conditions:\n  Type\tStatus\tReason\n  ----\t------\t------\n";
   for (const json::Value& c : conditions.as_array())
@@ -56,10 +58,10 @@ std::string ConditionLines(const json::Value& conditions) {
   return out;
 }
 
-std::string PodCountLine(Session& session, const json::Value& owner) {
+std::string PodCountLine(Session& session, const json::Value& owner, const json::Value& labels) {
   std::int64_t running = 0, waiting = 0, succeeded = 0, failed = 0;
   const std::string ns(owner["metadata"]["namespace"].string_or(""));
-  const std::string selector = SelectorText(owner["spec"]["selector"]);
+  const std::string selector = SelectorText(labels);
   const auto pods = ListObjects(session, kWorkloadPods, ns, selector == "<none>" ? "" : selector);
   if (!pods) return "";
   for (const json::Value& pod : *pods) {
@@ -73,8 +75,6 @@ std::string PodCountLine(Session& session, const json::Value& owner) {
   return "Pods Status:\t" + std::to_string(running) + " Running / " + std::to_string(waiting) +
          " Waiting / " + std::to_string(succeeded) + " Succeeded / " + std::to_string(failed) + " Failed\n";
 }
-
-}  // namespace
 
 std::string DeploymentText(Session& session, const json::Value& object) {
   const json::Value &spec = object["spec"], &status = object["status"], &metadata = object["metadata"];
@@ -91,7 +91,7 @@ std::string DeploymentText(Session& session, const json::Value& object) {
   if (rolling.is_object())
     out += "RollingUpdateStrategy:\t" + TextOr(rolling["maxUnavailable"], "") + " max unavailable, " +
            TextOr(rolling["maxSurge"], "") + " max surge\n";
-  return out + PodTemplateText(spec["template"]) + ConditionLines(status["conditions"]) +
+  return out + PodTemplateText(spec["template"]) + WorkloadConditionLines(status["conditions"]) +
          ReplicaSetLines(session, object);
 }
 
@@ -102,8 +102,8 @@ std::string ReplicaSetText(Session& session, const json::Value& object) {
          LabelLines("Labels", metadata["labels"]) + AnnotationLines("Annotations", metadata["annotations"]) +
          (controller.empty() ? "" : "Controlled By:\t" + controller + "\n") + "Replicas:\t" +
          Number(object["status"]["replicas"]) + " current / " + Number(spec["replicas"]) + " desired\n" +
-         PodCountLine(session, object) + PodTemplateText(spec["template"]) +
-         ConditionLines(object["status"]["conditions"]);
+         PodCountLine(session, object, spec["selector"]) + PodTemplateText(spec["template"]) +
+         WorkloadConditionLines(object["status"]["conditions"]);
 }
 
 std::string JobText(Session&, const json::Value& object) {

@@ -11,6 +11,7 @@
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/template/go_template.h"
 #include "json/json.h"
+#include "json/yaml/kyaml.h"
 #include "json/yaml/yaml.h"
 
 namespace flyball::cli {
@@ -40,19 +41,19 @@ void DropManagedFields(json::Value& object) {
 
 class TextPrinter final : public ObjectPrinter {
  public:
-  TextPrinter(bool yaml, bool managed_fields) : yaml_(yaml), managed_fields_(managed_fields) {}
+  TextPrinter(std::string format, bool managed_fields)
+      : format_(std::move(format)), managed_fields_(managed_fields) {}
   Result<std::string> Print(const json::Value& object) override {
     json::Value copy = object;
     if (!managed_fields_) DropManagedFields(copy);
-    if (!yaml_) {
-      SortKeysDeep(copy);
-      return json::WritePretty(copy) + "\n";
-    }
-    return std::exchange(separator_, "---\n") + json::WriteYaml(copy);
+    if (format_ == "yaml") return std::exchange(separator_, "---\n") + json::WriteYaml(copy);
+    SortKeysDeep(copy);
+    return format_ == "json" ? json::WritePretty(copy) + "\n" : json::WriteKyaml(copy);
   }
 
  private:
-  const bool yaml_, managed_fields_;
+  const std::string format_;  // json, yaml or kyaml
+  const bool managed_fields_;
   std::string separator_;
 };
 
@@ -242,18 +243,18 @@ Result<std::unique_ptr<ObjectPrinter>> NewObjectPrinter(const PrintFlags& flags)
   FLYBALL_ASSIGN(const OutputFormat format, FormatOf(flags));
   const std::string& name = format.name;
   if (name.empty() || name == "wide") return std::unique_ptr<ObjectPrinter>();
-  if (name == "yaml" || name == "json")
-    return std::unique_ptr<ObjectPrinter>(
-        std::make_unique<TextPrinter>(name == "yaml", flags.show_managed_fields));
+  if (name == "yaml" || name == "json" || name == "kyaml")
+    return std::unique_ptr<ObjectPrinter>(std::make_unique<TextPrinter>(name, flags.show_managed_fields));
   if (name == "name") return std::unique_ptr<ObjectPrinter>(std::make_unique<NamePrinter>());
   if (name == "custom-columns") return NewColumnsPrinter(format.argument, !flags.no_headers);
   if (name == "go-template") return NewTemplatePrinter(format.argument);
   if (name == "jsonpath" || name == "jsonpath-as-json")
     return NewPathPrinter(format.argument, name == "jsonpath-as-json");
-  return Unexpected(LocalError("unable to match a printer suitable for the output format \"" + name +
-                               "\", allowed formats are: custom-columns,custom-columns-file,go-template,"
-                               "go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,name,template,"
-                               "templatefile,wide,yaml"));
+  return Unexpected(
+      LocalError("unable to match a printer suitable for the output format \"" + name +
+                 "\", allowed formats are: custom-columns,custom-columns-file,go-template,"
+                 "go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,"
+                 "templatefile,wide,yaml"));
 }
 
 Status PrintTo(std::ostream& out, ObjectPrinter& printer, const json::Value& object) {

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "api/select/selector.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/session/old_definition.h"
 #include "cli/kustomize/build.h"
@@ -170,7 +171,7 @@ Result<std::string> ValidationOf(const std::string& validate) {
   if (validate == "strict" || validate == "true") return std::string("Strict");
   if (validate == "warn") return std::string("Warn");
   if (validate == "ignore" || validate == "false") return std::string("Ignore");
-  return Unexpected(LocalError("invalid validate option \"" + validate + "\""));
+  return Unexpected(LocalError("invalid - validate option \"" + validate + "\""));
 }
 
 Result<std::string> ReadSource(const std::string& name) {
@@ -187,6 +188,19 @@ void ReadProblems::Report(Session& session) const {
   session.err() << all << "]\n";
   session.Report(PrintedError());
 }
+
+namespace {
+
+Status KeepSelected(const std::string& label_selector, std::vector<Manifest>& manifests) {
+  if (label_selector.empty()) return {};
+  FLYBALL_ASSIGN(const api::LabelSelector selector, api::LabelSelector::Parse(label_selector));
+  std::erase_if(manifests, [&](const Manifest& manifest) {
+    return !selector.Matches(manifest.object["metadata"]["labels"]);
+  });
+  return {};
+}
+
+}  // namespace
 
 Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlags& flags,
                                             ReadProblems* problems) {
@@ -206,6 +220,7 @@ Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlag
         FLYBALL_TRY(NoteProblem(manifest.error(), problems));
     }
   }
+  FLYBALL_TRY(KeepSelected(flags.label_selector, manifests));
   const bool any_problem = problems != nullptr && !problems->empty();
   if (manifests.empty() && !any_problem)
     return Unexpected(LocalError("no objects passed to " + session.verb()));

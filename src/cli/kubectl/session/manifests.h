@@ -17,8 +17,9 @@ namespace flyball::cli {
 struct ManifestFlags {
   std::vector<std::string> files;  // "-" is standard input
   bool recursive = false;
-  bool local = false;         // no server is asked: kinds and namespaces are left as the files say
-  std::string kustomization;  // its folder
+  bool local = false;            // no server is asked: kinds and namespaces are left as the files say
+  std::string kustomization;     // its folder
+  std::string label_selector{};  // only objects of the files with these labels
   bool empty() const { return files.empty() && kustomization.empty(); }
   // How messages name where the objects are from. Requires: not empty.
   const std::string& first_source() const { return files.empty() ? kustomization : files[0]; }

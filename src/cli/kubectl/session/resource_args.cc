@@ -108,7 +108,7 @@ Result<std::vector<json::Value>> ListObjects(Session& session, const KindRef& ki
   request.path = kind.Path(ns);
   request.Query("labelSelector", std::string(label_selector))
       .Query("fieldSelector", std::string(field_selector));
-  auto answer = session.Call(std::move(request));
+  auto answer = session.CallList(std::move(request));
   if (!answer) return Unexpected(ListError(answer.error(), kind, label_selector, field_selector));
   json::Value list = std::move(*answer);
   std::vector<json::Value> items;

@@ -7,6 +7,7 @@
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/session/external_program.h"
+#include "cli/kubectl/session/request_log.h"
 #include "client/config.h"
 #include "client/credentials.h"
 #include "json/json.h"
@@ -120,7 +121,18 @@ Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
   session->executor_ = std::make_unique<ThreadPool>("client", 1);
   session->runtime_ =
       std::make_unique<Runtime>(Runtime{*session->executor_, Random::System(), session->metrics_});
-  auto rest = NewRestClient(*config, *session->runtime_);
+  const int verbosity = flags.verbosity;
+  if (verbosity >= kLogResponses)
+    LogLine(session->clock(), "loader.go:408",
+            "Config loaded from file:  " +
+                (flags.kubeconfig.empty()
+                     ? FromEnvironment({"KUBECONFIG"}, FromEnvironment({"HOME"}, "") + "/.kube/config")
+                     : flags.kubeconfig));
+  const auto logged = [&](std::shared_ptr<net::Transport> transport) {
+    return NewLoggedTransport(std::move(transport), session->url_, verbosity, session->clock());
+  };
+  auto rest = verbosity < kLogResponses ? NewRestClient(*config, *session->runtime_)
+                                        : NewRestClient(*config, *session->runtime_, logged);
   if (!rest) return Unexpected(LocalError(rest.error().message()));
   session->rest_ = *rest;
   session->mapper_ =
@@ -155,6 +167,34 @@ Result<json::Value> Session::Call(RestRequest request) {
   return json::Parse(body);
 }
 
+Result<json::Value> Session::CallList(RestRequest request) {
+  if (chunk_size_ <= 0) return Call(std::move(request));
+  std::optional<json::Value> whole;
+  std::string token;
+  do {
+    RestRequest chunk = request;
+    chunk.Query("continue", token).Query("limit", std::to_string(chunk_size_));
+    auto part = Call(std::move(chunk));
+    if (!part && whole && part.error().code() == 410) return Call(std::move(request));
+    if (!part) return part;
+    token = std::string(std::as_const(*part)["metadata"]["continue"].string_or(""));
+    if (!whole) {
+      whole = std::move(*part);
+      continue;
+    }
+    for (const char* field : {"items", "rows"}) {
+      json::Value *all = whole->Find(field), *more = part->Find(field);
+      if (!all || !more || !all->is_array() || !more->is_array()) continue;
+      for (json::Value& one : more->as_array()) all->as_array().push_back(std::move(one));
+    }
+  } while (!token.empty());
+  if (json::Value* metadata = whole->Find("metadata")) {
+    metadata->as_object().Erase("continue");
+    metadata->as_object().Erase("remainingItemCount");
+  }
+  return std::move(*whole);
+}
+
 Result<json::Value> Session::Get(const KindRef& kind, std::string_view ns, std::string_view name) {
   RestRequest request;
   request.path = kind.Path(ns, name);
@@ -179,7 +219,10 @@ Result<json::Value> Session::Create(const KindRef& kind, std::string_view ns, co
   RestRequest request;
   request.verb = "POST";
   request.path = kind.Path(ns);
-  request.body = json::Write(object);
+  json::Value fresh = object;  // what was read from a server may be created again
+  if (json::Value* version = fresh.FindPath({"metadata", "resourceVersion"}); version)
+    fresh["metadata"].as_object().Erase("resourceVersion");
+  request.body = json::Write(fresh);
   request.Query("fieldManager", field_manager).Query("fieldValidation", validation);
   if (dry_run) request.Query("dryRun", "All");
   return Call(std::move(request));

@@ -35,6 +35,11 @@ class Session {
   Result<json::Value> Call(RestRequest request);
   // The same without parsing.
   Result<std::string> CallText(RestRequest request);
+  // A list, asked for in chunks of chunk_size() and put together: "items", or the "rows" of a Table. If a
+  // continue token has expired (410), the whole list is read again in one request, as kubectl does.
+  Result<json::Value> CallList(RestRequest request);
+  std::int64_t chunk_size() const { return chunk_size_; }
+  void set_chunk_size(std::int64_t size) { chunk_size_ = size; }  // 0: lists are read whole
   // Access to objects by the path of their kind.
   Result<json::Value> Get(const KindRef& kind, std::string_view ns, std::string_view name);
   Result<json::Value> Patch(const KindRef& kind, std::string_view ns, std::string_view name,
@@ -84,6 +89,7 @@ class Session {
   bool ns_given_ = false;
   bool failed_ = false;
   int exit_code_ = 0;
+  std::int64_t chunk_size_ = 500;  // kubectl's
   std::set<std::string> warned_;
   std::vector<Error> errors_;
   Metrics metrics_;

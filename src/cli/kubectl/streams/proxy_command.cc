@@ -1,5 +1,6 @@
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -13,6 +14,7 @@
 #include "cli/kubectl/verbs.h"
 #include "client/config.h"
 #include "client/credentials.h"
+#include "client/rest_client.h"
 #include "client/rotating_transport.h"
 #include "net/server/http_server.h"
 #include "server/forward/forwarded_headers.h"
@@ -65,6 +67,25 @@ std::string_view ContentTypeOf(const fs::path& file) {
   return "application/octet-stream";
 }
 
+// Without "//", "." and ".."; a final slash stays.
+std::string CleanPath(const std::string& path) {
+  const std::string clean = fs::path(path).lexically_normal().string();
+  return clean.starts_with("//") ? clean.substr(1) : clean;
+}
+
+std::string AsHtml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else
+      out += c;
+  }
+  return out;
+}
+
 // What answers the requests. Thread-safe.
 class LocalProxy {
  public:
@@ -86,6 +107,9 @@ class LocalProxy {
   void Handle(net::Request request, const std::shared_ptr<net::ResponseStream>& stream) const {
     const std::string path = request.target.substr(0, request.target.find('?'));
     if (!flags_.disable_filter && !Accepts(request, path)) return Plain(*stream, 403, "Forbidden\n");
+    // As Go's http.ServeMux: the client is sent to the clean form of the path.
+    if (const std::string clean = CleanPath(path); clean != path)
+      return stream->Send(301, {{"location", clean + request.target.substr(path.size())}}, "");
     if (!flags_.www.empty() && path.starts_with(flags_.www_prefix))
       return ServeFile(*stream, path.substr(flags_.www_prefix.size()));
     if (!path.starts_with(flags_.api_prefix)) return Plain(*stream, 404, "404 page not found\n");
@@ -107,13 +131,37 @@ class LocalProxy {
            !reject_paths_.Match(path) && !reject_methods_.Match(request.method);
   }
 
+  // As Go's http.FileServer: files, the index.html of a folder, else the folder's list.
   void ServeFile(net::ResponseStream& stream, const std::string& name) const {
     const fs::path relative = fs::path(name).lexically_normal();
-    const bool outside = !relative.empty() && *relative.begin() == "..";
-    std::ifstream in(fs::path(flags_.www) / (relative.empty() ? "index.html" : relative), std::ios::binary);
-    if (outside || relative.is_absolute() || !in) return Plain(stream, 404, "404 page not found\n");
-    stream.Send(200, {{"content-type", std::string(ContentTypeOf(relative))}},
+    if (relative.is_absolute() || (!relative.empty() && *relative.begin() == ".."))
+      return Plain(stream, 404, "404 page not found\n");
+    fs::path file = fs::path(flags_.www) / relative;
+    std::error_code ignored;
+    if (fs::is_directory(file, ignored)) {
+      if (!name.empty() && !name.ends_with('/'))
+        return stream.Send(301, {{"location", relative.filename().string() + "/"}}, "");
+      if (!fs::is_regular_file(file / "index.html", ignored)) return ListFolder(stream, file);
+      file /= "index.html";
+    }
+    std::ifstream in(file, std::ios::binary);
+    if (!in) return Plain(stream, 404, "404 page not found\n");
+    stream.Send(200, {{"content-type", std::string(ContentTypeOf(file))}},
                 std::string(std::istreambuf_iterator<char>(in), {}));
+  }
+
+  static void ListFolder(net::ResponseStream& stream, const fs::path& folder) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      std::error_code ignored;
+      names.push_back(entry->path().filename().string() + (entry->is_directory(ignored) ? "/" : ""));
+    }
+    std::sort(names.begin(), names.end());
+    std::string page = "<!doctype html>\n<pre>\n";
+    for (const std::string& name : names)
+      page += "<a href=\"./" + PercentEncode(name) + "\">" + AsHtml(name) + "</a>\n";
+    stream.Send(200, {{"content-type", "text/html; charset=utf-8"}}, page + "</pre>\n");
   }
 
   void PassOn(net::Request request, const std::shared_ptr<net::ResponseStream>& stream) const {

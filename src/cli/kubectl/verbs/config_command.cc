@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -113,7 +114,10 @@ Status SetContext(const Invocation& invocation, const ConfigFlags& flags) {
     }
     if (!flags.cluster.empty()) (*context)["cluster"] = flags.cluster;
     if (!flags.user.empty()) (*context)["user"] = flags.user;
-    if (!invocation.connection.ns.empty()) (*context)["namespace"] = invocation.connection.ns;
+    if (invocation.connection.ns_given && invocation.connection.ns.empty())
+      context->as_object().Erase("namespace");
+    else if (invocation.connection.ns_given)
+      (*context)["namespace"] = invocation.connection.ns;
     std::cout << "Context \"" << name << "\" " << (made ? "created" : "modified") << ".\n";
     return {};
   });
@@ -150,7 +154,11 @@ Result<json::Value> ReadConfigFile(const Invocation& invocation) {
 Status ChangeConfigFile(const Invocation& invocation, const std::function<Status(json::Value&)>& change) {
   FLYBALL_ASSIGN(json::Value config, ReadConfigFile(invocation));
   FLYBALL_TRY(change(config));
-  if (const Status written = WriteFileDurably(ConfigFilePath(invocation), json::WriteYaml(config)); !written)
+  const std::string path = ConfigFilePath(invocation);
+  std::error_code ignored;  // The write below says what is wrong.
+  if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty())
+    std::filesystem::create_directories(folder, ignored);
+  if (const Status written = WriteFileDurably(path, json::WriteYaml(config)); !written)
     return Unexpected(LocalError("cannot write the kubeconfig: " + written.error().message()));
   return {};
 }

@@ -179,16 +179,30 @@ Result<std::pair<json::Value*, std::string>> Locate(json::Value& config, const s
   return Unexpected(LocalError("unable to locate path " + property));
 }
 
+// What stands in the file for a field of bytes: --set-raw-bytes gives the bytes, else their base64 is given.
+Result<std::string> DataValue(const std::string& value, bool raw) {
+  if (raw) return net::Base64Encode(value);
+  std::string text = value;
+  std::erase_if(text, [](char c) { return c == '\n' || c == '\r'; });  // as Go's decoder
+  const auto bytes = net::Base64Decode(text);
+  if (!bytes) return Unexpected(LocalError(bytes.error().message()));
+  return net::Base64Encode(*bytes);
+}
+
 Status SetProperty(const Invocation& invocation, const EntryFlags& flags) {
   if (flags.args.size() != 2) return Unexpected(WrongArguments(invocation, flags));
   return ChangeConfigFile(invocation, [&](json::Value& config) -> Status {
     FLYBALL_ASSIGN(const auto place, Locate(config, flags.args[0]));
     if (!place.first) return Unexpected(LocalError("cannot set a whole entry: name a field of it"));
     const std::string& value = flags.args[1];
-    const bool data = place.second.ends_with("-data") && !flags.set_raw_bytes;
-    (*place.first)[place.second] = place.second.starts_with("insecure-") ? json::Value(value == "true")
-                                   : data ? json::Value(net::Base64Encode(value))
-                                          : json::Value(value);
+    json::Value& field = (*place.first)[place.second];
+    if (place.second.ends_with("-data")) {
+      FLYBALL_ASSIGN(field, DataValue(value, flags.set_raw_bytes));
+    } else if (place.second.starts_with("insecure-")) {
+      field = value == "true";
+    } else {
+      field = value;
+    }
     std::cout << "Property \"" << flags.args[0] << "\" set.\n";
     return {};
   });

@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <iostream>
 #include <memory>
+#include <string>
 
 #include "api/values/duration.h"
+#include "base/values/ascii.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/session/manifests.h"
@@ -19,7 +23,7 @@ struct DeleteFlags {
   Selection selection;
   std::string cascade = "background", dry_run, output, timeout = "0s", raw;
   std::optional<std::int64_t> grace_period;
-  bool now = false, force = false, wait = true, ignore_not_found = false;
+  bool interactive = false, now = false, force = false, wait = true, ignore_not_found = false;
 };
 
 Result<std::string> PropagationPolicy(const std::string& cascade) {
@@ -67,6 +71,25 @@ Status CheckDelete(const DeleteFlags& flags) {
   return {};
 }
 
+// Names what is about to go, and asks.
+bool IsConfirmed(Session& session, const std::vector<ObjectRef>& objects) {
+  session.out() << "You are about to delete the following " << objects.size() << " resource(s):\n";
+  for (const ObjectRef& object : objects) session.out() << DisplayName(object.kind, object.name) << "\n";
+  session.out() << "Do you want to continue? (y/N): " << std::flush;
+  std::string line;
+  std::getline(std::cin, line);
+  if (LowerCase(line) == "y") return true;
+  session.out() << "deletion is cancelled\n";
+  return false;
+}
+
+void WarnOfClusterScope(Session& session, const std::vector<ObjectRef>& objects) {
+  const bool any = std::any_of(objects.begin(), objects.end(),
+                               [](const ObjectRef& object) { return !object.kind.namespaced; });
+  if (session.ns_given() && any)
+    session.err() << "Warning: deleting cluster-scoped resources, not scoped to the provided namespace\n";
+}
+
 Status RunDelete(Session& session, const DeleteFlags& flags) {
   if (!flags.raw.empty()) return DeleteRaw(session, flags.raw);
   FLYBALL_TRY(CheckDelete(flags));
@@ -80,6 +103,8 @@ Status RunDelete(Session& session, const DeleteFlags& flags) {
         << "Warning: Immediate deletion does not wait for confirmation that the running resource has been "
            "terminated. The resource may continue to run on the cluster indefinitely.\n";
   if (objects.empty() && flags.files.empty()) session.out() << "No resources found\n";
+  if (flags.interactive && !objects.empty() && !IsConfirmed(session, objects)) return {};
+  WarnOfClusterScope(session, objects);
   std::vector<std::pair<ObjectRef, std::string>> deleted;
   for (const ObjectRef& object : objects) {
     RestRequest request;
@@ -114,12 +139,13 @@ void AddDeleteCommand(const Command& root) {
   auto flags = std::make_shared<DeleteFlags>();
   const Command command =
       root.Sub("delete", "Delete objects and wait until they are gone", "flyball delete deploy web");
+  command.SuggestedFor({"rm", "remove"});
   command.Args("TYPE[/NAME]", &flags->args, "Kinds and names");
   AddManifestFlags(command, &flags->files);
   command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
   command.Option("--field-selector", &flags->selection.field_selector, "Those with these field values");
   command.Option("--cascade", &flags->cascade,
-                 "What happens to what they own: background, foreground or orphan");
+                 "What happens to what they own: background, foreground or orphan", "background");
   command.Option("--grace-period", &flags->grace_period, "Seconds a pod gets to end by itself");
   command.Option("--timeout", &flags->timeout, "How long to wait; 0s: as long as it takes");
   AddDryRunFlag(command, &flags->dry_run);
@@ -127,6 +153,7 @@ void AddDeleteCommand(const Command& root) {
   command.Option("-o,--output", &flags->output, "name");
   command.Flag("--all", &flags->selection.all, "All of the kind in the namespace");
   command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");
+  command.Flag("-i,--interactive", &flags->interactive, "Show what would be deleted and ask first");
   command.Flag("--now", &flags->now, "The same as --grace-period=1");
   command.Flag("--force", &flags->force, "Do not wait for the node to confirm");
   command.Flag("--wait", &flags->wait, "Wait until they are gone (default)");

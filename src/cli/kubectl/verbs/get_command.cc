@@ -86,7 +86,7 @@ Status PrintTables(Session& session, const GetFlags& flags, const std::vector<Qu
     request.accept = kTableAccept;
     if (!flags.sort_by.empty()) request.Query("includeObject", "Object");
     namespaced |= query.kind.namespaced;
-    auto table = session.Call(std::move(request));
+    auto table = query.name.empty() ? session.CallList(std::move(request)) : session.Call(std::move(request));
     if (!table) {
       failed |= !Skip(flags, table.error());
       if (!Skip(flags, table.error()))
@@ -212,6 +212,7 @@ Status GetRaw(Session& session, const std::string& path) {
 }
 
 Status RunGet(Session& session, GetFlags& flags) {
+  session.set_chunk_size(flags.chunk_size.value_or(session.chunk_size()));
   if (!flags.raw.empty()) return GetRaw(session, flags.raw);
   if (flags.args.empty() && flags.files.empty()) {
     session.err()
@@ -243,6 +244,7 @@ Status RunGet(Session& session, GetFlags& flags) {
 void AddGetCommand(const Command& root) {
   auto flags = std::make_shared<GetFlags>();
   const Command get = root.Sub("get", "Show objects", "flyball get deploy,rs,pods -o wide");
+  get.SuggestedFor({"list", "ls"});
   get.Args("TYPE[/NAME]", &flags->args, "Kinds and names: pods, deploy,rs, deploy/web, pod a b");
   AddManifestFlags(get, &flags->files);
   get.Option("-o,--output", &flags->print.output,
@@ -254,7 +256,7 @@ void AddGetCommand(const Command& root) {
   get.Option("--sort-by", &flags->sort_by, "Sort by this field: .metadata.creationTimestamp");
   get.Option("-L,--label-columns", &flags->table.label_columns, "Labels to show as columns");
   get.Option("--raw", &flags->raw, "Print what the server answers for this path");
-  get.Option("--chunk-size", &flags->chunk_size, "Accepted; lists are read whole");
+  get.Option("--chunk-size", &flags->chunk_size, "How many objects one request lists; 0 reads lists whole");
   get.Option("--subresource", &flags->subresource, "status, scale or resize instead of the object itself");
   get.Flag("--server-print", &flags->server_print, "Tables made by the server, which is the only way");
   get.Flag("--show-kind", &flags->show_kind, "The kind before each name");

@@ -9,6 +9,7 @@
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
 #include "cli/kubectl/verbs.h"
+#include "cli/observe/observe_commands.h"
 
 namespace flyball::cli {
 namespace {
@@ -173,8 +174,15 @@ void AddTop(const Command& top, const std::string& names, const std::string& sum
 }  // namespace
 
 void AddTopCommand(const Command& root) {
-  const Command top = root.Sub("top", "Show the CPU and memory that nodes and pods use", "flyball top node");
+  const bool own = root.invocation().program == "flyball";
+  const Command top =
+      root.Sub("top",
+               own ? "Watch what the cluster does; or the CPU and memory that nodes and pods use"
+                   : "Show the CPU and memory that nodes and pods use",
+               "flyball top node");
+  top.SuggestedFor({"stats"});
   top.RequireSub();
+  if (own) AddLiveView(top);
   AddTop(top, "node,nodes,no", "Of nodes", false, &TopNode);
   AddTop(top, "pod,pods,po", "Of pods", true, &TopPod);
 }

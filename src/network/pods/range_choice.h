@@ -1,0 +1,33 @@
+// The ranges of addresses of the clusters on this machine, of which no two may have the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/values/ip_address.h"
+#include "base/values/result.h"
+
+namespace flyball::network {
+
+inline constexpr char kDefaultPodCidr[] = "10.244.0.0/16";
+inline constexpr char kDefaultServiceCidr[] = "10.96.0.0/16";
+
+struct ClusterRanges {
+  std::string name;          // NodeNetwork::name, by the data folder
+  std::string pod_cidr;      // of all nodes' pods
+  std::string service_cidr;  // cluster IPs
+  std::string node_cidr;     // of the API server, and of nodes that have network namespaces of their own
+};
+
+// What the cluster with this data folder had before; or what is asked for; or, in place of a default, the
+// next range that no other cluster, link or route of this machine has. Kept in <data_dir>/network.json. Also
+// removes what clusters have left here whose data folder is gone. Clusters that start at once wait for each
+// other.
+Result<ClusterRanges> ReserveRanges(const std::string& data_dir, const std::string& pod_cidr,
+                                    const std::string& service_cidr);
+
+// "fb1a2b3c"
+std::string NetworkName(const std::string& data_dir);
+bool Overlap(const api::Cidr& a, const api::Cidr& b);
+
+}  // namespace flyball::network

@@ -1,0 +1,380 @@
+"""The network of pods on the native runtime: addresses, host ports, hostNetwork, a machine left as it was found.
+
+Everything happens in network namespaces of this test: one that plays the machine, and one that plays the world outside.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import containers
+from containers import apply, build_image, check_machine, container_status
+from program import Kubectl, Program, wait_until
+
+containers.APPLETS = containers.APPLETS + ['httpd', 'nc', 'ip', 'mkdir', 'timeout', 'nslookup']
+MACHINE, WORLD = '198.51.100.2', '198.51.100.1'
+INSIDE = 'FLYBALL_POD_NETWORK_INSIDE'
+
+
+def sh(*command, check=True, timeout=30):
+    result = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    assert not check or result.returncode == 0, '%s: %s%s' % (' '.join(command), result.stdout, result.stderr)
+    return result.stdout
+
+
+class World:
+    """What is outside of the machine; its only way there is a link with an address."""
+
+    def __init__(self):
+        self.name = 'fbtest-world-%d' % os.getpid()
+        sh('ip', 'netns', 'add', self.name)
+        sh('ip', 'link', 'set', 'lo', 'up')
+        sh('ip', 'link', 'add', 'uplink', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', self.name)
+        sh('ip', 'address', 'add', MACHINE + '/24', 'dev', 'uplink')
+        sh('ip', 'link', 'set', 'uplink', 'up')
+        self.run('ip', 'address', 'add', WORLD + '/24', 'dev', 'eth0')
+        self.run('ip', 'link', 'set', 'eth0', 'up')
+        self.run('ip', 'link', 'set', 'lo', 'up')
+        sh('ip', 'route', 'add', 'default', 'via', WORLD)
+        # Whoever is outside would send to pods and to the API server this way, if it were let.
+        self.run('ip', 'route', 'add', '10.0.0.0/8', 'via', MACHINE)
+        self.folder = tempfile.mkdtemp(prefix='flyball-world-')
+        with open(self.folder + '/who', 'w') as f:
+            f.write('world')
+        self.server = subprocess.Popen(['ip', 'netns', 'exec', self.name, 'busybox', 'httpd', '-f', '-v', '-p', '80', '-h', self.folder],
+                                       stderr=subprocess.PIPE, text=True)
+
+    def run(self, *command, check=True):
+        return sh('ip', 'netns', 'exec', self.name, *command, check=check)
+
+    def close(self):
+        self.server.kill()
+        self.server.wait()
+        sh('ip', 'netns', 'delete', self.name)
+        shutil.rmtree(self.folder)
+
+
+def state_of_machine():
+    """What must be the same before and after: links, filters, namespaces, routes, and whether it is a router."""
+    links = sorted(link['ifname'] for link in json.loads(sh('ip', '-j', 'link')))
+    with open('/proc/sys/net/ipv4/ip_forward') as f:
+        return {'links': links, 'filters': sh('nft', 'list', 'ruleset'), 'routes': sh('ip', 'route'), 'router': f.read(),
+                'namespaces': sorted(n for n in os.listdir('/run/netns') if n.startswith('fb'))}
+
+
+def web(name, text=None, image=containers.IMAGE, ports=None, node=None, **spec):
+    """A pod that says its name at port 8080."""
+    tool = '' if image != 'host' else 'busybox '
+    command = '%smkdir -p /tmp/www-%s; cd /tmp/www-%s; echo %s > who; exec %shttpd -f -p 8080' % (tool, name, name, text or name, tool)
+    container = {'name': 'c', 'image': image, 'command': ['sh', '-c', command], 'ports': ports or [{'containerPort': 8080}],
+                 'readinessProbe': {'httpGet': {'path': '/who', 'port': 8080}, 'periodSeconds': 1}}
+    pod = {'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': name, 'labels': {'app': 'web'}},
+           'spec': {'terminationGracePeriodSeconds': 0, 'containers': [container], **spec}}
+    if node:
+        pod['spec']['nodeSelector'] = {'kubernetes.io/hostname': node}
+    return pod
+
+
+def status(kubectl, name):
+    return json.loads(kubectl('get', 'pod', name, '-o', 'json'))['status']
+
+
+def ready(kubectl, *names):
+    for name in names:
+        wait_until(name + ' is ready', lambda: container_status(kubectl, name)['ready'], 120)
+    return [status(kubectl, name)['podIP'] for name in names]
+
+
+def get_command(where):
+    # Not wget's own limit: some builds of busybox crash with it.
+    return 'timeout', '5', 'busybox', 'wget', '-q', '-O', '-', 'http://%s/who' % where
+
+
+def get(*where):
+    """What a command of the machine's busybox reads there."""
+    return sh(*where[:-1], 'busybox', *get_command(where[-1]), check=False).strip()
+
+
+def get_in(kubectl, pod, where):
+    return kubectl.run('exec', pod, '--', *(['busybox'] if pod == 'host' else []), *get_command(where), check=False).stdout.strip()
+
+
+def check_clean(before):
+    after = state_of_machine()
+    # What others have left may have been removed, too.
+    assert set(after.pop('namespaces')) <= set(before['namespaces']), (after, before)
+    assert after == {key: before[key] for key in after}, (after, before)
+
+
+class Test:
+    def __init__(self, binary, nodes=1):
+        self.binary, self.nodes = binary, nodes
+        self.folder = tempfile.mkdtemp(prefix='flyball-test-')
+        self.start()
+        self.kubectl = Kubectl(self.program.kubeconfig)
+
+    def start(self):
+        self.program = Program(self.binary, 'up', '--data-dir', self.folder, '--port', '0', '--host-image', 'on', '--network', 'on',
+                               '--nodes', str(self.nodes), data_dir=self.folder)
+
+    def close(self):
+        self.program.kill()
+        self.program.remove()
+
+
+def pods_have_addresses_of_their_own(test, world):
+    kubectl = test.kubectl
+    apply(kubectl, web('a'), web('b'), web('host', image='host'))
+    a, b, host = addresses = ready(kubectl, 'a', 'b', 'host')
+    node = json.loads(kubectl('get', 'nodes', '-o', 'json'))['items'][0]
+    prefix = node['spec']['podCIDR'].removesuffix('0/24')
+    assert {'type': 'InternalIP', 'address': MACHINE} in node['status']['addresses'], node['status']['addresses']
+    assert len(set(addresses)) == 3 and all(ip.startswith(prefix) for ip in addresses), (addresses, prefix)
+    assert status(kubectl, 'a')['podIPs'] == [{'ip': a}] and status(kubectl, 'a')['hostIP'] == MACHINE
+    # Three servers at one port, and everybody reaches everybody.
+    for pod in 'a', 'b', 'host':
+        for name, ip in ('a', a), ('b', b), ('host', host):
+            assert get_in(kubectl, pod, ip + ':8080') == name, (pod, name)
+    assert get(a + ':8080') == 'a', 'the machine reaches pods'
+    assert get_in(kubectl, 'a', 'localhost:8080') == 'a'
+    assert get_in(kubectl, 'b', WORLD) == 'world', 'pods reach the world outside'
+    assert get(a + ':8080') == 'a'
+    inside = kubectl('exec', 'a', '--', 'ip', 'address')
+    assert a + '/32' in inside and 'LOOPBACK,UP' in inside, inside
+    assert a in kubectl('exec', 'a', '--', 'cat', '/etc/hosts')
+
+
+def clients_reach_pods(test):
+    kubectl = test.kubectl
+    forward = subprocess.Popen([*kubectl.command, 'port-forward', 'pod/b', ':8080'], stdout=subprocess.PIPE, text=True)
+    try:
+        port = forward.stdout.readline().split(':')[1].split(' ')[0]
+        assert get('127.0.0.1:' + port) == 'b'
+    finally:
+        forward.kill()
+        forward.wait()
+    assert kubectl('get', '--raw', '/api/v1/namespaces/default/pods/a:8080/proxy/who') == 'a'
+
+
+def the_api_server_is_reached_from_pods_only(test, world):
+    kubectl = test.kubectl
+    slices = json.loads(kubectl('get', 'endpointslices', '-n', 'default', '-o', 'json'))['items']
+    kubernetes = next(s for s in slices if s['metadata']['name'] == 'kubernetes')
+    address, port = kubernetes['endpoints'][0]['addresses'][0], kubernetes['ports'][0]['port']
+    def connect(to):
+        return 'nc', '-w', '3', to, str(port), '-e', 'true'
+    sh('busybox', *connect(address))
+    kubectl('exec', 'a', '--', *connect(address))
+    outside = subprocess.run(['ip', 'netns', 'exec', world.name, 'busybox', *connect(address)], capture_output=True, timeout=30)
+    assert outside.returncode != 0, 'the world reaches the API server at %s:%d' % (address, port)
+    # What pods call localhost is their own.
+    assert kubectl.run('exec', 'a', '--', *connect('127.0.0.1'), check=False).returncode != 0
+
+
+def pods_of_the_host_network_are_the_machine(test):
+    kubectl = test.kubectl
+    pod = web('shared', hostNetwork=True)
+    pod['spec']['containers'][0]['command'][2] = pod['spec']['containers'][0]['command'][2].replace('8080', '8123')
+    pod['spec']['containers'][0]['readinessProbe']['httpGet']['port'] = 8123
+    pod['spec']['containers'][0]['ports'] = []
+    apply(kubectl, pod)
+    assert ready(kubectl, 'shared') == [MACHINE]
+    assert get(MACHINE + ':8123') == 'shared' and get('127.0.0.1:8123') == 'shared'
+    assert get_in(kubectl, 'a', MACHINE + ':8123') == 'shared', 'pods reach the node'
+    kubectl('delete', 'pod', 'shared')
+
+
+def host_ports_lead_to_pods(test, world):
+    kubectl = test.kubectl
+    apply(kubectl, web('ported', ports=[{'containerPort': 8080, 'hostPort': 8200}]),
+          web('local', ports=[{'containerPort': 8080, 'hostPort': 8201, 'hostIP': '127.0.0.1'}]),
+          web('other', ports=[{'containerPort': 8080, 'hostPort': 8201, 'hostIP': MACHINE}]))
+    ready(kubectl, 'ported', 'local', 'other')
+    in_world = 'ip', 'netns', 'exec', world.name
+    assert get(*in_world, MACHINE + ':8200') == 'ported'
+    assert get(MACHINE + ':8200') == 'ported' and get('127.0.0.1:8200') == 'ported'
+    assert get_in(kubectl, 'a', MACHINE + ':8200') == 'ported'
+    assert get_in(kubectl, 'ported', MACHINE + ':8200') == 'ported', 'a pod reaches itself'
+    assert get('127.0.0.1:8201') == 'local' and get(MACHINE + ':8201') == 'other'
+    apply(kubectl, web('again', ports=[{'containerPort': 8080, 'hostPort': 8200}]))
+    wait_until('a second pod with the port is not placed',
+               lambda: "didn't have free ports" in json.dumps(status(kubectl, 'again').get('conditions', [])))
+    kubectl('delete', 'pod', 'ported', 'local', 'other', 'again')
+    wait_until('the ports are closed', lambda: '. 820' not in sh('nft', 'list', 'ruleset'))
+    assert get(MACHINE + ':8200') == ''
+
+
+def a_network_survives_the_program(test):
+    kubectl = test.kubectl
+    before = ready(kubectl, 'a', 'b')
+    started = container_status(kubectl, 'a')['containerID']
+    test.program.process.send_signal(signal.SIGKILL)
+    test.program.process.wait()
+    assert get(before[0] + ':8080') == 'a', 'containers go on without the program'
+    test.start()
+    assert ready(kubectl, 'a', 'b') == before
+    assert container_status(kubectl, 'a')['containerID'] == started
+    assert get_in(kubectl, 'a', before[1] + ':8080') == 'b'
+    apply(kubectl, web('late'))
+    late, = ready(kubectl, 'late')
+    assert late not in before and get_in(kubectl, 'a', late + ':8080') == 'late'
+
+
+def ended_pods_have_no_network(test):
+    kubectl = test.kubectl
+    apply(kubectl, containers.pod('short', 'ip address'))
+    containers.ended(kubectl, 'short')
+    uid = json.loads(kubectl('get', 'pod', 'short', '-o', 'json'))['metadata']['uid']
+    wait_until('its namespace is gone', lambda: not any(uid in name for name in os.listdir('/run/netns')))
+    assert status(kubectl, 'short')['podIP'].startswith('10.')
+    kubectl('delete', 'pod', 'short')
+
+
+def services_lead_to_pods(test, world):
+    kubectl = test.kubectl
+    kubectl('expose', 'pod', 'a', '--name=web', '--port=80', '--target-port=8080', '--type=NodePort', '--selector=app=web')
+    service = json.loads(kubectl('get', 'service', 'web', '-o', 'json'))['spec']
+    ip, port = service['clusterIP'], service['ports'][0]['nodePort']
+    in_world = 'ip', 'netns', 'exec', world.name
+    wait_until('the service answers', lambda: get_in(kubectl, 'b', ip))
+    assert {get_in(kubectl, 'b', ip) for _ in range(30)} == {'a', 'b', 'host'}, 'a pod, also itself'
+    assert {get(ip) for _ in range(30)} == {'a', 'b', 'host'}, 'the machine'
+    assert {get(*in_world, '%s:%d' % (MACHINE, port)) for _ in range(30)} == {'a', 'b', 'host'}, 'the world'
+    assert get('%s:%d' % (MACHINE, port)) in ('a', 'b', 'host')
+    kubectl('label', 'pod', 'a', 'app=other', '--overwrite')
+    wait_until('a is out of it', lambda: {get(ip) for _ in range(15)} == {'b', 'host'})
+    kubectl('label', 'pod', 'a', 'app=web', '--overwrite')
+    kubectl('delete', 'service', 'web')
+    wait_until('the service is gone', lambda: ip not in sh('nft', 'list', 'ruleset'))
+
+
+def names_lead_to_services(test):
+    kubectl = test.kubectl
+    kubectl('expose', 'pod', 'a', '--name=named', '--port=80', '--target-port=8080')
+    ip = kubectl('get', 'service', 'named', '-o', 'jsonpath={.spec.clusterIP}')
+    assert 'nameserver 10.96.0.10\n' in kubectl('exec', 'a', '--', 'cat', '/etc/resolv.conf') + '\n'
+
+    def answer(name):
+        return kubectl.run('exec', 'b', '--', 'nslookup', name, check=False).stdout
+
+    wait_until('the name has an address', lambda: 'Address: ' + ip in answer('named.default.svc.cluster.local'))
+    assert ip in answer('named'), 'by the search list'
+    assert 'kubernetes.default.svc.cluster.local' in answer('10.96.0.1')
+    assert 'NXDOMAIN' in answer('nobody.default.svc.cluster.local')
+    kubectl('delete', 'service', 'named')
+
+
+DENY = {'apiVersion': 'networking.k8s.io/v1', 'kind': 'NetworkPolicy', 'metadata': {'name': 'deny'},
+        'spec': {'podSelector': {'matchLabels': {'app': 'web'}}, 'policyTypes': ['Ingress']}}
+
+
+def policies_keep_pods_apart(test):
+    kubectl = test.kubectl
+    b = status(kubectl, 'b')['podIP']
+    apply(kubectl, DENY)
+    wait_until('b is closed', lambda: get_in(kubectl, 'a', b + ':8080') == '')
+    assert get(b + ':8080') == 'b', 'its node may'
+    apply(kubectl, web('closed'))
+    closed, = ready(kubectl, 'closed')
+    assert get_in(kubectl, 'a', closed + ':8080') == '', 'a pod that comes later'
+    kubectl('delete', 'networkpolicy', 'deny')
+    wait_until('b is open', lambda: get_in(kubectl, 'a', b + ':8080') == 'b')
+    kubectl('delete', 'pod', 'closed')
+
+
+def one_node(binary, busybox, world):
+    before = state_of_machine()
+    test = Test(binary)
+    try:
+        build_image(binary, test.folder, busybox)
+        pods_have_addresses_of_their_own(test, world)
+        clients_reach_pods(test)
+        the_api_server_is_reached_from_pods_only(test, world)
+        pods_of_the_host_network_are_the_machine(test)
+        host_ports_lead_to_pods(test, world)
+        ended_pods_have_no_network(test)
+        services_lead_to_pods(test, world)
+        names_lead_to_services(test)
+        policies_keep_pods_apart(test)
+        a_network_survives_the_program(test)
+        test.program.stop()
+        check_clean(before)
+        # Killed, and its data folder removed: the next cluster cleans up.
+        test.start()
+        ready(test.kubectl, 'host')
+        test.program.process.kill()
+        test.program.process.wait()
+        containers.clean(test.folder)
+        shutil.rmtree(test.folder)
+        test.folder = tempfile.mkdtemp(prefix='flyball-test-')
+        test.start()
+        test.program.stop()
+        check_clean(before)
+    except BaseException:
+        print(test.program.output()[-6000:])
+        raise
+    finally:
+        containers.clean(test.folder)
+        test.close()
+
+
+def three_nodes(binary, busybox, world):
+    before = state_of_machine()
+    test = Test(binary, nodes=3)
+    kubectl = test.kubectl
+    try:
+        build_image(binary, test.folder, busybox)
+        wait_until('three nodes are ready', lambda: kubectl('get', 'nodes').split().count('Ready') == 3)
+        nodes = json.loads(kubectl('get', 'nodes', '-o', 'json'))['items']
+        names = [n['metadata']['name'] for n in nodes]
+        internal = [a['address'] for n in nodes for a in n['status']['addresses'] if a['type'] == 'InternalIP']
+        assert len(set(internal)) == 3 and len({n['spec']['podCIDR'] for n in nodes}) == 3, nodes
+        pods = ['a', 'b', 'c']
+        apply(kubectl, *(web(p, node=n) for p, n in zip(pods, names)), web('shared', node=names[2], hostNetwork=True))
+        ips = ready(kubectl, *pods)
+        assert ready(kubectl, 'shared') == [internal[2]]
+        for pod in pods:
+            for name, ip in zip(pods, ips):
+                assert get_in(kubectl, pod, ip + ':8080') == name, (pod, name)
+            assert get_in(kubectl, pod, WORLD) == 'world'
+            assert get_in(kubectl, pod, internal[2] + ':8080') == 'shared'
+        assert [get(ip + ':8080') for ip in ips] == pods
+        # One node cut off: the others go on.
+        link = next(l['ifname'] for l in json.loads(sh('ip', '-j', 'link')) if l['ifname'].startswith('fb') and l['ifname'].endswith('n2'))
+        sh('ip', 'link', 'set', link, 'down')
+        assert get_in(kubectl, 'a', ips[2] + ':8080') == 'c'
+        assert get(ips[1] + ':8080') == ''
+        wait_until('the pod that is cut off is not ready', lambda: not container_status(kubectl, 'b')['ready'], 60)
+        sh('ip', 'link', 'set', link, 'up')
+        ready(kubectl, 'b')
+        assert get_in(kubectl, 'a', ips[1] + ':8080') == 'b'
+        test.program.stop()
+        check_clean(before)
+    except BaseException:
+        print(test.program.output()[-6000:])
+        raise
+    finally:
+        containers.clean(test.folder)
+        test.close()
+
+
+def main():
+    binary = os.path.abspath(sys.argv[1])
+    busybox = check_machine()
+    if INSIDE not in os.environ:
+        sys.exit(subprocess.call(['unshare', '-n', sys.executable, *sys.argv], env={**os.environ, INSIDE: 'yes'}))
+    world = World()
+    try:
+        one_node(binary, busybox, world)
+        three_nodes(binary, busybox, world)
+    finally:
+        world.close()
+    print('ok')
+
+
+if __name__ == '__main__':
+    main()
