@@ -45,6 +45,12 @@ TimePoint AtSeconds(double seconds) {
   return TimePoint(std::chrono::duration_cast<TimePoint::duration>(since));
 }
 
+// Whole, as a double of seconds since 1970 is some hundred nanoseconds off.
+TimePoint AtMilliseconds(std::int64_t milliseconds) {
+  constexpr auto kMost = static_cast<std::int64_t>(kMostSeconds) * 1000;
+  return TimePoint(std::chrono::milliseconds(std::clamp<std::int64_t>(milliseconds, 0, kMost)));
+}
+
 template <typename T>
 bool TakeNumber(std::string_view& text, T& number) {
   while (text.starts_with(" ")) text.remove_prefix(1);
@@ -69,7 +75,7 @@ std::optional<MetricLine> ParseMetricLine(std::string_view text) {
   if (!TakeNumber(text, line.value)) return std::nullopt;
   line.value = Within(line.value, kMostValue);
   if (std::int64_t milliseconds = 0; TakeNumber(text, milliseconds))
-    line.at = AtSeconds(static_cast<double>(milliseconds) / 1000);
+    line.at = AtMilliseconds(milliseconds);
   return line;
 }
 

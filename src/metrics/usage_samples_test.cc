@@ -74,6 +74,15 @@ TEST_F(UsageSamplesTest, WhatIsGoneIsForgotten) {
   EXPECT_EQ(samples_.Node()->cpu_nanos, 100'000'000);
 }
 
+TEST_F(UsageSamplesTest, ARateThatIsExactStaysSoAtEveryMillisecond) {
+  for (int millisecond = 0; millisecond < 1000; ++millisecond) {
+    Add(std::chrono::milliseconds(millisecond) + millisecond * 30s, 1, 0);
+    Add(std::chrono::milliseconds(millisecond) + millisecond * 30s + 15s, 2, 2.25);
+    EXPECT_LE(samples_.Pod("n", "p")->at("c").cpu_nanos, 150'000'000) << millisecond;
+    EXPECT_GE(samples_.Pod("n", "p")->at("c").cpu_nanos, 149'999'999) << millisecond;
+  }
+}
+
 TEST(ParseResourceMetricsTest, LinesThatMakeNoSenseAreSkipped) {
   for (const char* text :
        {"", "\n\n", "node_cpu_usage_seconds_total", "node_cpu_usage_seconds_total{", "a{b=\"c",

@@ -151,6 +151,7 @@ struct UsageQuery {
   std::string id;
   std::shared_ptr<const Pod> pod;  // as it is now
   std::string container;
+  TimePoint started_at{};
 };
 
 inline constexpr char kStartErrorCause[] = "StartError";

@@ -33,7 +33,7 @@ class SimRuntime final : public ContainerRuntime {
     const std::string id = random_.Uuid();
     {
       MutexLock lock(state_->mu);
-      state_->used[id].at = executor_.clock().Now();
+      state_->used[id];
       state_->running.emplace(id, std::move(exited));
     }
     if (const auto end = SimEndOf(config)) EndAfter(end->after, id, {.exit_code = end->exit_code});
@@ -115,9 +115,12 @@ class SimRuntime final : public ContainerRuntime {
   int next_ip_ FLYBALL_GUARDED_BY(state_->mu) = 0;
 };
 
-// Processor time runs on at the rate that is true now.
+// Processor time runs on at the rate that is true now, from the start on. Moments are whole milliseconds, as
+// the nodes' documents say them: who divides what was used by the time between two of them gets the exact rate.
 std::map<std::string, ResourceUsage> SimRuntime::UsageOf(const std::vector<UsageQuery>& containers,
                                                          TimePoint now) {
+  using std::chrono::milliseconds;
+  now = std::chrono::floor<milliseconds>(now);
   std::map<std::string, ResourceUsage> by_id;
   MutexLock lock(state_->mu);
   for (const UsageQuery& query : containers) {
@@ -125,14 +128,15 @@ std::map<std::string, ResourceUsage> SimRuntime::UsageOf(const std::vector<Usage
     if (found == state_->used.end()) continue;
     ResourceUsage& usage = found->second;
     const SimUse use = SimUseOf(*query.pod, query.container);
-    const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(now - usage.at).count();
+    if (usage.at == TimePoint{}) usage.at = std::chrono::ceil<milliseconds>(query.started_at);
+    const auto elapsed = std::chrono::duration_cast<milliseconds>(now - usage.at).count();
     // A milli of a processor for a millisecond is a thousand nanoseconds.
     if (elapsed > 0)
       usage.cpu_nanos +=
           static_cast<std::uint64_t>(elapsed) * static_cast<std::uint64_t>(use.cpu_milli) * 1000;
     usage.memory = usage.working_set = usage.rss = static_cast<std::uint64_t>(use.memory);
     usage.processes = 1;
-    usage.at = now;
+    usage.at = std::max(usage.at, now);
     by_id[query.id] = usage;
   }
   return by_id;
