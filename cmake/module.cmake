@@ -3,8 +3,7 @@
 # programs and are added by hand.
 #
 # Sources are compiled a few at a time (a unity build, see flyball_unity): most of a file's time is its headers. So names
-# in anonymous namespaces are unique within a module; the fuzz preset compiles each file alone and so finds a missing
-# #include.
+# in anonymous namespaces are unique within a module; `./dev clang` compiles each file alone and so finds a missing #include.
 function(flyball_module NAME)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;GENERATED;TEST_DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -27,25 +26,58 @@ function(flyball_module NAME)
   endif()
 endfunction()
 
-# flyball_unity(TARGET): which sources of a target are compiled together, if CMAKE_UNITY_BUILD is on. A file's name alone
-# says so: a file that comes or goes leaves the other groups as they were. Groups have at most 10 files on average, so that
-# a change in one file is compiled again in seconds.
+# flyball_unity(TARGET): compiles the sources of a target a few at a time, if FLYBALL_UNITY is on. A file's name alone says
+# with which others: a file that comes or goes leaves the other groups as they were. Groups have at most 10 files on average,
+# so that a change in one file is compiled again in seconds. CMake's own unity builds name files by absolute paths, which
+# keeps ccache from sharing them between worktrees and clones.
 function(flyball_unity TARGET)
+  if(NOT FLYBALL_UNITY)
+    return()
+  endif()
   get_target_property(sources ${TARGET} SOURCES)
-  list(LENGTH sources count)
+  set(together)
+  foreach(source ${sources})
+    get_source_file_property(alone ${source} SKIP_UNITY_BUILD_INCLUSION)
+    if(source MATCHES "\\.cc$" AND NOT alone)
+      list(APPEND together ${source})
+    endif()
+  endforeach()
+  list(LENGTH together count)
   set(groups 1)
   while(count GREATER 10)
     math(EXPR count "(${count} + 1) / 2")
     math(EXPR groups "${groups} * 2")
   endwhile()
-  foreach(source ${sources})
+  foreach(source ${together})
     get_filename_component(name ${source} NAME)
     string(MD5 hash ${name})
     string(SUBSTRING ${hash} 0 6 hash)
     math(EXPR group "0x${hash} % ${groups}")
-    set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${group})
+    flyball_include_of(${source} include)
+    string(APPEND text_${group} "#include \"${include}\"\n")
   endforeach()
-  set_target_properties(${TARGET} PROPERTIES UNITY_BUILD_MODE GROUP)
+  set_source_files_properties(${together} PROPERTIES HEADER_FILE_ONLY ON)
+  math(EXPR last "${groups} - 1")
+  foreach(group RANGE ${last})
+    if(DEFINED text_${group})
+      set(file ${CMAKE_CURRENT_BINARY_DIR}/unity/${TARGET}_${group}.cc)
+      file(CONFIGURE OUTPUT ${file} CONTENT "${text_${group}}" @ONLY)
+      target_sources(${TARGET} PRIVATE ${file})
+    endif()
+  endforeach()
+endfunction()
+
+# flyball_include_of(SOURCE RESULT): how a unity file names a source: as headers are, below src/ or among the generated
+# files; other sources by the way there.
+function(flyball_include_of SOURCE RESULT)
+  get_filename_component(path ${SOURCE} ABSOLUTE)
+  foreach(root ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/src/api/generated ${CMAKE_CURRENT_BINARY_DIR}/unity)
+    file(RELATIVE_PATH include ${root} ${path})
+    if(NOT include MATCHES "^\\.\\.")
+      break()
+    endif()
+  endforeach()
+  set(${RESULT} ${include} PARENT_SCOPE)
 endfunction()
 
 # flyball_test(NAME SOURCES files... LINK targets...): a GoogleTest program, one ctest entry, run in random order.

@@ -56,9 +56,6 @@ if(FLYBALL_FUZZ)
 endif()
 
 option(FLYBALL_UNITY "compile several files at once; off: each alone, which finds a missing #include" ON)
-if(FLYBALL_UNITY AND NOT FLYBALL_FUZZ)
-  set(CMAKE_UNITY_BUILD ON)
-endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
