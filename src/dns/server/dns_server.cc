@@ -30,8 +30,8 @@ struct DnsServer::State {
         loop(std::make_shared<net::IoLoop>("dns")),
         zone(options.zone, random),
         forwarder(loop, random, metrics, options.forward),
-        responder(
-            std::make_shared<Responder>(zone, &forwarder, options.allow, loop->clock(), random, metrics)) {}
+        responder(std::make_shared<Responder>(zone, &forwarder, options.allow, options.udp_budget,
+                                              loop->clock(), random, metrics)) {}
 
   Status Listen(int at) {
     port = at;

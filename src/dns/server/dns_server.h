@@ -17,6 +17,7 @@ struct DnsServerOptions {
   ZoneOptions zone{};
   ForwardOptions forward{};
   std::vector<api::Cidr> allow = PrivateRanges();
+  ResponseBudget::Limits udp_budget{};  // of one client, for long answers
   std::size_t max_tcp_connections = 1000;
 };
 

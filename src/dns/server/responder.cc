@@ -66,13 +66,13 @@ struct Responder::Conversation {
   Reply send;
 };
 
-Responder::Responder(const Zone& zone, Forwarder* forwarder, std::vector<api::Cidr> allow, const Clock& clock,
-                     Random& random, Metrics& metrics)
+Responder::Responder(const Zone& zone, Forwarder* forwarder, std::vector<api::Cidr> allow,
+                     ResponseBudget::Limits budget, const Clock& clock, Random& random, Metrics& metrics)
     : zone_(zone),
       forwarder_(forwarder),
       allow_(std::move(allow)),
       clock_(clock),
-      budget_(random),
+      budget_(budget, random),
       metrics_(metrics, zone.domain().ToText()) {}
 
 void Responder::Answer(std::string_view packet, const Asker& asker, Reply reply) {

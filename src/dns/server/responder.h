@@ -36,8 +36,8 @@ std::vector<api::Cidr> PrivateRanges();
 class Responder {
  public:
   // All outlive it. `forwarder` null: nothing is asked elsewhere, and what is not the cluster's is refused.
-  Responder(const Zone& zone, Forwarder* forwarder, std::vector<api::Cidr> allow, const Clock& clock,
-            Random& random, Metrics& metrics);
+  Responder(const Zone& zone, Forwarder* forwarder, std::vector<api::Cidr> allow,
+            ResponseBudget::Limits budget, const Clock& clock, Random& random, Metrics& metrics);
 
   using Reply = UniqueFunction<void(std::string)>;
   // `reply` runs at most once on the loop, for most questions within the call.

@@ -25,9 +25,9 @@ bool ResponseBudget::Allows(const std::array<std::uint8_t, 16>& client, std::siz
   if (answer_bytes <= kFactor * query_bytes) return true;
   Slot& slot = (*slots_)[HashOf(client, seed_) % slots_->size()];
   const double seconds = std::chrono::duration<double>(now - slot.when).count();
-  const double spent = std::max(0.0, slot.spent - seconds * kBytesPerSecond);
+  const double spent = std::max(0.0, slot.spent - seconds * limits_.bytes_per_second);
   const double cost = static_cast<double>(answer_bytes - kFactor * query_bytes);
-  if (spent + cost > kBurst) return false;
+  if (spent + cost > limits_.burst) return false;
   slot = {spent + cost, now};
   return true;
 }

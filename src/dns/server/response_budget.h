@@ -20,10 +20,13 @@ namespace flyball::dns {
 class ResponseBudget {
  public:
   static constexpr std::size_t kFactor = 3;
-  static constexpr double kBytesPerSecond = 1 << 20;
-  static constexpr double kBurst = 4 << 20;
+  struct Limits {
+    double bytes_per_second = 1 << 20;
+    double burst = 4 << 20;
+  };
 
-  explicit ResponseBudget(Random& random) : seed_(random.Next()), slots_(std::make_unique<Slots>()) {}
+  ResponseBudget(Limits limits, Random& random)
+      : limits_(limits), seed_(random.Next()), slots_(std::make_unique<Slots>()) {}
 
   // Whether an answer of this size may go to this client (IPv4 as ::ffff:a.b.c.d); if so, it is paid for.
   bool Allows(const std::array<std::uint8_t, 16>& client, std::size_t query_bytes, std::size_t answer_bytes,
@@ -36,6 +39,7 @@ class ResponseBudget {
   };
   using Slots = std::array<Slot, 4096>;
 
+  const Limits limits_;
   const std::uint64_t seed_;
   const std::unique_ptr<Slots> slots_;
 };
