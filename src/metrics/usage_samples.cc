@@ -74,8 +74,7 @@ std::optional<MetricLine> ParseMetricLine(std::string_view text) {
   }
   if (!TakeNumber(text, line.value)) return std::nullopt;
   line.value = Within(line.value, kMostValue);
-  if (std::int64_t milliseconds = 0; TakeNumber(text, milliseconds))
-    line.at = AtMilliseconds(milliseconds);
+  if (std::int64_t milliseconds = 0; TakeNumber(text, milliseconds)) line.at = AtMilliseconds(milliseconds);
   return line;
 }
 

@@ -184,10 +184,8 @@ PodStats PodWorker::Running(std::vector<UsageQuery>& queries) const {
     container.cpu_limit_milli = AmountOf(spec.resources.limits, "cpu").MilliValue();
     container.cpu_request_milli = AmountOf(spec.resources.requests, "cpu").MilliValue();
     container.memory_limit = AmountOf(spec.resources.limits, "memory").Value();
-    queries.push_back({.id = unit->runtime_id,
-                       .pod = pod_,
-                       .container = unit->name,
-                       .started_at = container.started_at});
+    queries.push_back(
+        {.id = unit->runtime_id, .pod = pod_, .container = unit->name, .started_at = container.started_at});
     stats.containers.push_back(std::move(container));
   }
   return stats;

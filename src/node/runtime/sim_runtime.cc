@@ -116,7 +116,8 @@ class SimRuntime final : public ContainerRuntime {
 };
 
 // Processor time runs on at the rate that is true now, from the start on. Moments are whole milliseconds, as
-// the nodes' documents say them: who divides what was used by the time between two of them gets the exact rate.
+// the nodes' documents say them: who divides what was used by the time between two of them gets the exact
+// rate.
 std::map<std::string, ResourceUsage> SimRuntime::UsageOf(const std::vector<UsageQuery>& containers,
                                                          TimePoint now) {
   using std::chrono::milliseconds;
