@@ -65,8 +65,8 @@ def the_api_says_what_kubernetes_would(kubectl):
     assert (listed['kind'], listed['apiVersion'], len(listed['items'])) == ('PodMetricsList', 'metrics.k8s.io/v1beta1', 1), listed
     item = listed['items'][0]
     assert item['metadata']['labels']['app'] == 'busy' and item['window'].endswith('s') and item['timestamp'].endswith('Z'), item
-    usage = item['containers'][0]['usage']
-    assert item['containers'][0]['name'] == 'c' and usage['cpu'].endswith('n') and usage['memory'] == '64Mi', item
+    usage = item['containers'][0]['usage']  # an even use is in whole millis: 150m
+    assert item['containers'][0]['name'] == 'c' and usage['cpu'][-1] in 'nm' and usage['memory'] == '64Mi', item
     one = json.loads(kubectl('get', '--raw', POD_METRICS + '/' + item['metadata']['name']))
     assert one['kind'] == 'PodMetrics', one
     absent = kubectl.run('get', '--raw', POD_METRICS + '/absent', check=False)
