@@ -6,8 +6,8 @@
 expected.tsv lists every test of the suite: its class, whether it passes here, and why not if not. The command fails if a
 test that is expected to pass does not. Tests that are not expected to pass run too, and are named when they do; those
 that need real containers are not started unless --focus names them. --record writes what was seen into expected.tsv and
-docs/conformance.md. With --containers there is one node, which runs containers (root and runc); the images are built from
-the Go module proxy.
+docs/conformance.md. With --containers the three nodes run containers (root and runc); the images are made from the Go module
+proxy and Debian's packages.
 """
 import argparse
 import collections
@@ -17,21 +17,18 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 
 import images  # noqa: E402
-from cluster import Cluster  # noqa: E402
-from program import Kubectl, Program  # noqa: E402
+from program import Program  # noqa: E402
 
 VERSION = 'v1.37.1'
 OLDEST_GO = (1, 26)
@@ -116,13 +113,13 @@ def build_suite():
     return program
 
 
-class SimulatedCluster:
-    """Three nodes on which nothing runs."""
+class SuiteCluster:
+    """A cluster of `flyball up`, with three nodes."""
 
     nodes = 3
 
-    def __init__(self, flyball, folder):
-        self.program = Program(flyball, 'up', '--runtime', 'sim', '--nodes', str(self.nodes), '--port', '0', '--data-dir', folder, data_dir=folder)
+    def __init__(self, flyball, folder, *arguments):
+        self.program = Program(flyball, 'up', '--nodes', str(self.nodes), '--port', '0', '--data-dir', folder, *arguments, data_dir=folder)
         self.kubeconfig = self.program.kubeconfig
 
     def ended(self):
@@ -133,36 +130,19 @@ class SimulatedCluster:
         self.program.stop()
 
 
-def own_address():
-    """An address of this machine that is not a loopback one, as EndpointSlices may hold no other. Nothing is sent."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.connect(('192.0.2.1', 9))
-        return s.getsockname()[0]
+class SimulatedCluster(SuiteCluster):
+    """Nodes on which nothing runs."""
+
+    def __init__(self, flyball, folder, _classes):
+        super().__init__(flyball, folder, '--runtime', 'sim')
 
 
-class ContainerCluster:
-    """One node that runs containers, and the images that they need. Pods share the machine's network: one test at a time."""
+class ContainerCluster(SuiteCluster):
+    """Nodes that run containers, each in a network of its own, and the images that tests ask for."""
 
-    nodes = 1
-
-    def __init__(self, flyball, _folder):
-        self.cluster = Cluster(flyball, 'processes', address=own_address())
-        self.kubeconfig = self.cluster.kubeconfig
-        try:
-            api = urllib.parse.urlsplit(self.cluster.programs[0].url)
-            images.load(flyball, self.cluster.node_folder, cache_folder(), api.hostname, api.port)
-        except BaseException:
-            self.cluster.close()
-            raise
-
-    def ended(self):
-        return any(program.process.poll() is not None for program in self.cluster.programs) and self.cluster.output()
-
-    def stop(self):
-        try:  # a node that is stopped leaves its containers running
-            Kubectl(self.kubeconfig).run('delete', 'pods', '--all', '--all-namespaces', '--timeout=60s', check=False, timeout=90)
-        finally:
-            self.cluster.close()
+    def __init__(self, flyball, folder, classes):
+        images.load(flyball, folder, cache_folder(), classes)
+        super().__init__(flyball, folder, '--network', 'on')
 
 
 class Suite:
@@ -228,7 +208,7 @@ class Run:
             return
         data = os.path.join(self.folder, name)
         os.makedirs(data)
-        cluster = (ContainerCluster if self.options.containers else SimulatedCluster)(self.options.flyball, data)
+        cluster = (ContainerCluster if self.options.containers else SimulatedCluster)(self.options.flyball, data, {test.kind for test in tests})
         try:
             suite = Suite(self.program, cluster, self.options.kubectl, self.folder)
             with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -328,7 +308,7 @@ def main():
     parser.add_argument('flyball', help='the program')
     parser.add_argument('--class', dest='classes', default='A,B', help='comma-separated: A to F (default A,B)')
     parser.add_argument('--focus', help='regular expression of test names')
-    parser.add_argument('--containers', action='store_true', help='one node that runs containers; without it, three simulated nodes')
+    parser.add_argument('--containers', action='store_true', help='nodes run containers; without it they are simulated')
     parser.add_argument('--e2e-test', default=os.environ.get('FLYBALL_E2E_TEST'), help="the suite's program, instead of building it")
     parser.add_argument('--kubectl', default=shutil.which('kubectl'), help='which kubectl the tests call')
     parser.add_argument('--jobs', type=int, default=max(2, os.cpu_count() or 2), help='how many tests at once')
@@ -345,7 +325,7 @@ def main():
     folder = tempfile.mkdtemp(prefix='flyball-conformance-')
     run = Run(options, program, folder)
     try:
-        run.on_cluster('parallel', [test for test in chosen if not test.serial], 1 if options.containers else options.jobs, len(chosen))
+        run.on_cluster('parallel', [test for test in chosen if not test.serial], options.jobs, len(chosen))
         run.on_cluster('serial', [test for test in chosen if test.serial], 1, len(chosen))
     finally:
         if not options.keep:
