@@ -97,6 +97,15 @@ class ServiceProxyTest : public ::testing::Test {
               int type = SOCK_STREAM) {
     ExpectSoon([&] { return AskOnce(from, ip, port, type, 0, 300); }, wanted);
   }
+  // The proxy that was started last has brought the kernel up to date. Before that a connection may be
+  // refused: the kernel puts new rules and new map elements into force one after the other.
+  void ExpectApplied() {
+    const auto state = [&] {
+      const ProxyHealth health = proxy_->Health();
+      return health.waiting_since || health.last_updated == TimePoint{} ? "waiting" : "applied";
+    };
+    ExpectSoon(state, std::string("applied"));
+  }
   std::set<std::string> AskOften(const NetworkNamespace::Ptr& from, const std::string& ip, int port) {
     std::set<std::string> answers;
     for (int i = 0; i < 40; ++i) answers.insert(AskOnce(from, ip, port));
@@ -166,9 +175,9 @@ TEST_F(ServiceProxyTest, KeepsAClientWithItsEndpointAlsoAcrossRestarts) {
   ASSERT_EQ(answers.size(), 1u);
   ASSERT_THAT(*answers.begin(), HasSubstr(" 169.254.1.1"));
   StopProxy();
-  StartProxy();
   PutSlice({{"10.1.0.2", ""}, {"10.1.0.3", ""}, {"10.1.0.4", "ready: false"}});
-  manager_->informers().WaitForCacheSync();
+  StartProxy();
+  ExpectApplied();
   EXPECT_EQ(AskOften(stranger_, "192.0.2.1", 30080), answers);
 }
 
