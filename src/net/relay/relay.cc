@@ -46,6 +46,7 @@ class Relay final : public ResponseSink, public std::enable_shared_from_this<Rel
       out = rules_.headers(headers);
     else
       out.Set("content-type", std::string(headers.Get("content-type")));
+    if (rules_.body) filter_ = rules_.body(headers);
     status_ = status;
     stream_->Begin(status, std::move(out));
   }
@@ -59,14 +60,17 @@ class Relay final : public ResponseSink, public std::enable_shared_from_this<Rel
       if (call) call->Cancel();
       return;
     }
-    stream_->Write(MakeBytes(std::string(data)));
+    stream_->Write(MakeBytes(filter_ ? filter_(data) : std::string(data)));
     if (stream_->pending_bytes() <= kRelayHigh || !call) return;
     call->Pause();
     stream_->OnDrained(kRelayLow, [call] { call->Resume(); });
   }
   void OnEnd() override {
     if (refusal_ && MayAnswer()) Answered(rules_.refused(*stream_, *refusal_, refusal_text_));
-    if (state_ == State::kPassing) stream_->End();
+    if (state_ == State::kPassing) {
+      if (filter_) stream_->Write(MakeBytes(filter_(std::nullopt)));
+      stream_->End();
+    }
     Over();
   }
   void OnError(const Error& error) override {
@@ -108,6 +112,7 @@ class Relay final : public ResponseSink, public std::enable_shared_from_this<Rel
   int status_ = kGatewayTimeout;  // if another has answered, that was the deadline
   std::optional<int> refusal_;    // the status of an answer that is not passed on
   std::string refusal_text_;
+  BodyFilter filter_;
   Mutex mu_;
   std::shared_ptr<Call> call_ FLYBALL_GUARDED_BY(mu_);
   bool over_ FLYBALL_GUARDED_BY(mu_) = false;

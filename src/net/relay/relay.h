@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "net/http/http.h"
 
@@ -13,6 +14,9 @@ namespace flyball::net {
 // Upstream: GenericHttpResponseChecker reads as much.
 inline constexpr std::size_t kMaxRefusal = 50'000;
 
+// Changes a body on its way: called with each piece, and at the end with none; returns what the client gets.
+using BodyFilter = std::function<std::string(std::optional<std::string_view> piece)>;
+
 // How an answer is changed on its way. Who answers instead sends to the client and returns the status it
 // sent. Members left empty change nothing, but `unreachable` is needed.
 struct RelayRules {
@@ -20,6 +24,9 @@ struct RelayRules {
   std::function<bool()> may_answer;
   // The headers that go to the client; without it only the content type does.
   std::function<Headers(const Headers& from)> headers;
+  // Asked for each answer that is passed on; what is empty changes nothing. A filter that changes how long
+  // the body is needs `headers` to drop the content length.
+  std::function<BodyFilter(const Headers& from)> body;
   // Answers instead of passing on an answer with such a head; nullopt: it has not, and the answer is passed
   // on.
   std::function<std::optional<int>(ResponseStream& client, int status, const Headers& from)> instead;

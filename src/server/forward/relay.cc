@@ -27,6 +27,7 @@ std::shared_ptr<net::Call> RelayAnswer(const std::shared_ptr<net::Transport>& to
   net::RelayRules own;
   own.may_answer = std::move(rules.may_answer);
   own.headers = std::move(rules.headers);
+  own.body = std::move(rules.body);
   own.done = std::move(rules.done);
   if (rules.instead)
     own.instead = [instead = std::move(rules.instead)](net::ResponseStream& client, int status,

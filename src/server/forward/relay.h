@@ -17,6 +17,8 @@ struct RelayRules {
   std::function<bool()> may_answer;
   // The headers that go to the client; without it only the content type does.
   std::function<net::Headers(const net::Headers& from)> headers;
+  // As net::RelayRules::body.
+  std::function<net::BodyFilter(const net::Headers& from)> body;
   // What the client is told instead of an answer with such a head; nullopt: the answer is passed on.
   std::function<std::optional<Answer>(int status, const net::Headers& from)> instead;
   // What the client is told instead of an answer other than 200 to 206, from its status and its text (of

@@ -307,7 +307,9 @@ Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::
     if (!subresource) co_return Unexpected(NoSuchResource());
     verbs = subresource->verbs;
   }
-  if (!HasVerb(verbs, info.verb)) co_return Unexpected(MethodNotAllowed());
+  // What is behind a proxy may know methods that no verb stands for.
+  const bool relayed = info.subresource == "proxy" && request.method == "OPTIONS";
+  if (!relayed && !HasVerb(verbs, info.verb)) co_return Unexpected(MethodNotAllowed());
   if (info.name.empty() && (info.verb == "update" || info.verb == "patch"))
     co_return Unexpected(MethodNotAllowed());
   // The object says its name; only what belongs to an object is created below it.

@@ -7,6 +7,7 @@
 #include "server/auth/bearer_token.h"
 #include "server/endpoints/nodes/node_location.h"
 #include "server/forward/forwarded_headers.h"
+#include "server/forward/html_links.h"
 #include "server/forward/relay.h"
 #include "server/forward/service_endpoints.h"
 #include "server/handlers/subresource_admission.h"
@@ -151,12 +152,21 @@ net::Headers WithoutIdentity(net::Headers headers, const AuthenticatorChain& aut
   return headers;
 }
 
-// A redirect within the other server becomes one within its proxied paths.
+// A redirect or link within the other server becomes one within its proxied paths.
 std::string RewrittenLocation(std::string_view location, const std::string& url, const std::string& prefix) {
   if (location.starts_with(url)) location.remove_prefix(url.size());
   if (location.empty()) return prefix + "/";
-  return location[0] == '/' && !location.starts_with("//") ? prefix + std::string(location)
-                                                           : std::string(location);
+  const bool within = location[0] == '/' && !location.starts_with("//");
+  return within && !location.starts_with(prefix + "/") ? prefix + std::string(location)
+                                                       : std::string(location);
+}
+
+constexpr std::string_view kHtml = "text/html";
+
+// Pages whose links can be rewritten: those that nobody has compressed.
+bool IsHtml(const net::Headers& headers) {
+  const std::string_view type = headers.Get("content-type");
+  return type.substr(0, type.find_first_of("; ")) == kHtml && headers.Get("content-encoding").empty();
 }
 
 class ProxyEndpoint final : public Endpoint {
@@ -203,6 +213,9 @@ class ProxyEndpoint final : public Endpoint {
     ask.method = request.method;
     ask.target = path;
     ask.headers = std::move(headers);
+    // Browsers take compressed pages, whose links could not be rewritten.
+    if (ask.headers.Get("accept").find(kHtml) != std::string_view::npos)
+      ask.headers.Remove("accept-encoding");
     ask.body = request.body;
     const std::string whole = request.target;
     const std::string prefix = whole.substr(0, whole.size() - ProxiedTarget(whole).size());
@@ -210,10 +223,18 @@ class ProxyEndpoint final : public Endpoint {
     rules.headers = [url = destination.url, prefix](const net::Headers& from) {
       net::Headers kept;
       for (const auto& [name, value] : from) {
-        if (IsHopByHop(name)) continue;
+        if (IsHopByHop(name) || (name == "content-length" && IsHtml(from))) continue;
         kept.Add(name, name == "location" ? RewrittenLocation(value, url, prefix) : value);
       }
       return kept;
+    };
+    rules.body = [url = destination.url, prefix](const net::Headers& from) -> net::BodyFilter {
+      if (!IsHtml(from)) return nullptr;
+      const auto links = std::make_shared<HtmlLinks>(
+          [url, prefix](std::string_view link) { return RewrittenLocation(link, url, prefix); });
+      return [links](std::optional<std::string_view> piece) {
+        return piece ? links->Next(*piece) : links->End();
+      };
     };
     rules.unreachable = [](const Error& error) {
       return ErrorAnswer(ServiceUnavailable("error trying to reach service: " + error.message()));
