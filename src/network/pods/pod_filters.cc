@@ -118,7 +118,8 @@ std::string TableCommands(const PodFilters& filters) {
   text += Chain("input", "type filter hook input priority filter; policy accept;", ApiAddressRules(filters));
   if (filters.closed)
     text += Chain(kClosedChain, "type filter hook forward priority filter; policy accept;",
-                  "    iifname != \"fb*\" oifname != \"fb*\" drop\n");
+                  // A node port may lead on to another node, by the link that it came from.
+                  "    ct status dnat accept\n    iifname != \"fb*\" oifname != \"fb*\" drop\n");
   return text + "}\n";
 }
 
