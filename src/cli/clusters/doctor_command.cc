@@ -1,8 +1,6 @@
 #include <dlfcn.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -14,6 +12,7 @@
 #include "cli/clusters/cluster_commands.h"
 #include "cli/clusters/named_cluster.h"
 #include "cli/kubectl/session/external_program.h"
+#include "network/pods/pod_network.h"
 
 namespace flyball::cli {
 namespace {
@@ -40,14 +39,6 @@ std::string ProgramOnPath(const std::vector<std::string>& names) {
 Finding Program(const char* what, const std::vector<std::string>& names, const char* cure) {
   const std::string path = ProgramOnPath(names);
   return {what, !path.empty(), path.empty() ? "not found" : path, cure};
-}
-
-// Whether a child process may have a network of its own.
-bool CanMakeNetworks() {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(::unshare(CLONE_NEWNET) == 0 ? 0 : 1);
-  int status = 1;
-  return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
 }
 
 bool CanLoad(const char* library) {
@@ -80,15 +71,14 @@ Finding DiskSpace() {
 
 // What pods with addresses of their own need.
 std::vector<Finding> ExamineNetwork() {
-  const bool networks = CanMakeNetworks();
+  const auto why_not = network::WhyNoPodNetwork();
   const bool library = CanLoad("libnftables.so.1");
-  const bool forwards = FileText("/proc/sys/net/ipv4/ip_forward").starts_with('1');
   return {
-      {"pod networks", networks, networks ? "can be made" : "cannot be made",
-       "run as root; in a container, allow it CAP_SYS_ADMIN and CAP_NET_ADMIN"},
+      {"pod networks", !why_not, why_not.value_or("can be made"),
+       "run as root; in a container, allow it CAP_SYS_ADMIN and CAP_NET_ADMIN. Until then pods have this "
+       "machine's network: no two with the same port, no Services, no network policies"},
       {"libnftables", library, library ? "there" : "not there",
        "install libnftables1 (nftables-libs on RHEL)"},
-      {"IP forwarding", forwards, forwards ? "on" : "off", "sysctl net.ipv4.ip_forward=1"},
   };
 }
 

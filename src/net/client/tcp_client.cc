@@ -60,4 +60,10 @@ void TcpDialer::Dial(const std::string& host, int port, DialDone done) {
   });
 }
 
+void TcpDialer::Adopt(int fd, DialDone done) {
+  const auto loop = state_->Loop();
+  auto shared = std::make_shared<DialDone>(std::move(done));
+  loop->Post([loop, fd, channels = state_->channels, shared] { OnDialed(loop, *channels, fd, *shared); });
+}
+
 }  // namespace flyball::net

@@ -20,6 +20,8 @@ class TcpDialer {
 
   // `done` gets the connection, or kConnection or kTimeout. End closes the sending side alone.
   void Dial(const std::string& host, int port, UniqueFunction<void(Result<std::shared_ptr<Duplex>>)> done);
+  // As Dial, with a socket that is connected and non-blocking: it belongs to the dialer from then on.
+  void Adopt(int fd, UniqueFunction<void(Result<std::shared_ptr<Duplex>>)> done);
 
  private:
   struct State;

@@ -31,6 +31,8 @@ struct NodeAgentOptions {
   bool remove_not_ready_taint = true;
   // Pods get a network of their own from it; null: they have the machine's.
   std::shared_ptr<network::PodNetwork> network{};
+  // Without one: why, for people. An event on the Node says it, and what follows. Empty: no event.
+  std::string shares_network_because{};
   ClusterDns dns{};
   // Says that it is ready only after SetServing: its server has no certificate yet that callers trust.
   bool wait_for_serving = false;

@@ -188,6 +188,12 @@ void NodeAgent::Core::Registered(const json::Value& node) {
   if (!FromJson(node, &node_)) node_ = CurrentNode();
   log::Info("node registered", {{"node", options_.name}});
   for (const auto& fn : std::exchange(waiting_for_registration_, {})) fn();
+  if (!options_.shares_network_because.empty())
+    context_->recorder.Warning(NodeTarget(options_.name), "PodsShareNodeNetwork",
+                               "Pods have the network and address of this node (" +
+                                   options_.shares_network_because +
+                                   "): no two of them can have the same port, and Services and network "
+                                   "policies have no effect");
   if (options_.remove_not_ready_taint) RemoveNotReadyTaint(node);
   CreateLease();
   After(kStatusReport, [](Core& self) { self.ReportStatus(); });

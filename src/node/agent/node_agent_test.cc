@@ -38,9 +38,12 @@ class NodeAgentTest : public ::testing::Test {
     executor_.RunFor(1min);
   }
 
-  void StartAgent(const std::string& address = "127.0.0.1") {
-    agent_ = std::make_unique<NodeAgent>(
-        client_, *containers_, NodeAgentOptions{.name = "n1", .address = address, .capacity = SimCapacity()});
+  void StartAgent(const std::string& address = "127.0.0.1", const std::string& shares_network_because = "") {
+    agent_ = std::make_unique<NodeAgent>(client_, *containers_,
+                                         NodeAgentOptions{.name = "n1",
+                                                          .address = address,
+                                                          .capacity = SimCapacity(),
+                                                          .shares_network_because = shares_network_because});
     agent_->Start();
     executor_.RunFor(1s);
   }
@@ -90,6 +93,14 @@ class NodeAgentTest : public ::testing::Test {
   std::unique_ptr<ContainerRuntime> containers_;
   std::unique_ptr<NodeAgent> agent_;
 };
+
+TEST_F(NodeAgentTest, SaysThatPodsShareTheNodesNetwork) {
+  EXPECT_THAT(Events("PodsShareNodeNetwork"), ::testing::IsEmpty());
+  StopAgent();
+  StartAgent("127.0.0.1", "it needs root");
+  EXPECT_THAT(Events("PodsShareNodeNetwork"),
+              ::testing::ElementsAre(::testing::HasSubstr("address of this node (it needs root): no two")));
+}
 
 TEST_F(NodeAgentTest, RegistersItsNodeReadyAndWithoutTaint) {
   EXPECT_TRUE(agent_->ready());

@@ -89,6 +89,10 @@ ResourceList AllocatableOf(const ResourceList& capacity, const ResourceList& res
   return allocatable;
 }
 
+EventTarget NodeTarget(const std::string& name) {
+  return {.kind = KindRefOf<Node>(), .name = name, .uid = name};
+}
+
 Node MakeNode(const NodeDescription& description, TimePoint at) {
   utsname machine{};
   uname(&machine);

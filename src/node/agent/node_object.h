@@ -6,6 +6,7 @@
 
 #include "api/types/core.h"
 #include "base/run/clock.h"
+#include "controller/events/event_recorder.h"
 #include "node/eviction/eviction_thresholds.h"
 
 namespace flyball::node {
@@ -29,6 +30,9 @@ struct NodeDescription {
   std::map<std::string, std::string> labels;  // further ones
   std::string runtime_version;                // "native://0.1.0"
 };
+
+// Of events about a node: as kubelet, by its name alone.
+EventTarget NodeTarget(const std::string& name);
 
 // Name, labels and status, with all conditions good and stamped `now`.
 Node MakeNode(const NodeDescription& description, TimePoint now);

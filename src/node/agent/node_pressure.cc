@@ -15,10 +15,6 @@ constexpr PressureRow kPressures[] = {
     {"PIDPressure", "KubeletHasInsufficientPID", "kubelet has insufficient PID available"},
 };
 
-EventTarget NodeTarget(const std::string& name) {
-  return {.kind = KindRefOf<Node>(), .name = name, .uid = name};  // as kubelet: by its name
-}
-
 }  // namespace
 
 void NodeAgent::Core::WatchPressure() {

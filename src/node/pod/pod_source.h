@@ -27,9 +27,9 @@ struct PodQuery {
 struct FoundPod {
   ContainerRuntime* runtime = nullptr;  // outlives the source
   std::string pod_uid, pod_ip;
-  std::string container_id;  // the runtime's; empty if there is none such, or it does not run
-  bool tty = false;          // of the container's own process
-  bool own_network = false;  // every port at its address is its own
+  std::string container_id;         // the runtime's; empty if there is none such, or it does not run
+  bool tty = false;                 // of the container's own process
+  std::string network_namespace{};  // of its own, where every port is its; empty: the node's
 };
 
 // What to find out about pods.

@@ -90,7 +90,7 @@ std::string PodWorker::Phase() const {
       ++waiting;
   }
   if (state_ == State::kStopped && (waiting > 0 || stopped == 0)) return "Failed";
-  if (waiting > 0) return running > 0 ? "Running" : "Pending";
+  if (waiting > 0) return "Pending";
   if (running > 0) return "Running";
   if (stopped == 0) return "Pending";
   const bool over = state_ == State::kEnded || state_ == State::kStopped;

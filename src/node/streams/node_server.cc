@@ -198,12 +198,14 @@ struct NodeServer::State : public std::enable_shared_from_this<State> {
     WithPod(asked, stream, [=, self = shared_from_this()](const FoundPod& pod) {
       if (!pod.runtime->real()) return SendNothingRuns(*stream);
       const NodeRequest again(*request);
-      ServePortForward(*request, stream,
-                       {.address = pod.pod_ip,
-                        .description = again.path()[2] + "_" + again.path()[1] + ", uid " + pod.pod_uid,
-                        .dialer = self->dialer,
-                        .may_forward = [runtime = pod.runtime, uid = pod.pod_uid, own = pod.own_network](
-                                           int port) { return own || runtime->MayForwardTo(uid, port); }});
+      ServePortForward(
+          *request, stream,
+          {.address = pod.pod_ip,
+           .network_namespace = pod.network_namespace,
+           .description = again.path()[2] + "_" + again.path()[1] + ", uid " + pod.pod_uid,
+           .dialer = self->dialer,
+           .may_forward = [runtime = pod.runtime, uid = pod.pod_uid, own = !pod.network_namespace.empty()](
+                              int port) { return own || runtime->MayForwardTo(uid, port); }});
     });
   }
 

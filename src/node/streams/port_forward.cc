@@ -6,6 +6,7 @@
 
 #include "base/run/mutex.h"
 #include "node/streams/node_request.h"
+#include "node/streams/pod_loopback.h"
 #include "node/streams/remote_streams.h"
 #include "node/streams/spdy_streams.h"
 #include "node/streams/websocket_channels.h"
@@ -62,14 +63,17 @@ class Forwarded : public std::enable_shared_from_this<Forwarded> {
       return Leave();
     }
     // Nothing here may own the dialer: it cannot end on its own thread.
-    target.dialer->Dial(target.address, port,
-                        [self = shared_from_this(), pod = target.description,
-                         port](Result<std::shared_ptr<net::Duplex>> dialed) {
-                          if (dialed) return self->Connected(std::move(*dialed));
-                          self->client_.fail("error forwarding port " + std::to_string(port) + " to pod " +
-                                             pod + ": " + dialed.error().message());
-                          self->Leave();
-                        });
+    auto done = [self = shared_from_this(), pod = target.description,
+                 port](Result<std::shared_ptr<net::Duplex>> dialed) {
+      if (dialed) return self->Connected(std::move(*dialed));
+      self->client_.fail("error forwarding port " + std::to_string(port) + " to pod " + pod + ": " +
+                         dialed.error().message());
+      self->Leave();
+    };
+    if (target.network_namespace.empty()) return target.dialer->Dial(target.address, port, std::move(done));
+    const auto inside = ConnectLoopback(target.network_namespace, port);
+    if (!inside) return done(Unexpected(inside.error()));
+    target.dialer->Adopt(*inside, std::move(done));
   }
 
   // From the client.

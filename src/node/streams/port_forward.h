@@ -18,8 +18,9 @@
 namespace flyball::node {
 
 struct ForwardTarget {
-  std::string address;      // where the pod's ports are
-  std::string description;  // "<pod>_<namespace>, uid <uid>", for errors
+  std::string address;            // where the pod's ports are
+  std::string network_namespace;  // the pod's, in which they are at its loopback address; empty: at `address`
+  std::string description;        // "<pod>_<namespace>, uid <uid>", for errors
   std::shared_ptr<net::TcpDialer> dialer;
   std::function<bool(int port)> may_forward;  // asked before each connection
 };
