@@ -124,17 +124,19 @@ def curl(url, ca, *arguments):
 def the_nodes_server_lets_nobody_in_who_may_not(kubectl, program, jane):
     node = json.loads(kubectl('get', 'nodes', '-o', 'json'))['items'][0]
     port = node['status']['daemonEndpoints']['kubeletEndpoint']['Port']
+    address = next(a['address'] for a in node['status']['addresses'] if a['type'] == 'InternalIP')
+    url = 'https://%s:%d' % (address, port)
     ca = os.path.join(program.data_dir, 'pki', 'ca.crt')
     # That curl accepts the server at all shows that its certificate is the cluster's.
     for path in ('/healthz', '/containerLogs/default/x/c', '/exec/default/x/c?command=id&output=1'):
-        assert curl('https://127.0.0.1:%d%s' % (port, path), ca)[0] == 401, path
-        code, body = curl('https://127.0.0.1:%d%s' % (port, path), ca, '--cert', jane[0], '--key', jane[1])
+        assert curl(url + path, ca)[0] == 401, path
+        code, body = curl(url + path, ca, '--cert', jane[0], '--key', jane[1])
         assert code == 403 and body.startswith('Forbidden (user=jane, verb=get, resource=nodes, subresource(s)='), (code, body)
-    assert curl('https://127.0.0.1:%d/healthz' % port, ca, '-H', 'Authorization: Bearer nonsense')[0] == 401
+    assert curl(url + '/healthz', ca, '-H', 'Authorization: Bearer nonsense')[0] == 401
     account = kubectl('create', 'token', 'default')
-    assert curl('https://127.0.0.1:%d/healthz' % port, ca, '-H', 'Authorization: Bearer ' + account)[0] == 403
+    assert curl(url + '/healthz', ca, '-H', 'Authorization: Bearer ' + account)[0] == 403
     admin = [os.path.join(program.data_dir, 'pki', 'admin' + suffix) for suffix in ('.crt', '.key')]
-    assert curl('https://127.0.0.1:%d/healthz' % port, ca, '--cert', admin[0], '--key', admin[1]) == (200, 'ok')
+    assert curl(url + '/healthz', ca, '--cert', admin[0], '--key', admin[1]) == (200, 'ok')
 
 
 def a_node_keeps_to_its_own(kubectl, program, node):

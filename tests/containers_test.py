@@ -112,12 +112,18 @@ def no_way_out_of_a_volume(kubectl):
         assert message == 'failed to prepare subPath for volumeMount "v" of container "c"', message
 
 
+def asked_for_health(name, grpc):
+    """Its server is this test's, on the machine."""
+    manifest = pod(name, 'sleep 1000', readinessProbe={'grpc': grpc, 'periodSeconds': 1})
+    manifest['spec']['hostNetwork'] = True
+    return manifest
+
+
 def hooks_and_probes(kubectl, grpc_port):
     wait = 'while [ ! -e /started ]; do sleep 0.1; done'
     after = lambda command: {'postStart': {'exec': {'command': ['sh', '-c', command]}}}
     apply(kubectl, pod('hooked', wait, lifecycle=after('touch /started')), pod('ill-hooked', 'sleep 1000', lifecycle=after('exit 1')),
-          pod('asked', 'sleep 1000', readinessProbe={'grpc': {'port': grpc_port}, 'periodSeconds': 1}),
-          pod('asked-wrong', 'sleep 1000', readinessProbe={'grpc': {'port': grpc_port, 'service': 'other'}, 'periodSeconds': 1}))
+          asked_for_health('asked', {'port': grpc_port}), asked_for_health('asked-wrong', {'port': grpc_port, 'service': 'other'}))
     assert ended(kubectl, 'hooked')['exitCode'] == 0
     assert ended(kubectl, 'ill-hooked')['exitCode'] != 0
     wait_until('the event says so', lambda: events(kubectl, 'ill-hooked', 'FailedPostStartHook') == ['PostStartHook failed'])
@@ -132,7 +138,7 @@ def health_server():
     check = grpc.unary_unary_rpc_method_handler(lambda request, context: b'\x08\x02' if b'other' in request else b'\x08\x01')
     server = grpc.server(futures.ThreadPoolExecutor(2))
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler('grpc.health.v1.Health', {'Check': check}),))
-    port = server.add_insecure_port('127.0.0.1:0')
+    port = server.add_insecure_port('0.0.0.0:0')
     server.start()
     return server, port
 

@@ -15,8 +15,9 @@ import containers
 from containers import apply, build_image, check_machine, container_status
 from program import Kubectl, Program, wait_until
 
-containers.APPLETS = containers.APPLETS + ['httpd', 'nc', 'ip', 'mkdir', 'timeout', 'nslookup']
+containers.APPLETS = containers.APPLETS + ['head', 'wc', 'httpd', 'nc', 'ip', 'mkdir', 'timeout', 'nslookup']
 MACHINE, WORLD = '198.51.100.2', '198.51.100.1'
+BALANCERS = ['198.51.100.40', '198.51.100.41']
 INSIDE = 'FLYBALL_POD_NETWORK_INSIDE'
 
 
@@ -118,8 +119,9 @@ class Test:
         self.kubectl = Kubectl(self.program.kubeconfig)
 
     def start(self):
+        balancers = ['--load-balancer-range', '%s-%s' % tuple(BALANCERS)] if self.nodes == 1 else []
         self.program = Program(self.binary, 'up', '--data-dir', self.folder, '--port', '0', '--host-image', 'on', '--network', 'on',
-                               '--nodes', str(self.nodes), data_dir=self.folder)
+                               '--nodes', str(self.nodes), *balancers, data_dir=self.folder)
 
     def close(self):
         self.program.kill()
@@ -252,6 +254,26 @@ def services_lead_to_pods(test, world):
     wait_until('the service is gone', lambda: ip not in sh('nft', 'list', 'ruleset'))
 
 
+def balancers_of(kubectl, *names):
+    found = [json.loads(kubectl('get', 'service', name, '-o', 'json'))['status']['loadBalancer'].get('ingress', []) for name in names]
+    return [ingress[0]['ip'] if ingress else None for ingress in found]
+
+
+def load_balancers_have_addresses(test, world):
+    kubectl = test.kubectl
+    for name in 'first', 'second', 'third':
+        kubectl('expose', 'pod', 'a', '--name=' + name, '--port=80', '--target-port=8080', '--type=LoadBalancer')
+        wait_until('%s has been looked at' % name, lambda: name in kubectl('get', 'events', '-o', 'jsonpath={.items[*].involvedObject.name}').split())
+    assert balancers_of(kubectl, 'first', 'second', 'third') == BALANCERS + [None]
+    assert 'belongs to the Service default/' in kubectl('get', 'events', '--field-selector', 'reason=SyncLoadBalancerFailed')
+    for address in BALANCERS:  # on the link: the world has no route to it
+        wait_until('%s answers' % address, lambda: get('ip', 'netns', 'exec', world.name, '%s' % address) in ('a', 'b', 'host'))
+    kubectl('delete', 'service', 'first')
+    wait_until('the next one has the address', lambda: balancers_of(kubectl, 'third') == BALANCERS[:1])
+    kubectl('delete', 'service', 'second', 'third')
+    wait_until('the machine has none of them', lambda: not any(a in sh('ip', 'address') for a in BALANCERS))
+
+
 def names_lead_to_services(test):
     kubectl = test.kubectl
     kubectl('expose', 'pod', 'a', '--name=named', '--port=80', '--target-port=8080')
@@ -302,6 +324,7 @@ def one_node(binary, busybox, world):
         host_ports_lead_to_pods(test, world)
         ended_pods_have_no_network(test)
         services_lead_to_pods(test, world)
+        load_balancers_have_addresses(test, world)
         names_lead_to_services(test)
         policies_keep_pods_apart(test)
         a_network_survives_the_program(test)
@@ -347,6 +370,15 @@ def three_nodes(binary, busybox, world):
             assert get_in(kubectl, pod, WORLD) == 'world'
             assert get_in(kubectl, pod, internal[2] + ':8080') == 'shared'
         assert [get(ip + ':8080') for ip in ips] == pods
+        # A node port of a node that has no endpoint, asked for by another node.
+        kubectl('expose', 'pod', 'a', '--name=far', '--port=80', '--target-port=8080', '--type=NodePort', '--selector=far=x')
+        kubectl('label', 'pod', 'a', 'far=x')
+        port = kubectl('get', 'service', 'far', '-o', 'jsonpath={.spec.ports[0].nodePort}')
+        for place in internal:
+            wait_until('the node port at %s answers' % place, lambda: get_in(kubectl, 'shared', '%s:%s' % (place, port)) == 'a', 20)
+        kubectl('patch', 'service', 'far', '-p', '{"spec":{"type":"LoadBalancer"}}')
+        wait_until('a load balancer has the address of the first node', lambda: balancers_of(kubectl, 'far') == internal[:1])
+        wait_until('it answers', lambda: get(internal[0]) == 'a')
         # One node cut off: the others go on.
         link = next(l['ifname'] for l in json.loads(sh('ip', '-j', 'link')) if l['ifname'].startswith('fb') and l['ifname'].endswith('n2'))
         sh('ip', 'link', 'set', link, 'down')
@@ -366,6 +398,96 @@ def three_nodes(binary, busybox, world):
         test.close()
 
 
+class Machine:
+    """A machine of its own, that a router joins with others."""
+
+    def __init__(self, name, network):
+        self.name, self.address, self.router = 'fbtest-%s-%d' % (name, os.getpid()), network + '.2', network + '.1'
+        sh('ip', 'netns', 'add', self.name)
+        sh('ip', 'link', 'add', 'to-' + name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', self.name)
+        sh('ip', 'address', 'add', self.router + '/24', 'dev', 'to-' + name)
+        sh('ip', 'link', 'set', 'to-' + name, 'up')
+        for command in (['address', 'add', self.address + '/24', 'dev', 'eth0'], ['link', 'set', 'eth0', 'up'], ['link', 'set', 'lo', 'up'],
+                        ['route', 'add', 'default', 'via', self.router]):
+            sh('ip', '-n', self.name, *command)
+
+    def run(self, *command):
+        return 'nsenter', '--net=/run/netns/' + self.name, '--', *command
+
+    def close(self):
+        sh('ip', 'netns', 'delete', self.name)
+
+
+class Machines:
+    """A cluster of two machines on networks of their own: the router between them runs the rest."""
+
+    def __init__(self, binary, busybox):
+        self.binary, self.folder, self.programs = binary, tempfile.mkdtemp(prefix='flyball-test-'), []
+        with open('/proc/sys/net/ipv4/ip_forward', 'w') as f:
+            f.write('1')
+        self.machines = {'one': Machine('one', '192.0.2'), 'two': Machine('two', '203.0.113')}
+        self.start([binary], 'apiserver', '--data-dir', self.folder, '--secure-port', '0', '--bind-address', self.machines['one'].router)
+        self.kubeconfig = os.path.join(self.folder, 'kubeconfig')
+        connection = '--kubeconfig', self.kubeconfig
+        self.start([binary], 'controllers', '--allocate-node-cidrs', '--cluster-cidr', '10.200.0.0/16', *connection, ready='controllers running')
+        self.start([binary], 'scheduler', *connection, ready='scheduler running')
+        for name, machine in self.machines.items():
+            os.makedirs(self.data_of(name))
+            build_image(binary, self.data_of(name), busybox)
+            self.start(machine.run(binary), 'node', '--name', name, '--data-dir', self.data_of(name), '--address', machine.address,
+                       '--network', 'on', '--cluster-cidr', '10.200.0.0/16', *connection, ready='node %s running' % name)
+
+    def data_of(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self, command, part, *arguments, **options):
+        output = os.path.join(self.folder, 'output', '%s-%d' % (part, len(self.programs)))
+        os.makedirs(output)
+        self.programs.append(Program(*command, part, *arguments, data_dir=output, **options))
+
+    def output(self):
+        return '\n'.join(program.output()[-3000:] for program in self.programs)
+
+    def close(self):
+        for program in reversed(self.programs):
+            program.kill()
+            program.log.close()
+        for name in self.machines:
+            containers.clean(self.data_of(name))
+        for machine in self.machines.values():
+            machine.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def two_machines(binary, busybox):
+    test = Machines(binary, busybox)
+    try:
+        kubectl = Kubectl(test.kubeconfig)
+        apply(kubectl, web('a', node='one'), web('b', node='two'))
+        ips = ready(kubectl, 'a', 'b')
+        for pod in 'a', 'b':
+            for name, ip in zip('ab', ips):
+                assert get_in(kubectl, pod, ip + ':8080') == name, (pod, name)
+        assert get(*test.machines['one'].run(), ips[1] + ':8080') == 'b', 'a machine reaches pods of the other'
+        assert 'vxlan' in sh('ip', '-n', test.machines['one'].name, '-d', 'link')
+        kubectl('exec', 'b', '--', 'sh', '-c', 'head -c 300000 /dev/zero > /tmp/www-b/large')
+        read = kubectl('exec', 'a', '--', 'sh', '-c', 'timeout 10 wget -q -O - http://%s:8080/large | wc -c' % ips[1])
+        assert read == '300000', 'packets fit into the tunnel: ' + read
+        kubectl('expose', 'pod', 'b', '--name=far', '--port=80', '--target-port=8080', '--selector=far=x')
+        kubectl('label', 'pod', 'b', 'far=x')
+        service = kubectl('get', 'service', 'far', '-o', 'jsonpath={.spec.clusterIP}')
+        wait_until('a Service leads to the other machine', lambda: get_in(kubectl, 'a', service) == 'b')
+        apply(kubectl, DENY)
+        wait_until('b is closed', lambda: get_in(kubectl, 'a', ips[1] + ':8080') == '')
+        kubectl('delete', 'pods', '--all', '--wait=true')
+        wait_until('their networks are gone', lambda: not any('_one_' in n or '_two_' in n for n in os.listdir('/run/netns')))
+    except BaseException:
+        print(test.output())
+        raise
+    finally:
+        test.close()
+
+
 def main():
     binary = os.path.abspath(sys.argv[1])
     busybox = check_machine()
@@ -375,6 +497,7 @@ def main():
     try:
         one_node(binary, busybox, world)
         three_nodes(binary, busybox, world)
+        two_machines(binary, busybox)
     finally:
         world.close()
     print('ok')

@@ -7,6 +7,7 @@
 #include "cli/clusters/cluster_config.h"
 #include "cli/network/dns_command.h"
 #include "cli/network/ingress_command.h"
+#include "cli/node/node_command.h"
 #include "cli/programs/apiserver_command.h"
 #include "cli/programs/component_commands.h"
 #include "cli/programs/up_command.h"
@@ -24,6 +25,7 @@ struct ServerCommands {
     AddUpCommand(app, exit_code);
     AddApiServerCommand(app, exit_code);
     AddComponentCommands(app, exit_code);
+    AddNodeCommand(app, exit_code);
     AddDnsCommand(app, exit_code);
     AddServiceProxyCommand(app, exit_code);
     AddIngressCommand(app, exit_code);

@@ -29,6 +29,8 @@ std::vector<json::Value> AddonRoles() {
       AddonRule("", {"services"}, {"create", "patch"}),
       AddonRule("networking.k8s.io", {"ingresses"}, {"get", "list", "watch"}),
       AddonRule("networking.k8s.io", {"ingresses/status"}, {"update"}),
+      AddonRule("", {"services/status"}, {"update"}),
+      AddonRule("", {"events"}, {"create", "patch"}),
       AddonRule("networking.k8s.io", {"ingressclasses"}, {"get", "list", "watch", "create"})};
   json::Value role = json::Object{{"apiVersion", "rbac.authorization.k8s.io/v1"},
                                   {"kind", "ClusterRole"},
@@ -53,6 +55,7 @@ Result<std::unique_ptr<ClusterAddons>> ClusterAddons::Start(const Client& client
   if (options.ingress) {
     FLYBALL_ASSIGN(addons->ingress_, network::ClusterIngress::Start(addons->manager_, *options.ingress));
   }
+  if (options.balancer) FLYBALL_TRY(network::AddBalancerController(addons->manager_, *options.balancer));
   FLYBALL_TRY(addons->manager_.Start());
   return addons;
 }

@@ -1,4 +1,5 @@
-// ClusterAddons: what a local cluster has besides its components: the name server, and the ingress.
+// ClusterAddons: what a local cluster has besides its components: the name server, the ingress, and who gives
+// addresses to Services of type LoadBalancer.
 #pragma once
 
 #include <memory>
@@ -10,12 +11,14 @@
 #include "dns/cluster_dns.h"
 #include "dns/dns_service.h"
 #include "json/json.h"
+#include "network/balancer/balancer_controller.h"
 #include "network/ingress/cluster_ingress.h"
 
 namespace flyball::cli {
 
 // Whom the add-ons act as, and the roles that say what they may do: read Services, their endpoints,
-// namespaces, pods and Ingresses, the Secrets that Ingresses name, and keep the Service kube-dns.
+// namespaces, pods and Ingresses, the Secrets that Ingresses name, keep the Service kube-dns, and write the
+// status of Services and Ingresses.
 inline constexpr char kAddonsUser[] = "system:flyball:addons";
 std::vector<json::Value> AddonRoles();
 
@@ -30,6 +33,7 @@ class ClusterAddons {
     };
     std::optional<Dns> dns{};
     std::optional<network::IngressOptions> ingress{};
+    std::optional<network::BalancerOptions> balancer{};
   };
   // `client`: as kAddonsUser. Its runtime outlives the add-ons.
   static Result<std::unique_ptr<ClusterAddons>> Start(const Client& client, const Options& options);

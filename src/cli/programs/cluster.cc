@@ -187,9 +187,9 @@ void AddNetworkFlags(CLI::App& command, NetworkFlags& flags) {
       .add_option(
           "--network", flags.mode,
           "Whether each pod has a network and an address of its own, which takes root. off: pods share "
-          "the machine's. auto: on where it is possible")
+          "the machine's. auto: on where it is possible, which an event on the Node tells")
       ->transform(CLI::CheckedTransformer(kModes))
-      ->default_str("off");
+      ->default_str("auto");
   command
       .add_option("--cluster-cidr", flags.cluster_cidr,
                   "Where pods' addresses come from. If another cluster or network of this machine has the "
@@ -205,6 +205,9 @@ void AddNetworkFlags(CLI::App& command, NetworkFlags& flags) {
                      "Address of a DNS server that pods ask by default, in place of the one that runs here");
   command.add_option("--cluster-domain", flags.cluster_domain, "Domain of the cluster's names")
       ->capture_default_str();
+  command.add_option("--load-balancer-range", flags.load_balancer_range,
+                     "Where Services of type LoadBalancer get their addresses from, such as "
+                     "192.0.2.16-192.0.2.40; without it they have the node's address");
   command.add_option("--network-mtu", flags.mtu, "Size of the packets of pods; 0: as large as the machine's")
       ->capture_default_str();
 }
@@ -275,6 +278,7 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
       if (!cluster.dns_address.empty()) agent.dns.servers = {cluster.dns_address};
       agent.dns.domain = cluster.dns_domain;
     }
+    if (!sim && options.networks.empty()) agent.shares_network_because = options.no_network_because;
     agent.capacity = sim ? node::SimCapacity() : node::MachineCapacity(options.data_dir);
     if (!sim) {
       agent.data_dir = options.data_dir;
@@ -458,12 +462,27 @@ Status LocalCluster::StartNodes(NodesOptions options) {
   return {};
 }
 
+// Of several nodes, which are only reached from this machine, the first one's address serves.
+Result<network::BalancerOptions> LocalCluster::BalancerFor(const LocalClusterOptions& options) {
+  const auto& nodes = options.network->nodes();
+  network::BalancerOptions made{.link = options.network->ranges().name};
+  made.pool.ranges = options.load_balancer_ranges;
+  if (!made.pool.ranges.empty() && nodes.size() > 1)
+    return Unexpected(BadRequest("--load-balancer-range is for a cluster of one node"));
+  for (const std::string& text : nodes.front()->node().addresses)
+    if (const auto address = api::ParseIp(text)) made.pool.shared.push_back(*address);
+  return made;
+}
+
 Status LocalCluster::StartAddons(const LocalClusterOptions& options) {
   ClusterAddons::Options addons{.ingress = options.ingress};
+  if (options.network) {
+    FLYBALL_ASSIGN(addons.balancer, BalancerFor(options));
+  }
   if (options.network && options.dns) {
     FLYBALL_ASSIGN(addons.dns, DnsFor(options.network->cluster()));
   }
-  if (!addons.dns && !addons.ingress) return {};
+  if (!addons.dns && !addons.ingress && !addons.balancer) return {};
   FLYBALL_ASSIGN(
       addons_, ClusterAddons::Start(ClientAs(server_, threads_, kAddonsUser, {}, "flyball-addons"), addons));
   return {};

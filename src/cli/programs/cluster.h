@@ -71,11 +71,12 @@ Result<node::LogLimits> LogLimitsOf(const ContainerFlags& flags);
 // Flags about the network of pods, kubelet's and kube-controller-manager's where those have them.
 struct NetworkFlags {
   enum class Mode { kAuto, kOn, kOff };
-  Mode mode = Mode::kOff;  // auto: where it is possible
+  Mode mode = Mode::kAuto;  // auto: where it is possible
   std::string cluster_cidr = network::kDefaultPodCidr;
   int node_cidr_mask_size = 24;
-  std::string node_ip;  // empty: the machine's
-  int mtu = 0;          // 0: the machine's
+  std::string node_ip;              // empty: the machine's
+  int mtu = 0;                      // 0: the machine's
+  std::string load_balancer_range;  // empty: Services of this type have the node's address
   std::string cluster_dns, cluster_domain = "cluster.local";
 };
 void AddNetworkFlags(CLI::App& command, NetworkFlags& flags);
@@ -94,6 +95,7 @@ struct NodesOptions {
   bool keep_containers = false;        // they go on when the node is stopped in good order, too
   // The network of each node's pods; none: they share the machine's.
   std::vector<std::shared_ptr<network::PodNetwork>> networks{};
+  std::string no_network_because{};  // for people, if there are none
 
   // Where the API server reaches a node.
   const std::string& AddressOf(std::size_t index) const {
@@ -165,7 +167,8 @@ struct LocalClusterOptions {
   // Its identities come from the server; certificates for serving are always asked for.
   NodesOptions nodes{};
   std::optional<network::IngressOptions> ingress{};
-  bool dns = false;                            // a name server for pods, at the network's DNS address
+  bool dns = false;  // a name server for pods, at the network's DNS address
+  std::vector<network::AddressRange> load_balancer_ranges{};
   network::MachineNetwork* network = nullptr;  // outlives the cluster; null: pods share the machine's
   int node_cidr_mask_size = 24;
 };
@@ -190,6 +193,7 @@ class LocalCluster {
   Status StartProvisioner(const NodesOptions& options);
   Status StartNodes(NodesOptions options);
   Status StartAddons(const LocalClusterOptions& options);
+  static Result<network::BalancerOptions> BalancerFor(const LocalClusterOptions& options);
   // Services and network policies, where pods have networks of their own.
   Status StartFilters(const network::MachineNetwork& network);
   // Between nodes that have networks of their own.

@@ -48,10 +48,6 @@ struct ComponentsFlags {
   std::string cluster_cidr, service_cidr;
   std::string grace_period = "50s", startup_grace_period = "1m0s";
   controllers::ControllersOptions options;
-  std::string node_name, runtime = "native", data_dir, address = "127.0.0.1";
-  ContainerFlags containers;
-  std::string bootstrap_kubeconfig;
-  bool rotate_server_certificates = false;
   bool use_accounts = false;
 };
 
@@ -62,8 +58,7 @@ Result<Client> Connect(const ComponentsFlags& flags, const Runtime& runtime, con
   return Client(std::move(rest));
 }
 
-// The CA of the cluster, as the kubeconfig has it: what is published to namespaces, and whose clients a node
-// trusts.
+// The CA of the cluster, as the kubeconfig has it: what is published to namespaces.
 Result<std::string> ClusterCa(const ComponentsFlags& flags) {
   if (!flags.root_ca_file.empty()) {
     std::ifstream file(flags.root_ca_file);
@@ -71,9 +66,7 @@ Result<std::string> ClusterCa(const ComponentsFlags& flags) {
     text << file.rdbuf();
     return text.str();
   }
-  const bool joins = !flags.bootstrap_kubeconfig.empty();
-  FLYBALL_ASSIGN(const ClientConfig config,
-                 LoadConfig({.path = joins ? flags.bootstrap_kubeconfig : flags.kubeconfig}));
+  FLYBALL_ASSIGN(const ClientConfig config, LoadConfig({.path = flags.kubeconfig}));
   return config.http.tls.ca_pem;
 }
 
@@ -171,42 +164,6 @@ Status RunScheduler(const ComponentsFlags& flags) {
   auto ran = RunManager(manager, "scheduler", flags.health_address);
   threads.Stop();
   return ran;
-}
-
-// A node that joins with the bootstrap kubeconfig's token and has its own certificate from then on; or one
-// with the credentials of a kubeconfig.
-Result<NodeConnection> ConnectNode(const ComponentsFlags& flags, const Runtime& runtime) {
-  if (flags.bootstrap_kubeconfig.empty()) {
-    FLYBALL_ASSIGN(Client client, Connect(flags, runtime, "kubelet"));
-    return NodeConnection{std::move(client)};
-  }
-  FLYBALL_ASSIGN(ClientConfig config, LoadConfig({.path = flags.bootstrap_kubeconfig}));
-  config.rest.user_agent = "kubelet";
-  FLYBALL_ASSIGN(auto joining, NewRestClient(config, runtime));
-  ClientConfig own = config;
-  own.credentials = nullptr;
-  own.http.tls.certificate_pem.clear();
-  own.http.tls.private_key_pem.clear();
-  auto certificate = std::make_shared<CurrentCertificate>(own.http.tls);
-  own.tls_source = certificate;
-  FLYBALL_ASSIGN(auto rest, NewRestClient(own, runtime));
-  return NodeConnection{Client(std::move(rest)), Client(std::move(joining)), std::move(certificate)};
-}
-
-Status RunNode(const ComponentsFlags& flags) {
-  ClientThreads threads;
-  FLYBALL_ASSIGN(const std::string ca, ClusterCa(flags));
-  NodesOptions options{flags.runtime, flags.data_dir, {flags.node_name}, flags.address, ca, flags.containers};
-  options.keep_containers = true;
-  options.serving_certificate = flags.rotate_server_certificates;
-  FLYBALL_ASSIGN(auto nodes, Nodes::Start(options, threads.runtime().executor, [&](const std::string&) {
-                   return ConnectNode(flags, threads.runtime());
-                 }));
-  std::cout << "node " << flags.node_name << " running" << std::endl;
-  WaitForStopSignal();
-  nodes.reset();
-  threads.Stop();
-  return {};
 }
 
 void OnRun(CLI::App& command, const std::shared_ptr<ComponentsFlags>& flags, int& exit_code,
@@ -331,25 +288,6 @@ void AddComponentCommands(CLI::App& app, int& exit_code) {
   AddManagerFlags(*scheduler, *flags);
   scheduler->footer("Example:\n  flyball scheduler --kubeconfig D/kubeconfig");
   OnRun(*scheduler, flags, exit_code, &RunScheduler);
-
-  auto* node = app.add_subcommand("node", "Run this machine as a node of a cluster");
-  node->add_option("--kubeconfig", flags->kubeconfig, "How to reach the API server");
-  node->add_option("--name", flags->node_name, "The node's name")->required();
-  node->add_option("--runtime", flags->runtime, "native: a real process a container; sim: nothing runs")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"native", "sim"}));
-  node->add_option("--data-dir", flags->data_dir, "Where logs and state of containers live")->required();
-  node->add_option("--address", flags->address, "Where the API server reaches this node")
-      ->capture_default_str();
-  node->add_option("--bootstrap-kubeconfig", flags->bootstrap_kubeconfig,
-                   "Join with this (a bootstrap token, usually): the node asks for a certificate of its own, "
-                   "keeps it below --data-dir and renews it; used in place of --kubeconfig");
-  node->add_flag("--rotate-server-certificates", flags->rotate_server_certificates,
-                 "Ask the cluster for the certificate the node's server has, and renew it; somebody has to "
-                 "approve the requests");
-  AddContainerFlags(*node, flags->containers);
-  node->footer("Example:\n  flyball node --kubeconfig D/kubeconfig --name n1 --data-dir N");
-  OnRun(*node, flags, exit_code, &RunNode);
 }
 
 }  // namespace flyball::cli

@@ -1,5 +1,5 @@
-// `flyball controllers`, `flyball scheduler`, `flyball node`: the parts of a cluster as processes of their
-// own, over HTTPS.
+// `flyball controllers` and `flyball scheduler`: these parts of a cluster as processes of their own, over
+// HTTPS.
 #pragma once
 
 namespace CLI {

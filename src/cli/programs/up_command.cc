@@ -69,10 +69,13 @@ class ClusterNetworkOwner {
     if (network_) network_->RemoveAll();
   }
   network::MachineNetwork* get() const { return network_.get(); }
+  // If there is none.
+  const std::string& why_not() const { return why_not_; }
 
   // Null afterwards if pods share the machine's network.
   Status Start(const UpFlags& flags) {
     using Mode = NetworkFlags::Mode;
+    why_not_ = "--network=off";
     if (flags.network.mode == Mode::kOff || flags.runtime != "native") return {};
     auto started = TryStart(flags);
     if (started) {
@@ -81,7 +84,8 @@ class ClusterNetworkOwner {
     }
     if (flags.network.mode == Mode::kOn)
       return Unexpected(BadRequest("--network=on: " + started.error().message()));
-    log::Warning("pods share this machine's network", {{"why", started.error().message()}});
+    why_not_ = started.error().message();
+    log::Info("pods share this machine's network", {{"why", why_not_}});
     return {};
   }
 
@@ -89,7 +93,7 @@ class ClusterNetworkOwner {
   static Result<std::unique_ptr<network::MachineNetwork>> TryStart(const UpFlags& flags) {
     if (const auto why = network::WhyNoPodNetwork())
       return Unexpected(
-          Error(Reason::kServiceUnavailable, "pods cannot have networks of their own: " + *why));
+          Error(Reason::kServiceUnavailable, "pods cannot have networks of their own here: " + *why));
     return network::MachineNetwork::Start({.data_dir = flags.data_dir,
                                            .nodes = NodeNames(flags.nodes),
                                            .pod_cidr = flags.network.cluster_cidr,
@@ -102,6 +106,7 @@ class ClusterNetworkOwner {
   }
 
   std::unique_ptr<network::MachineNetwork> network_;
+  std::string why_not_;
 };
 
 // The server is reached from pods too: at an address that only this machine and its pods know.
@@ -110,6 +115,12 @@ void UseNetwork(const network::MachineNetwork& network, ServerProcessOptions& op
   const auto bound = api::ParseIp(options.serving.bind_address);
   if (bound && bound->IsLoopback())
     options.serving.further_addresses.push_back(network.cluster().api_address);
+}
+
+Result<std::vector<network::AddressRange>> RangesOf(const NetworkFlags& flags) {
+  auto ranges = network::ParseAddressRanges(flags.load_balancer_range);
+  if (ranges) return ranges;
+  return Unexpected(BadRequest("--load-balancer-range: " + ranges.error().message()));
 }
 
 // "http://127.0.0.1 and https://127.0.0.1:8443".
@@ -235,8 +246,10 @@ Status RunCluster(const UpFlags& flags) {
   if (flags.ingress) cluster.ingress = IngressOptionsOf(flags.ingress_flags, flags.bind_address);
   cluster.network = network.get();
   cluster.dns = flags.network.cluster_dns.empty();
+  FLYBALL_ASSIGN(cluster.load_balancer_ranges, RangesOf(flags.network));
   cluster.node_cidr_mask_size = flags.network.node_cidr_mask_size;
   if (network.get()) cluster.nodes.networks = network.get()->nodes();
+  cluster.nodes.no_network_because = network.why_not();
   FLYBALL_ASSIGN(auto components, LocalCluster::Start(*server, std::move(cluster)));
   if (!flags.name.empty()) FLYBALL_TRY(WriteContext(flags));
   FLYBALL_TRY(ApplyFiles(flags, server->kubeconfig_path()));

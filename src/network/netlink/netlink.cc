@@ -1,6 +1,7 @@
 #include "network/netlink/netlink.h"
 
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <net/if.h>
@@ -49,6 +50,7 @@ std::optional<Link> ReadLink(const NetlinkReply& reply) {
   link.loopback = (header->ifi_flags & IFF_LOOPBACK) != 0;
   for (const auto& [type, bytes] : reply.Attributes(sizeof(ifinfomsg))) {
     if (type == IFLA_IFNAME) link.name = TextOf(bytes);
+    if (type == IFLA_ADDRESS) link.mac = std::string(bytes);
     if (type == IFLA_MTU) link.mtu = NumberOf<std::uint32_t>(bytes);
     if (type == IFLA_MASTER) link.master = NumberOf<int>(bytes);
     if (type != IFLA_LINKINFO) continue;
@@ -61,8 +63,10 @@ std::optional<Link> ReadLink(const NetlinkReply& reply) {
 // The request for a new link of that kind; what follows is in its data until EndKind.
 class NewLink {
  public:
-  NewLink(const std::string& name, const char* kind, std::uint32_t mtu) : message_(RTM_NEWLINK, kCreate) {
+  NewLink(const std::string& name, const char* kind, std::uint32_t mtu, const std::string& mac = {})
+      : message_(RTM_NEWLINK, kCreate) {
     message_.Body(LinkHeader()).AddText(IFLA_IFNAME, name);
+    if (!mac.empty()) message_.Add(IFLA_ADDRESS, mac);
     if (mtu > 0) message_.AddNumber(IFLA_MTU, mtu);
     info_ = message_.BeginNested(IFLA_LINKINFO);
     message_.AddText(IFLA_INFO_KIND, kind);
@@ -175,8 +179,8 @@ Status Netlink::AddVeth(const std::string& name, const std::string& peer,
 }
 
 Status Netlink::AddVxlan(const std::string& name, std::uint32_t id, std::uint16_t port,
-                         const api::IpAddress& local, std::uint32_t mtu) {
-  NewLink link(name, "vxlan", mtu);
+                         const api::IpAddress& local, std::uint32_t mtu, const std::string& mac) {
+  NewLink link(name, "vxlan", mtu, mac);
   link.data().AddNumber(IFLA_VXLAN_ID, id);
   link.data().Add(local.is_v4 ? IFLA_VXLAN_LOCAL : IFLA_VXLAN_LOCAL6, Bytes(local));
   link.data().AddNumber(IFLA_VXLAN_PORT, static_cast<std::uint16_t>((port >> 8) | (port << 8)));
@@ -228,7 +232,8 @@ Result<std::vector<LinkAddress>> Netlink::ListAddresses() {
   return addresses;
 }
 
-Status Netlink::AddAddress(const std::string& link, const api::Cidr& address) {
+Status Netlink::ChangeAddress(std::uint16_t type, std::uint16_t flags, const std::string& link,
+                              const api::Cidr& address) {
   FLYBALL_ASSIGN(const Link found, FindLink(link));
   ifaddrmsg header{};
   header.ifa_family = FamilyOf(address.address);
@@ -236,9 +241,52 @@ Status Netlink::AddAddress(const std::string& link, const api::Cidr& address) {
   header.ifa_index = static_cast<unsigned>(found.index);
   // Nobody else has it: IPv6 need not look for duplicates first.
   if (!address.address.is_v4) header.ifa_flags = IFA_F_NODAD;
-  NetlinkMessage message(RTM_NEWADDR, kCreate);
+  NetlinkMessage message(type, flags);
   message.Body(header).Add(IFA_LOCAL, Bytes(address.address)).Add(IFA_ADDRESS, Bytes(address.address));
-  return Unless(Reason::kAlreadyExists, socket_->Do(message));
+  return socket_->Do(message);
+}
+
+Status Netlink::AddAddress(const std::string& link, const api::Cidr& address) {
+  return Unless(Reason::kAlreadyExists, ChangeAddress(RTM_NEWADDR, kCreate, link, address));
+}
+
+Status Netlink::DeleteAddress(const std::string& link, const api::Cidr& address) {
+  return Unless(Reason::kNotFound, ChangeAddress(RTM_DELADDR, 0, link, address));
+}
+
+// ---- neighbors ----
+
+namespace {
+
+NetlinkMessage NeighborMessage(std::uint16_t type, std::uint16_t flags, int link,
+                               const api::IpAddress& address, const std::string& mac, bool tunnel) {
+  ndmsg header{};
+  header.ndm_family = tunnel ? static_cast<std::uint8_t>(AF_BRIDGE) : FamilyOf(address);
+  header.ndm_ifindex = link;
+  header.ndm_state = NUD_PERMANENT;
+  if (tunnel) header.ndm_flags = NTF_SELF;
+  NetlinkMessage message(type, flags);
+  message.Body(header).Add(NDA_DST, Bytes(address));
+  if (!mac.empty()) message.Add(NDA_LLADDR, mac);
+  return message;
+}
+
+}  // namespace
+
+Status Netlink::SetNeighbor(int link, const api::IpAddress& address, const std::string& mac) {
+  return socket_->Do(NeighborMessage(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, link, address, mac, false));
+}
+
+Status Netlink::DeleteNeighbor(int link, const api::IpAddress& address) {
+  return Unless(Reason::kNotFound, socket_->Do(NeighborMessage(RTM_DELNEIGH, 0, link, address, {}, false)));
+}
+
+Status Netlink::SetTunnelPeer(int link, const std::string& mac, const api::IpAddress& machine) {
+  return socket_->Do(NeighborMessage(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, link, machine, mac, true));
+}
+
+Status Netlink::DeleteTunnelPeer(int link, const std::string& mac, const api::IpAddress& machine) {
+  return Unless(Reason::kNotFound, socket_->Do(NeighborMessage(RTM_DELNEIGH, 0, link, machine, mac, true)));
 }
 
 // ---- routes ----

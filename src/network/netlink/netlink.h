@@ -18,6 +18,7 @@ struct Link {
   int index = 0;
   std::string name;
   std::string kind{};  // "bridge", "veth"; empty: hardware
+  std::string mac{};   // the hardware address, six bytes
   std::uint32_t mtu = 0;
   int master = 0;  // the bridge that it is a port of; 0: none
   bool up = false, loopback = false;
@@ -54,9 +55,9 @@ class Netlink {
   // peer unless one is given, six bytes.
   Status AddVeth(const std::string& name, const std::string& peer, const NetworkNamespace& peer_namespace,
                  std::uint32_t mtu, const std::string& peer_mac = {});
-  // A tunnel without addresses of its own: who is where is said by forwarding entries (AddTunnelPeer).
+  // A tunnel from `local`: who is where is said by SetTunnelPeer. The hardware address has six bytes.
   Status AddVxlan(const std::string& name, std::uint32_t id, std::uint16_t port, const api::IpAddress& local,
-                  std::uint32_t mtu);
+                  std::uint32_t mtu, const std::string& mac);
   // Nothing if there is none.
   Status DeleteLink(const std::string& name);
   Status SetUp(const std::string& name, bool up = true);
@@ -66,6 +67,15 @@ class Netlink {
   Result<std::vector<LinkAddress>> ListAddresses();
   // Nothing if it is there.
   Status AddAddress(const std::string& link, const api::Cidr& address);
+  // Nothing if it is not there.
+  Status DeleteAddress(const std::string& link, const api::Cidr& address);
+
+  // Who has that address on the link, for good (`ip neigh`). Deleting: nothing if it is not there.
+  Status SetNeighbor(int link, const api::IpAddress& address, const std::string& mac);
+  Status DeleteNeighbor(int link, const api::IpAddress& address);
+  // Behind which machine a hardware address is that is reached by a tunnel (`bridge fdb`).
+  Status SetTunnelPeer(int link, const std::string& mac, const api::IpAddress& machine);
+  Status DeleteTunnelPeer(int link, const std::string& mac, const api::IpAddress& machine);
 
   // Of the main table.
   Result<std::vector<Route>> ListRoutes();
@@ -75,6 +85,8 @@ class Netlink {
 
  private:
   explicit Netlink(std::unique_ptr<NetlinkSocket> socket) : socket_(std::move(socket)) {}
+  Status ChangeAddress(std::uint16_t type, std::uint16_t flags, const std::string& link,
+                       const api::Cidr& address);
 
   const std::unique_ptr<NetlinkSocket> socket_;
 };

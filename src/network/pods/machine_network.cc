@@ -57,8 +57,11 @@ std::string MachineAddress() {
 
 Result<std::unique_ptr<MachineNetwork>> MachineNetwork::Start(const MachineNetworkOptions& options) {
   auto network = std::unique_ptr<MachineNetwork>(new MachineNetwork());
-  FLYBALL_TRY(network->Open(options));
-  return network;
+  const Status opened = network->Open(options);
+  if (opened) return network;
+  // Nobody else would: the caller goes on without a network, or ends.
+  if (!network->ranges_.name.empty()) RemoveNetworkOf(network->ranges_.name);
+  return Unexpected(opened.error());
 }
 
 Status MachineNetwork::Open(const MachineNetworkOptions& options) {

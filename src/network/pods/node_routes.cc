@@ -63,7 +63,13 @@ Result<std::unique_ptr<NodeRoutes>> NodeRoutes::Start(Client client, const std::
     for (const RoutePlace& place : places) {
       FLYBALL_ASSIGN(std::shared_ptr<Netlink> netlink, place.ns->Run([] { return Netlink::Open(); }));
       NodeRouteMap there = RoutesThere(*netlink, pod_cidrs);
-      routes->state_->places.push_back({place.node, std::move(netlink), std::move(there)});
+      auto& added = routes->state_->places.emplace_back(
+          Place{place.node, std::move(netlink), std::move(there), place.tunnels});
+      if (place.tunnels == TunnelUse::kNever) continue;
+      const auto own = api::ParseIp(place.address);
+      if (!own) return Unexpected(BadRequest("\"" + place.address + "\" is no address of a node"));
+      FLYBALL_ASSIGN(added.tunnel,
+                     NodeTunnel::Open(added.netlink, place.tunnel_link, *own, place.tunnel_mtu));
     }
   }
   const auto nodes = routes->informers_.For<Node>();
@@ -93,7 +99,41 @@ NodeRoutes::~NodeRoutes() {
 void NodeRoutes::Sync(State& state, const std::vector<std::shared_ptr<const Node>>& nodes) {
   MutexLock lock(state.mu);
   if (state.stopped) return;
-  for (Place& place : state.places) Apply(place, RoutesFor(place.node, nodes));
+  for (Place& place : state.places) {
+    if (place.tunnel) SetTunnelSource(place, nodes);
+    Apply(place, RoutesFor(place.node, nodes));
+  }
+}
+
+// The first address of its own range, which no pod has: answers come back the same way.
+void NodeRoutes::SetTunnelSource(Place& place, const std::vector<std::shared_ptr<const Node>>& nodes) {
+  for (const auto& node : nodes) {
+    const auto range = api::ParseCidr(node->spec.pod_cidr);
+    if (node->metadata.name != place.node || !range || !range->address.is_v4) continue;
+    if (const Status set = place.tunnel->SetSource(range->Network()); !set)
+      log::Error("tunnel between nodes has no address", {{"error", set.error().message()}});
+  }
+}
+
+Result<bool> NodeRoutes::NeedsTunnel(Place& place, const api::IpAddress& gateway) {
+  if (!place.tunnel || !gateway.is_v4) return false;
+  if (place.tunnels == TunnelUse::kAlways) return true;
+  constexpr int kHostBits = 32;
+  FLYBALL_ASSIGN(const auto addresses, place.netlink->ListAddresses());
+  return std::none_of(addresses.begin(), addresses.end(), [&](const LinkAddress& of) {
+    return of.address.address.is_v4 && of.address.prefix < kHostBits && of.link != place.tunnel->link() &&
+           of.address.Contains(gateway);
+  });
+}
+
+Result<Route> NodeRoutes::RouteBy(Place& place, const api::Cidr& range, const api::IpAddress& gateway) {
+  Route route{.destination = range, .gateway = gateway};
+  FLYBALL_ASSIGN(const bool tunnel, NeedsTunnel(place, gateway));
+  if (!tunnel) return route;
+  FLYBALL_TRY(place.tunnel->AddNode(gateway));
+  route.link = place.tunnel->link();
+  route.on_link = true;
+  return route;
 }
 
 void NodeRoutes::Apply(Place& place, const NodeRouteMap& wanted) {
@@ -103,16 +143,20 @@ void NodeRoutes::Apply(Place& place, const NodeRouteMap& wanted) {
                  {{"node", place.node}, {"range", range}, {"error", done.error().message()}});
     return !done;
   };
-  for (const auto& [range, gateway] : NodeRouteMap(place.applied))
-    if (!wanted.contains(range) &&
-        !failed(range, place.netlink->DeleteRoute(
-                           {.destination = *api::ParseCidr(range), .gateway = api::ParseIp(gateway)})))
-      place.applied.erase(range);
+  for (const auto& [range, gateway] : NodeRouteMap(place.applied)) {
+    if (wanted.contains(range)) continue;
+    const Route route{.destination = *api::ParseCidr(range), .gateway = api::ParseIp(gateway)};
+    if (failed(range, place.netlink->DeleteRoute(route))) continue;
+    if (place.tunnel) (void)place.tunnel->RemoveNode(*route.gateway);
+    place.applied.erase(range);
+  }
   for (const auto& [range, gateway] : wanted) {
     const auto known = place.applied.find(range);
-    if (known != place.applied.end() && known->second == gateway) continue;
-    if (!failed(range, place.netlink->ReplaceRoute(
-                           {.destination = *api::ParseCidr(range), .gateway = api::ParseIp(gateway)})))
+    // Those of a tunnel are set again: an earlier program may have left the route without the tunnel's
+    // entries.
+    if (known != place.applied.end() && known->second == gateway && !place.tunnel) continue;
+    const auto route = RouteBy(place, *api::ParseCidr(range), *api::ParseIp(gateway));
+    if (!failed(range, route ? place.netlink->ReplaceRoute(*route) : Unexpected(route.error())))
       place.applied[range] = gateway;
   }
 }

@@ -1,6 +1,6 @@
 // NodeRoutes: the way to the pods of other nodes, from the Node objects: each node's range of pod addresses
-// by way of the node's own address (upstream CNI plugins call this host-gw). Requires that nodes are on one
-// link.
+// by way of the node's own address (upstream CNI plugins call this host-gw), directly if that is on a link of
+// this node, else through a tunnel.
 #pragma once
 
 #include <map>
@@ -15,13 +15,24 @@
 #include "informer/informer_factory.h"
 #include "network/netlink/netlink.h"
 #include "network/node_network.h"
+#include "network/pods/node_tunnel.h"
 
 namespace flyball::network {
+
+enum class TunnelUse {
+  kNever,   // all nodes are on one link
+  kNeeded,  // for nodes that are on no link of this one
+  kAlways,
+};
 
 // Whose routes.
 struct RoutePlace {
   std::string node;  // its own pods need none; empty: the machine that is between nodes
   NetworkNamespace::Ptr ns;
+  TunnelUse tunnels = TunnelUse::kNever;
+  // Of the tunnel, if there is one: its link's name, the node's own address, and the size of packets.
+  std::string tunnel_link{}, address{};
+  std::uint32_t tunnel_mtu = 0;
 };
 
 // Destination to gateway.
@@ -42,6 +53,8 @@ class NodeRoutes {
     std::string node;
     std::shared_ptr<Netlink> netlink;
     NodeRouteMap applied;
+    TunnelUse tunnels = TunnelUse::kNever;
+    std::unique_ptr<NodeTunnel> tunnel{};
   };
   // What handlers and the thread that does the work share.
   struct State {
@@ -53,6 +66,9 @@ class NodeRoutes {
   explicit NodeRoutes(const Client& client);
   static void Sync(State& state, const std::vector<std::shared_ptr<const Node>>& nodes);
   static void Apply(Place& place, const NodeRouteMap& wanted);
+  static void SetTunnelSource(Place& place, const std::vector<std::shared_ptr<const Node>>& nodes);
+  static Result<Route> RouteBy(Place& place, const api::Cidr& range, const api::IpAddress& gateway);
+  static Result<bool> NeedsTunnel(Place& place, const api::IpAddress& gateway);
 
   const std::shared_ptr<State> state_ = std::make_shared<State>();
   InformerFactory informers_;

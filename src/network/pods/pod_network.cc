@@ -128,7 +128,7 @@ Result<std::unique_ptr<PodNetwork>> PodNetwork::Open(PodNetworkOptions options) 
 
 Status PodNetwork::Start() {
   FLYBALL_ASSIGN(netlink_, Netlink::Open());
-  mtu_ = options_.mtu > 0 ? options_.mtu : MtuOfWorld(*netlink_);
+  mtu_ = options_.mtu > 0 ? options_.mtu : MtuOfWorld(*netlink_) - options_.mtu_less;
   FLYBALL_TRY(MakeGatewayLink());
   MutexLock lock(mu_);
   FLYBALL_ASSIGN(nft_, Nftables::Open());
@@ -330,6 +330,9 @@ void PodNetwork::RemoveAll() {
 
 std::optional<std::string> WhyNoPodNetwork() {
   if (::geteuid() != 0) return "it needs root";
+  // Read-only in most containers.
+  if (::access("/proc/sys/net/ipv4/ip_forward", W_OK) != 0)
+    return "the kernel's settings cannot be changed (/proc/sys/net)";
   const std::string path = std::string(kNamespaces) + "fbtry-" + std::to_string(::getpid());
   const auto made = NetworkNamespace::Create(path);
   if (!made) return made.error().message();

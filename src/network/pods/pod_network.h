@@ -25,7 +25,8 @@ namespace flyball::network {
 struct PodNetworkOptions {
   NodeNetwork node;
   ClusterNetwork cluster;
-  std::uint32_t mtu = 0;  // of pods' links; 0: that of the link by which the node reaches the world
+  std::uint32_t mtu = 0;       // of pods' links; 0: that of the link by which the node reaches the world
+  std::uint32_t mtu_less = 0;  // less than that, if it is the link's
 };
 
 struct PodAttachment {
@@ -43,6 +44,7 @@ class PodNetwork {
 
   const NodeNetwork& node() const { return options_.node; }
   const ClusterNetwork& cluster() const { return options_.cluster; }
+  std::uint32_t mtu() const { return mtu_; }
 
   // The ranges of Node.spec.podCIDRs, from which pods get addresses. Nothing if they are known.
   Status UseCidrs(const std::vector<std::string>& cidrs);

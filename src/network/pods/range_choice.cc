@@ -165,6 +165,18 @@ std::string NetworkName(const std::string& data_dir) {
   return name;
 }
 
+Result<std::string> RegisterNetwork(const std::string& data_dir) {
+  std::error_code error;
+  const std::string folder = fs::canonical(data_dir, error).string();
+  if (error) return Unexpected(InternalError(data_dir + ": " + error.message()));
+  FLYBALL_ASSIGN(const OwnedFd lock, LockClusters());
+  std::set<std::string> folders = ReadFolders();
+  ForgetGone(folders);
+  folders.insert(folder);
+  FLYBALL_TRY(WriteFolders(folders));
+  return NetworkName(folder);
+}
+
 Result<ClusterRanges> ReserveRanges(const std::string& data_dir, const std::string& pod_cidr,
                                     const std::string& service_cidr) {
   std::error_code error;

@@ -26,6 +26,10 @@ struct ClusterRanges {
 Result<ClusterRanges> ReserveRanges(const std::string& data_dir, const std::string& pod_cidr,
                                     const std::string& service_cidr);
 
+// Remembers that a program with this data folder has made links, filters and namespaces of NetworkName here,
+// so that they go when the folder is gone; and removes what others have left. Returns the name.
+Result<std::string> RegisterNetwork(const std::string& data_dir);
+
 // "fb1a2b3c"
 std::string NetworkName(const std::string& data_dir);
 bool Overlap(const api::Cidr& a, const api::Cidr& b);

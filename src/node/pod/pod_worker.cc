@@ -106,7 +106,9 @@ EventTarget PodWorker::TargetOf(const ContainerUnit& unit) const {
 }
 
 FoundPod PodWorker::Describe(const std::string& container) const {
-  FoundPod found{.pod_uid = pod_->metadata.uid, .pod_ip = pod_ip_, .network_namespace = network_namespace_};
+  FoundPod found{.pod_uid = pod_->metadata.uid,
+                 .pod_ip = pod_ip_,
+                 .network_namespace = has_own_network() ? network_namespace_ : ""};
   for (const auto& unit : units_) {
     if (unit->name != container || !unit->running()) continue;
     found.container_id = unit->runtime_id;
