@@ -22,7 +22,7 @@ class Image:
     it, beside busybox (None: not that either); `package` is Debian's program that it runs; `more` makes further files, given the image's
     root; `lines` end the Dockerfile; `classes` are those of the tests that ask for it."""
 
-    def __init__(self, names, program=None, tools=None, package=None, more=None, lines='', classes='BCDEF'):
+    def __init__(self, names, program=None, tools=None, package=None, more=None, lines='', classes='BCDEFP'):
         self.names, self.program, self.tools, self.package, self.more, self.lines = names, program, tools, package, more, lines
         self.classes = classes
 
