@@ -239,15 +239,27 @@ void NodeAgent::Core::ReportStatus() {
 }
 
 void NodeAgent::Core::WriteStatus() {
+  if (std::exchange(writing_status_, true)) {
+    write_status_again_ = true;
+    return;
+  }
   client_.Of<Node>().PatchAsync(
       "", options_.name, PatchType::kStrategicMerge, StatusPatch(), {.subresource = "status"},
       [weak = weak_from_this()](const Result<json::Value>& result) {
         const auto self = weak.lock();
-        if (!self || result) return;
-        log::Warning("node status not written", {{"error", result.error().ToString()}});
-        // Somebody deleted the Node: it registers again, as kubelet does.
-        if (result.error().Is(Reason::kNotFound)) self->OnStrand([](Core& core) { core.Register(); });
+        if (!self) return;
+        self->OnStrand([error = result ? std::nullopt : std::optional(result.error())](Core& core) {
+          core.StatusWritten(error);
+        });
       });
+}
+
+void NodeAgent::Core::StatusWritten(const std::optional<Error>& error) {
+  writing_status_ = false;
+  if (error) log::Warning("node status not written", {{"error", error->ToString()}});
+  if (std::exchange(write_status_again_, false)) WriteStatus();
+  // Somebody deleted the Node: it registers again, as kubelet does.
+  if (error && error->Is(Reason::kNotFound)) Register();
 }
 
 void NodeAgent::Core::CreateLease() {

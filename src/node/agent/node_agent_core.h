@@ -58,7 +58,9 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   void Registered(const json::Value& node);
   void RemoveNotReadyTaint(const json::Value& node);
   void ReportStatus();
+  // One write at a time: of two that are under way, the older one could be the last to arrive.
   void WriteStatus();
+  void StatusWritten(const std::optional<Error>& error);
   void RenewLease();
   void CreateLease();
   // Services first, where pods are real: their variables name them.
@@ -111,8 +113,9 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   PressureTracker pressure_;
   std::map<std::string, std::pair<std::string, api::Time>>
       transitions_;  // of conditions: status, and since when
-  bool networked_;   // it has a range of addresses for its pods, or needs none
-  bool serving_;     // what it waits for before it says that it is ready
+  bool writing_status_ = false, write_status_again_ = false;
+  bool networked_;  // it has a range of addresses for its pods, or needs none
+  bool serving_;    // what it waits for before it says that it is ready
 };
 
 }  // namespace flyball::node

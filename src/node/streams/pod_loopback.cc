@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/files/owned_fd.h"
+#include "base/values/ascii.h"
 #include "network/netlink/network_namespace.h"
 
 namespace flyball::node {
@@ -34,7 +35,8 @@ Result<int> ConnectTo(const Address& to, int family, const char* name) {
   OwnedFd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int error = fd ? Connected(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) : errno;
   if (error == 0) return ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
-  return Unexpected(Error(Reason::kConnection, std::string("dial ") + name + ": " + std::strerror(error)));
+  return Unexpected(Error(Reason::kConnection,
+                          std::string("dial tcp ") + name + ": connect: " + LowerCase(std::strerror(error))));
 }
 
 Result<int> ConnectHere(int port) {
