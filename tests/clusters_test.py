@@ -57,7 +57,8 @@ def expect(got, *wanted):
 
 
 def two_clusters_live_side_by_side(machine):
-    machine.flyball('up', 'one', '-d', '--runtime', 'sim')
+    machine.flyball('up', 'one', '-d', '--runtime', 'sim', '--ingress', '--ingress-http-port', '0', '--ingress-https-port', '0')
+    expect(machine.kubectl('get', 'nodes', '--no-headers'), ' Ready ')
     assert machine.contexts() == ['flyball-one', 'work']
     assert machine.kubectl('config', 'current-context').strip() == 'flyball-one'
     machine.kubectl('config', 'set-context', '--current', '--namespace=kube-system')
@@ -76,6 +77,7 @@ def a_cluster_keeps_its_data_port_and_namespace(machine):
     expect(machine.flyball('stop', 'one'), 'was not running')
     expect(machine.flyball('status', 'one'), 'Stopped')
     expect(machine.flyball('start', 'one'), before)
+    assert machine.flyball('cluster', 'logs', 'one').count('  ingress ') == 2, 'the flags of the first start are used again'
     expect(machine.flyball('use', 'one'), 'flyball-one')
     expect(machine.kubectl('config', 'get-contexts'), 'kube-system')
     machine.kubectl('get', 'cm', 'of-one', '-n', 'default')

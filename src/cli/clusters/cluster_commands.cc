@@ -78,7 +78,7 @@ Status PrintStatus(const ClusterFlags& flags) {
             << "server       " << AddressOf(cluster) << "\n"
             << "context      " << cluster.context()
             << (settings.kubeconfig.empty() ? "" : " in " + settings.kubeconfig) << "\n"
-            << "runtime      " << settings.runtime << "\n"
+            << "runtime      " << settings.Flag("--runtime", "native") << "\n"
             << "folder       " << cluster.folder() << "\n";
   if (pid) PrintAnswers(cluster);
   return {};

@@ -28,7 +28,7 @@ constexpr std::size_t kLongestName = 40;
 constexpr Duration kReadyWithin = std::chrono::seconds(120);
 constexpr Duration kStoppedWithin = std::chrono::seconds(30);
 constexpr Duration kPollInterval = std::chrono::milliseconds(50);
-constexpr const char* kReadyText = "Flyball is up.";
+constexpr Duration kNodesReadyWithin = std::chrono::seconds(30);
 
 std::string ClustersFolder() {
   const std::string home = FromEnvironment({"HOME"}, "");
@@ -79,7 +79,26 @@ Result<pid_t> Spawn(const std::vector<std::string>& arguments, const std::string
   return child;
 }
 
+// Until the log has the text behind that place, but not for ever: nodes that are late come later.
+void WaitForText(const char* text, const std::string& log, std::uintmax_t from) {
+  const SteadyTime deadline = RealClock().Steady() + kNodesReadyWithin;
+  while (TextSince(log, from).find(text) == std::string::npos && RealClock().Steady() < deadline)
+    SleepFor(kPollInterval);
+}
+
 }  // namespace
+
+std::string ClusterSettings::Flag(const std::string& name, const std::string& fallback) const {
+  const auto found = flags.find(name);
+  return found == flags.end() || found->second.empty() ? fallback : found->second.back();
+}
+
+std::vector<std::string> ClusterSettings::Words() const {
+  std::vector<std::string> words;
+  for (const auto& [name, values] : flags)
+    for (const std::string& value : values) words.push_back(name + "=" + value);
+  return words;
+}
 
 Result<NamedCluster> NamedCluster::Named(const std::string& name) {
   if (!IsClusterName(name))
@@ -124,26 +143,27 @@ ClusterSettings NamedCluster::ReadSettings() const {
   const auto parsed = text ? json::Parse(*text) : Result<json::Value>(json::Value());
   if (!parsed || !parsed->is_object()) return settings;
   const json::Value& value = *parsed;
-  const auto take = [&](const char* field, std::string& to) { to = value[field].string_or(to); };
   settings.port = static_cast<int>(value["port"].int_or(0));
-  settings.nodes = static_cast<int>(value["nodes"].int_or(1));
-  take("bindAddress", settings.bind_address);
-  take("runtime", settings.runtime);
-  take("controllers", settings.controllers);
-  take("serviceClusterIPRange", settings.service_cluster_ip_range);
-  take("kubeconfig", settings.kubeconfig);
+  settings.kubeconfig = value["kubeconfig"].string_or("");
+  if (!value["flags"].is_object()) return settings;
+  for (const auto& [name, values] : value["flags"].as_object()) {
+    if (!values.is_array()) continue;
+    for (const json::Value& item : values.as_array())
+      settings.flags[std::string(name)].emplace_back(item.string_or(""));
+  }
   return settings;
 }
 
 Status NamedCluster::WriteSettings(const ClusterSettings& settings) const {
   FLYBALL_TRY(MakePrivateFolder(folder()));
-  const json::Value value = json::Object{{"port", settings.port},
-                                         {"nodes", settings.nodes},
-                                         {"bindAddress", settings.bind_address},
-                                         {"runtime", settings.runtime},
-                                         {"controllers", settings.controllers},
-                                         {"serviceClusterIPRange", settings.service_cluster_ip_range},
-                                         {"kubeconfig", settings.kubeconfig}};
+  json::Object flags;
+  for (const auto& [name, values] : settings.flags) {
+    json::Array texts;
+    for (const std::string& text : values) texts.push_back(text);
+    flags[name] = std::move(texts);
+  }
+  const json::Value value =
+      json::Object{{"port", settings.port}, {"kubeconfig", settings.kubeconfig}, {"flags", std::move(flags)}};
   return WriteFileDurably(folder() + "/cluster.json", json::WritePretty(value, 2) + "\n");
 }
 
@@ -177,7 +197,10 @@ Result<pid_t> NamedCluster::StartInBackground() const {
   const SteadyTime deadline = RealClock().Steady() + kReadyWithin;
   while (RealClock().Steady() < deadline) {
     const std::string said = TextSince(log(), before);
-    if (said.find(kReadyText) != std::string::npos) return child;
+    if (said.find(kReadyText) != std::string::npos) {
+      WaitForText(kNodesReadyText, log(), before);
+      return child;
+    }
     int status = 0;
     if (::waitpid(child, &status, WNOHANG) == child)
       return Unexpected(LocalError("it did not start:\n" + said));

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,15 +13,23 @@
 
 namespace flyball::cli {
 
+// What a cluster in the background says when it serves, and when all of its nodes are ready.
+inline constexpr const char* kReadyText = "Flyball is up.";
+inline constexpr const char* kNodesReadyText = "All nodes are ready.";
+
+// Flags of `up` by their names ("--nodes"), each with its values.
+using GivenFlags = std::map<std::string, std::vector<std::string>>;
+
 // What `up` was told, to be used again by the next start.
 struct ClusterSettings {
-  int port = 0;  // 0: not chosen yet
-  int nodes = 1;
-  std::string bind_address = "127.0.0.1";
-  std::string runtime = "native";
-  std::string controllers = "*";
-  std::string service_cluster_ip_range = "10.96.0.0/16";
+  int port = 0;            // 0: not chosen yet
   std::string kubeconfig;  // the file that has its context
+  GivenFlags flags{};
+
+  // The last value of a flag, or the fallback if it was never given.
+  std::string Flag(const std::string& name, const std::string& fallback) const;
+  // All flags as words of a command line.
+  std::vector<std::string> Words() const;
 };
 
 // A value; its functions are thread-safe unless two programs change one cluster.
@@ -49,7 +58,8 @@ class NamedCluster {
   // Marks it as run by this process until that ends. AlreadyExists if another one runs it.
   Status MarkRunning() const;
 
-  // Runs it in the background (`flyball up NAME`) and waits until it is ready. Returns the process.
+  // Runs it in the background (`flyball up NAME`) and waits until it serves, and half a minute at most for
+  // its nodes to be ready. Returns the process.
   Result<pid_t> StartInBackground() const;
   // Ends its process and waits for the end. True if one ran.
   Result<bool> Stop() const;

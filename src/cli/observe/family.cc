@@ -29,8 +29,8 @@ std::vector<FamilyMember> OwnedObjects(Session& session, const std::vector<ApiRe
     const bool listed =
         std::find(resource.verbs.begin(), resource.verbs.end(), "list") != resource.verbs.end();
     const bool inside = ns.empty() || resource.ref.namespaced;
-    // Events are about objects, and belong to none.
-    if (!listed || !inside || resource.ref.kind == "Event") continue;
+    // Events are about objects, and belong to none. Endpoints have no owner, and the server warns of them.
+    if (!listed || !inside || resource.ref.kind == "Event" || resource.ref.kind == "Endpoints") continue;
     auto items = ListObjects(session, resource.ref, ns);
     if (!items) continue;
     for (json::Value& item : *items)

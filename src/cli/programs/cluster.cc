@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <memory>
+#include <set>
 
 #include "api/values/duration.h"
 #include "api/values/ip_address.h"
@@ -15,6 +17,7 @@
 #include "cli/programs/controller_accounts.h"
 #include "cli/programs/node_join.h"
 #include "cli/programs/server_process.h"
+#include "controller/objects/owner.h"
 #include "controllers/controllers.h"
 #include "node/oci/node_runtime.h"
 #include "node/runtime/sim_runtime.h"
@@ -451,6 +454,7 @@ Status LocalCluster::StartProvisioner(const NodesOptions& options) {
 }
 
 Status LocalCluster::StartNodes(NodesOptions options) {
+  node_names_ = options.names;
   options.client_ca_pem = server_.pki().client_ca_pem;
   options.serving_certificate = options.wait_for_serving = true;
   options.remove_not_ready_taint = false;
@@ -514,6 +518,24 @@ Status LocalCluster::StartRoutes(const network::MachineNetwork& network) {
                                                      ControllerGroups(), "pod-network"),
                                             places, network.cluster().pod_cidrs));
   return {};
+}
+
+void LocalCluster::OnceNodesAreReady(std::function<void()> done) {
+  // Only the handler has it, and that is called for one object after the other.
+  struct Waiting {
+    std::set<std::string> nodes;
+    std::function<void()> done;
+  };
+  const auto waiting = std::make_shared<Waiting>(
+      Waiting{std::set<std::string>(node_names_.begin(), node_names_.end()), std::move(done)});
+  const auto see = [waiting](const Node& node) {
+    if (waiting->nodes.empty() || !IsConditionTrue(node.status.conditions, "Ready")) return;
+    waiting->nodes.erase(node.metadata.name);
+    if (waiting->nodes.empty()) waiting->done();
+  };
+  controllers_->informers().For<Node>().AddHandler(
+      {.on_add = [see](const auto& node, bool) { see(*node); },
+       .on_update = [see](const auto&, const auto& node) { see(*node); }});
 }
 
 LocalCluster::~LocalCluster() {

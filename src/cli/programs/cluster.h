@@ -183,6 +183,8 @@ class LocalCluster {
   // `server` was started with options that went through PrepareForLocalCluster, and outlives it.
   static Result<std::unique_ptr<LocalCluster>> Start(ServerProcess& server, LocalClusterOptions options);
   const ClusterAddons* addons() const { return addons_.get(); }
+  // Calls `done` once, on another thread, when every node is there and ready.
+  void OnceNodesAreReady(std::function<void()> done);
   // Ends scheduler, controllers and nodes, in this order, and then the server's watches.
   ~LocalCluster();
 
@@ -200,6 +202,7 @@ class LocalCluster {
   Status StartRoutes(const network::MachineNetwork& network);
 
   ServerProcess& server_;
+  std::vector<std::string> node_names_;
   ClientThreads threads_;
   std::optional<Manager> controllers_, scheduler_, provisioner_;
   std::shared_ptr<network::NodeFilters> filters_;  // pods that start use it

@@ -1,6 +1,8 @@
 #include "cli/programs/up_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 
@@ -139,7 +141,7 @@ void PrintHints(const ServerProcess& server, const LocalCluster& cluster, const 
   const std::string kubeconfig = std::filesystem::absolute(server.kubeconfig_path()).string();
   const bool host = flags.runtime == "sim" || node::RunsHostImage(flags.containers.host_image);
   const char* const image = host ? "host" : "busybox";
-  std::cout << "Flyball is up.\n\n"
+  std::cout << kReadyText << "\n\n"
             << "  API server   " << server.url() << "\n"
             << "  kubeconfig   " << kubeconfig << "\n"
             << "  runtime      " << flags.runtime << ", " << flags.nodes
@@ -171,30 +173,56 @@ Status WriteContext(const UpFlags& flags) {
                           [&](json::Value& config) { AddContext(config, own, cluster.context()); });
 }
 
+// What the next start does not use again, or has in settings of its own.
+bool IsForThisRun(const std::string& flag) {
+  constexpr std::array kOnce = {"NAME",     "--help",      "--detach",     "--data-dir", "--port",
+                                "--config", "--ephemeral", "--load-image", "--apply"};
+  return std::find(kOnce.begin(), kOnce.end(), flag) != kOnce.end();
+}
+
+// A later start may be from another folder.
+std::string FromAnywhere(const std::string& flag, const std::string& value) {
+  return flag == "--registries" ? std::filesystem::absolute(value).string() : value;
+}
+
+void Remember(const CLI::App& command, GivenFlags& flags) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || IsForThisRun(name)) continue;
+    std::vector<std::string>& values = flags[name];
+    values.clear();
+    for (const std::string& value : option->results()) values.push_back(FromAnywhere(name, value));
+  }
+}
+
+void AddUpFlags(CLI::App& command, UpFlags& flags);
+
 // What the flags say, else what the cluster was started with before.
 Status ApplySettings(const CLI::App& command, const NamedCluster& cluster, UpFlags& flags) {
-  const auto given = [&](const char* flag) { return command.get_option(flag)->count() > 0; };
   ClusterSettings settings = cluster.ReadSettings();
-  const auto choose = [&](const char* flag, auto& value, auto& kept) {
-    if (given(flag))
-      kept = value;
-    else
-      value = kept;
-  };
-  const int wanted = given("--port") ? flags.port : settings.port ? settings.port : 6443;
-  choose("--bind-address", flags.bind_address, settings.bind_address);
-  choose("--runtime", flags.runtime, settings.runtime);
-  choose("--nodes", flags.nodes, settings.nodes);
-  choose("--controllers", flags.controllers, settings.controllers);
-  choose("--service-cluster-ip-range", flags.service_cluster_ip_range, settings.service_cluster_ip_range);
-  flags.port = wanted;
-  if (!given("--port")) {
-    FLYBALL_ASSIGN(flags.port, FreePort(flags.bind_address, wanted));
+  Remember(command, settings.flags);
+  UpFlags all;
+  CLI::App parser;
+  AddUpFlags(parser, all);
+  try {
+    std::vector<std::string> words = settings.Words();
+    parser.parse(words);
+  } catch (const CLI::ParseError& error) {
+    return Unexpected(BadRequest(cluster.folder() + "/cluster.json: " + error.what()));
   }
-  settings.port = flags.port;
+  all.name = flags.name;
+  all.detach = flags.detach;
+  all.images = flags.images;
+  all.apply = flags.apply;
+  all.data_dir = cluster.folder();
+  all.port = flags.port;
+  if (command.get_option("--port")->count() == 0) {
+    FLYBALL_ASSIGN(all.port, FreePort(all.bind_address, settings.port ? settings.port : all.port));
+  }
+  settings.port = all.port;
   if (settings.kubeconfig.empty())
     settings.kubeconfig = std::filesystem::absolute(UserKubeconfigPath()).string();
-  flags.data_dir = cluster.folder();
+  flags = std::move(all);
   return cluster.WriteSettings(settings);
 }
 
@@ -254,6 +282,7 @@ Status RunCluster(const UpFlags& flags) {
   if (!flags.name.empty()) FLYBALL_TRY(WriteContext(flags));
   FLYBALL_TRY(ApplyFiles(flags, server->kubeconfig_path()));
   PrintHints(*server, *components, flags);
+  components->OnceNodesAreReady([] { std::cout << kNodesReadyText << "\n" << std::flush; });
   WaitForStopSignal();
   std::cout << "stopping\n" << std::flush;
   components.reset();
@@ -282,43 +311,44 @@ Status RunUp(const CLI::App& command, UpFlags& flags) {
   return RunNamelessCluster(command, flags);
 }
 
+void AddUpFlags(CLI::App& command, UpFlags& flags) {
+  command.add_option("NAME", flags.name,
+                     "Keep the cluster under this name, with a context in your kubeconfig");
+  command.add_flag("-d,--detach", flags.detach, "Run it in the background; it needs a name");
+  command.add_option("--data-dir", flags.data_dir, "Where the store, certificates, kubeconfig and pods live")
+      ->capture_default_str();
+  command.add_option("--port", flags.port, "Port of the API server; 0 takes any free one")
+      ->capture_default_str();
+  command.add_option("--bind-address", flags.bind_address, "Address to listen on")->capture_default_str();
+  command.add_option("--runtime", flags.runtime, "native: a real process a container; sim: nothing runs")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"native", "sim"}));
+  command.add_option("--nodes", flags.nodes, "How many nodes")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  command.add_option("--controllers", flags.controllers, "As kube-controller-manager: *,-job turns one off")
+      ->capture_default_str();
+  command
+      .add_option("--service-cluster-ip-range", flags.service_cluster_ip_range, "Where cluster IPs come from")
+      ->capture_default_str();
+  command.add_option("--config", flags.config, "YAML file with flags of this command: nodes: 3");
+  command.add_flag("--ephemeral", flags.ephemeral,
+                   "Keep nothing: the store in memory, all else in a temporary folder");
+  command.add_option("--load-image", flags.images, "Image archive to load before it starts; may be repeated");
+  command.add_option("--apply", flags.apply, "Manifests to apply when it runs; may be repeated");
+  AddContainerFlags(command, flags.containers);
+  command.add_flag("--ingress", flags.ingress, "Serve Ingress objects by HTTP and HTTPS (docs/ingress.md)");
+  AddIngressFlags(command, flags.ingress_flags);
+  AddNetworkFlags(command, flags.network);
+}
+
 }  // namespace
 
 void AddUpCommand(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "up", "Run a whole cluster in this process: API server, controllers, scheduler, nodes");
   auto flags = std::make_shared<UpFlags>();
-  command->add_option("NAME", flags->name,
-                      "Keep the cluster under this name, with a context in your kubeconfig");
-  command->add_flag("-d,--detach", flags->detach, "Run it in the background; it needs a name");
-  command
-      ->add_option("--data-dir", flags->data_dir, "Where the store, certificates, kubeconfig and pods live")
-      ->capture_default_str();
-  command->add_option("--port", flags->port, "Port of the API server; 0 takes any free one")
-      ->capture_default_str();
-  command->add_option("--bind-address", flags->bind_address, "Address to listen on")->capture_default_str();
-  command->add_option("--runtime", flags->runtime, "native: a real process a container; sim: nothing runs")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"native", "sim"}));
-  command->add_option("--nodes", flags->nodes, "How many nodes")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  command->add_option("--controllers", flags->controllers, "As kube-controller-manager: *,-job turns one off")
-      ->capture_default_str();
-  command
-      ->add_option("--service-cluster-ip-range", flags->service_cluster_ip_range,
-                   "Where cluster IPs come from")
-      ->capture_default_str();
-  command->add_option("--config", flags->config, "YAML file with flags of this command: nodes: 3");
-  command->add_flag("--ephemeral", flags->ephemeral,
-                    "Keep nothing: the store in memory, all else in a temporary folder");
-  command->add_option("--load-image", flags->images,
-                      "Image archive to load before it starts; may be repeated");
-  command->add_option("--apply", flags->apply, "Manifests to apply when it runs; may be repeated");
-  AddContainerFlags(*command, flags->containers);
-  command->add_flag("--ingress", flags->ingress, "Serve Ingress objects by HTTP and HTTPS (docs/ingress.md)");
-  AddIngressFlags(*command, flags->ingress_flags);
-  AddNetworkFlags(*command, flags->network);
+  AddUpFlags(*command, *flags);
   command->footer("Example:\n  flyball up --data-dir /tmp/demo --runtime sim --nodes 5");
   command->callback([flags, command, &exit_code] {
     const Status ran = RunUp(*command, *flags);
