@@ -24,8 +24,8 @@ Result<network::ClusterNetwork> ClusterOf(const JoinedNetworkFlags& flags) {
   if (cluster.pod_cidrs.empty())
     return Unexpected(BadRequest("--network=on needs --cluster-cidr, as the controllers have it"));
   for (const std::string& range : cluster.pod_cidrs)
-    if (!api::ParseCidr(range))
-      return Unexpected(BadRequest("--cluster-cidr: \"" + range + "\" is not a range of addresses"));
+    if (const auto cidr = api::ParseCidr(range); !cidr || !cidr->address.is_v4)
+      return Unexpected(BadRequest("--cluster-cidr: \"" + range + "\" is not a range of IPv4 addresses"));
   return cluster;
 }
 
@@ -39,8 +39,7 @@ void AddJoinedNetworkFlags(CLI::App& command, JoinedNetworkFlags& flags) {
                   "work; takes root. off: pods share this machine's")
       ->transform(CLI::CheckedTransformer(kModes))
       ->default_str("off");
-  command.add_option("--cluster-cidr", flags.cluster_cidr,
-                     "Where pods' addresses come from, of all nodes: a range, or one of each IP family");
+  command.add_option("--cluster-cidr", flags.cluster_cidr, "Where pods' addresses come from, of all nodes");
   command.add_option("--cluster-dns", flags.cluster_dns,
                      "Address of the DNS server that pods ask by default");
   command.add_option("--cluster-domain", flags.cluster_domain, "Domain of the cluster's names")

@@ -15,7 +15,7 @@ namespace flyball::cli {
 
 struct JoinedNetworkFlags {
   bool on = false;
-  std::string cluster_cidr;  // a range, or one of each IP family
+  std::string cluster_cidr;
   std::string cluster_dns, cluster_domain = "cluster.local";
   int mtu = 0;  // 0: the machine's, less what a tunnel needs
   network::TunnelUse tunnels = network::TunnelUse::kNeeded;

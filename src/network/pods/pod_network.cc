@@ -184,10 +184,13 @@ Status PodNetwork::UseCidrs(const std::vector<std::string>& cidrs) {
   for (const std::string& text : cidrs) {
     const auto range = api::ParseCidr(text);
     if (!range) return Unexpected(BadRequest("\"" + text + "\" is not a range of addresses"));
+    // Of IPv6 the node would neither answer its pods nor pass on their packets.
+    if (!range->address.is_v4) continue;
     pools.emplace_back(*range);
     // With the whole range, so that nobody's addresses lead nowhere and not out of the machine.
     FLYBALL_TRY(netlink_->AddAddress(options_.node.name, {pools.back().gateway(), range->prefix}));
   }
+  if (pools.empty()) return Unexpected(BadRequest("the node has no range of IPv4, and pods get no other"));
   for (const auto& [uid, pod] : pods_)
     for (const api::IpAddress& ip : pod.ips)
       for (AddressPool& pool : pools) pool.Keep(ip);

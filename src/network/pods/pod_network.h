@@ -46,7 +46,7 @@ class PodNetwork {
   const ClusterNetwork& cluster() const { return options_.cluster; }
   std::uint32_t mtu() const { return mtu_; }
 
-  // The ranges of Node.spec.podCIDRs, from which pods get addresses. Nothing if they are known.
+  // The ranges of Node.spec.podCIDRs, of which pods get addresses of IPv4. Nothing if they are known.
   Status UseCidrs(const std::vector<std::string>& cidrs);
   bool has_cidrs() const;
 

@@ -63,6 +63,19 @@ std::string RulesHere() {
   return rules ? *rules : rules.error().message();
 }
 
+TEST(PodNetworkTest, TakesOfTwoRangesThatOfIPv4) {
+  InOwnNamespace([] {
+    const auto network = OpenHere();
+    EXPECT_FALSE(network->UseCidrs({"fd20::/64"}));
+    EXPECT_FALSE(network->has_cidrs());
+    ASSERT_TRUE(network->UseCidrs({"10.244.3.0/24", "fd20::/64"}));
+    const auto attached = network->Attach(PodWith("one"));
+    ASSERT_TRUE(attached) << attached.error().message();
+    EXPECT_EQ(attached->ips, std::vector<std::string>{"10.244.3.2"});
+    network->RemoveAll();
+  });
+}
+
 TEST(PodNetworkTest, GivesEachPodAnAddressAndTakesItBack) {
   InOwnNamespace([] {
     const auto network = OpenHere();

@@ -46,7 +46,7 @@ class ServiceProxyTest : public ::testing::Test {
     ServiceProxyOptions options;
     options.node_name = "node-1";
     options.ns = network_.node();
-    options.local.cidrs = {*api::ParseCidr("10.1.0.0/16")};
+    options.local.cidrs = {*api::ParseCidr("10.1.0.0/16"), *api::ParseCidr("fd01::/64")};
     auto proxy = ServiceProxy::Add(*manager_, options);
     ASSERT_TRUE(proxy) << proxy.error().message();
     proxy_ = *proxy;
@@ -124,6 +124,25 @@ class ServiceProxyTest : public ::testing::Test {
   std::unique_ptr<Manager> manager_;
   std::shared_ptr<ServiceProxy> proxy_;
 };
+
+TEST_F(ServiceProxyTest, LeadsToTheEndpointsOfEachFamily) {
+  const auto six = network_.AddHost("pod-six", {"fd01::2"}),
+             other = network_.AddHost("pod-other", {"fd01::3"});
+  AnsweringServer a(pod_a_, "a", "10.1.0.2", 8080), b(six, "six", "fd01::2", 8080);
+  Put("/api/v1/services",
+      "metadata: {name: web, namespace: default}\nspec: {clusterIP: 10.96.0.10, clusterIPs: [10.96.0.10, "
+      "'fd96::10'], ipFamilies: [IPv4, IPv6], ports: [{name: p, port: 80}]}");
+  PutSlice({{"10.1.0.2", ""}});
+  Put("/apis/discovery.k8s.io/v1/endpointslices",
+      "metadata: {name: web-6, namespace: default, labels: {kubernetes.io/service-name: web}}\n"
+      "addressType: IPv6\nports: [{name: p, port: 8080}]\nendpoints: [{addresses: ['fd01::2'], nodeName: "
+      "node-1}]");
+  StartProxy();
+  Expect(pod_b_, kClusterIp, 80, "a 10.1.0.3");
+  Expect(other, "fd96::10", 80, "six fd01::3");
+  // Itself, by way of the node.
+  EXPECT_EQ(AskOnce(six, "fd96::10", 80).substr(0, 4), "six ");
+}
 
 TEST_F(ServiceProxyTest, LeadsToTheEndpointsFromEverywhere) {
   AnsweringServer a(pod_a_, "a", "10.1.0.2", 8080), b(pod_b_, "b", "10.1.0.3", 8080);

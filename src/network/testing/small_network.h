@@ -179,6 +179,7 @@ class SmallNetwork {
       for (const std::string& ip : node_ips) FLYBALL_TRY(netlink->AddAddress(link, Single(ip)));
       FLYBALL_ASSIGN(const Link found, netlink->FindLink(link));
       FLYBALL_TRY(netlink->AddAddress(link, Single("169.254.1.1")));
+      FLYBALL_TRY(netlink->AddAddress(link, Single("fe80::1")));
       for (const std::string& ip : ips)
         FLYBALL_TRY(netlink->ReplaceRoute({.destination = Single(ip), .link = found.index}));
       return {};
@@ -191,10 +192,12 @@ class SmallNetwork {
       FLYBALL_TRY(netlink->SetUp("eth0"));
       for (const std::string& ip : ips) FLYBALL_TRY(netlink->AddAddress("eth0", Single(ip)));
       FLYBALL_ASSIGN(const Link found, netlink->FindLink("eth0"));
-      return netlink->ReplaceRoute({.destination = *api::ParseCidr("0.0.0.0/0"),
-                                    .link = found.index,
-                                    .gateway = *api::ParseIp("169.254.1.1"),
-                                    .on_link = true});
+      for (const auto& [all, gateway] : {std::pair("0.0.0.0/0", "169.254.1.1"), std::pair("::/0", "fe80::1")})
+        FLYBALL_TRY(netlink->ReplaceRoute({.destination = *api::ParseCidr(all),
+                                           .link = found.index,
+                                           .gateway = *api::ParseIp(gateway),
+                                           .on_link = true}));
+      return {};
     });
     EXPECT_TRUE(done) << done.error().message();
     return host;
