@@ -41,7 +41,7 @@ struct BenchServer {
   Random random{1};
   Metrics metrics;
   Zone zone{{}, random};
-  Responder responder{zone, nullptr, PrivateRanges(), RealClock(), random, metrics};
+  Responder responder{zone, nullptr, PrivateRanges(), {}, RealClock(), random, metrics};
 };
 
 void AskInProcess(benchmark::State& state, const std::string& name, std::uint16_t type, Transport transport) {
