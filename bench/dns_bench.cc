@@ -96,6 +96,9 @@ void BM_OverUdp(benchmark::State& state) {
     client.Send(Encode(query, 512));
   };
   for (int i = 0; i < kWindow; ++i) send();
+  // The first answer waits until the zone is filled.
+  if (client.Receive().empty()) return state.SkipWithError("no answer at all");
+  send();
   for (auto _ : state) {
     if (client.Receive().empty()) return state.SkipWithError("an answer is missing");
     send();
