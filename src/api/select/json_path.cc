@@ -394,6 +394,17 @@ Values JsonPath::Evaluate(const json::Value& root) const {
   return Walk(steps_, root, root);
 }
 
+std::optional<std::string> JsonPath::MissingField(const json::Value& root) const {
+  Values at = {&root}, next;
+  for (const auto& step : steps_) {
+    next.clear();
+    for (const auto* value : at) Apply(*step, *value, root, next);
+    if (next.empty() && !at.empty() && step->kind == Step::Kind::kField) return step->name;
+    std::swap(at, next);
+  }
+  return std::nullopt;
+}
+
 const json::Value* JsonPath::First(const json::Value& root) const {
   const auto found = Evaluate(root);
   return found.empty() ? nullptr : found.front();

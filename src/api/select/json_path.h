@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ class JsonPath {
   // What the path leads to, in document order; pointers into `root`. What is missing, or compared with
   // something of another type, is left out.
   std::vector<const json::Value*> Evaluate(const json::Value& root) const;
+  // The first name on the path that is in none of the values it was looked for in; nothing if each was found.
+  std::optional<std::string> MissingField(const json::Value& root) const;
   // The first of them, or null.
   const json::Value* First(const json::Value& root) const;
 

@@ -148,6 +148,22 @@ void AppendPrinted(const json::Value& value, std::string& out) {
 
 }  // namespace
 
+std::string GoSyntax(const json::Value& value) {
+  if (value.is_null()) return "interface {}(nil)";
+  if (value.is_string()) return GoQuote(value.as_string());
+  std::string items;
+  const auto add = [&](const std::string& item) { items += (items.empty() ? "" : ", ") + item; };
+  if (value.is_array()) {
+    for (const json::Value& item : value.as_array()) add(GoSyntax(item));
+    return "[]interface {}{" + items + "}";
+  }
+  if (!value.is_object()) return GoPrint(value);
+  json::Object sorted = value.as_object();
+  sorted.SortKeys();
+  for (const auto& [key, member] : sorted) add(GoQuote(key) + ":" + GoSyntax(member));
+  return "map[string]interface {}{" + items + "}";
+}
+
 std::string GoPrint(const json::Value& value) {
   std::string out;
   AppendPrinted(value, out);

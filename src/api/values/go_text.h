@@ -20,6 +20,9 @@ std::string GoValueText(const json::Value& value);
 // fmt's %v of what JSON decodes to: map[a:1 b:[x y]], <nil>; strings as they are.
 std::string GoPrint(const json::Value& value);
 
+// fmt's %#v of the same: map[string]interface {}{"a":1, "b":[]interface {}{"x"}}.
+std::string GoSyntax(const json::Value& value);
+
 // fmt's %T of the same: "int64", "[]interface {}", "<nil>".
 std::string_view GoTypeOf(const json::Value& value);
 
