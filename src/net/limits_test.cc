@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "net/http/unpacking_transport.h"
 #include "net/testing/loopback_fixture.h"
 #include "net/testing/raw_socket.h"
 
@@ -94,6 +95,12 @@ TEST_P(EveryWireTest, StreamedAnswersAreGzippedWhenAskedFor) {
   EXPECT_EQ(zipped->headers.Get("content-encoding"), "gzip");
   EXPECT_LT(zipped->body.size(), body.size() / 2);
   EXPECT_TRUE(Gunzip(zipped->body) == body);
+  const auto unpacking =
+      NewUnpackingTransport(std::shared_ptr<Transport>(std::shared_ptr<void>(), &net.client()));
+  const auto unpacked = net.Send(*unpacking, {.target = "/list"});
+  ASSERT_TRUE(unpacked);
+  EXPECT_FALSE(unpacked->headers.Has("content-encoding"));
+  EXPECT_TRUE(unpacked->body == body);
   const auto plain = net.Get("/list");
   EXPECT_FALSE(plain->headers.Has("content-encoding"));
   EXPECT_TRUE(plain->body == body);
