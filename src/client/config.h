@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/run/clock.h"
 #include "base/values/result.h"
@@ -32,17 +33,29 @@ struct ClientConfig {
   std::string default_namespace = "default";
 };
 
+// Which credential plugins of a kubeconfig may run (upstream: api.PluginPolicy).
+struct PluginPolicy {
+  enum class Kind { kAllowAll, kDenyAll, kAllowlist };
+  Kind kind = Kind::kAllowAll;
+  std::vector<std::string> allowlist{};  // with kAllowlist: names, or paths
+};
+
 struct KubeconfigParams {
   std::string path{};     // empty: $KUBECONFIG (a list, merged), else ~/.kube/config
   std::string context{};  // empty: current-context
   // In place of those of the context; empty: those.
   std::string cluster{}, user{};
+  std::string server{};  // in place of the cluster's address; then there need not be a cluster
+  PluginPolicy plugin_policy{};
+  bool has_credentials = false;  // the caller's own are used: no credential plugin runs
+  bool stdin_in_use = false;     // by the caller: no credential plugin may read it
 };
 
 // Contexts, certificates inline and by file, tokens, token files, basic authentication, exec plugins,
 // proxy-url (else what HTTPS_PROXY and NO_PROXY say), tls-server-name, impersonation. Files of tokens and
 // certificates are read again as they change. BadRequest if there is no such file or context or a part is
-// malformed.
+// malformed; if a context, cluster or user is missing, the details have its kind and name. kConnection if a
+// credential plugin fails.
 Result<ClientConfig> LoadKubeconfig(const KubeconfigParams& params = {}, const Clock& clock = RealClock());
 // From the text of one file; relative paths in it are taken from `directory`.
 Result<ClientConfig> ParseKubeconfig(std::string_view yaml, const std::string& directory,

@@ -2,9 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "api/values/time.h"
 #include "base/files/durable_file.h"
 #include "base/run/mutex.h"
+#include "base/values/ascii.h"
 #include "client/subprocess.h"
 #include "json/json.h"
 #include "net/tls/pki.h"
@@ -141,13 +145,45 @@ class TlsFromFiles final : public TlsSource {
 
 // Whether the plugin may talk to the person at the terminal.
 Result<bool> MayInteract(const ExecPlugin& plugin) {
-  if (plugin.interactive == ExecPlugin::Interactive::kNever) return false;
+  using Interactive = ExecPlugin::Interactive;
+  constexpr const char* kCannot = "exec plugin cannot support interactive mode: standard input is ";
+  if (plugin.interactive == Interactive::kNever) return false;
   const bool terminal = isatty(STDIN_FILENO) == 1;
-  if (plugin.interactive == ExecPlugin::Interactive::kAlways && !terminal)
-    return Unexpected(Error(
-        Reason::kUnauthorized,
-        "credential plugin " + plugin.command + " needs standard input to be a terminal, and it is not"));
-  return terminal;
+  if (plugin.interactive == Interactive::kIfAvailable) return terminal && !plugin.stdin_in_use;
+  if (!terminal) return Unexpected(Error(Reason::kUnauthorized, std::string(kCannot) + "not a terminal"));
+  if (plugin.stdin_in_use)
+    return Unexpected(Error(Reason::kUnauthorized,
+                            std::string(kCannot) + "unavailable: used by stdin resource manifest reader"));
+  return true;
+}
+
+// Where the PATH has the command; the command itself if it is a path; "" if there is no such program.
+std::string ProgramPath(const std::string& command) {
+  if (command.find('/') != std::string::npos) return access(command.c_str(), X_OK) == 0 ? command : "";
+  const char* list = std::getenv("PATH");
+  for (const std::string& folder : SplitText(list ? list : "", ':'))
+    if (const std::string path = folder + "/" + command; access(path.c_str(), X_OK) == 0) return path;
+  return {};
+}
+
+Status CheckPolicy(const ExecPlugin& plugin) {
+  const auto refused = [](std::string why) { return Unexpected(Error(Reason::kForbidden, std::move(why))); };
+  const auto& allowed = plugin.policy.allowlist;
+  switch (plugin.policy.kind) {
+    case PluginPolicy::Kind::kAllowAll:
+      return {};
+    case PluginPolicy::Kind::kDenyAll:
+      return refused("plugin \"" + plugin.command + "\" not allowed: policy set to \"DenyAll\"");
+    case PluginPolicy::Kind::kAllowlist:
+      break;
+  }
+  const std::string path = ProgramPath(plugin.command);
+  const bool listed = std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
+    return entry == plugin.command || (!path.empty() && (entry == path || ProgramPath(entry) == path));
+  });
+  if (listed) return {};
+  return refused("plugin path \"" + (path.empty() ? plugin.command : path) +
+                 "\" is not permitted by the credential plugin allowlist");
 }
 
 std::string ExecInfo(const ExecPlugin& plugin, bool interactive) {
@@ -155,6 +191,47 @@ std::string ExecInfo(const ExecPlugin& plugin, bool interactive) {
   info["spec"]["interactive"] = interactive;
   if (!plugin.cluster.is_null()) info["spec"]["cluster"] = plugin.cluster;
   return json::Write(info);
+}
+
+Result<std::string> PluginOutput(const ExecPlugin& plugin, bool interactive) {
+  auto env = plugin.env;
+  env.emplace_back("KUBERNETES_EXEC_INFO", ExecInfo(plugin, interactive));
+  auto output =
+      RunProcess(plugin.command, plugin.args, env, interactive ? ProcessInput::kOurs : ProcessInput::kEmpty);
+  if (!output && output.error().Is(Reason::kNotFound))
+    return Unexpected(
+        Error(Reason::kNotFound, "exec: executable " + plugin.command + " not found" +
+                                     (plugin.install_hint.empty() ? "" : "\n\n" + plugin.install_hint)));
+  if (!output) return Unexpected(output.error().Annotate("exec"));
+  if (output->exit_code != 0)
+    return Unexpected(Error(Reason::kUnauthorized, "exec: executable " + plugin.command +
+                                                       " failed with exit code " +
+                                                       std::to_string(output->exit_code)));
+  return std::move(output->out);
+}
+
+Result<ExecCredential> CredentialIn(const std::string& output, const std::string& api_version) {
+  auto parsed = json::Parse(output);
+  if (!parsed)
+    return Unexpected(BadRequest("decoding stdout: couldn't get version/kind; json parse error: " +
+                                 parsed.error().message()));
+  const std::string_view version = std::as_const(*parsed)["apiVersion"].string_or("");
+  if (version != api_version)
+    return Unexpected(BadRequest("exec plugin is configured to use API version " + api_version +
+                                 ", plugin returned version " + std::string(version)));
+  const json::Value& status = std::as_const(*parsed)["status"];
+  if (!status.is_object()) return Unexpected(BadRequest("exec plugin didn't return a status field"));
+  ExecCredential credential{std::string(status["token"].string_or("")),
+                            std::string(status["clientCertificateData"].string_or("")),
+                            std::string(status["clientKeyData"].string_or("")),
+                            {}};
+  if (credential.token.empty() && credential.certificate_pem.empty() && credential.private_key_pem.empty())
+    return Unexpected(BadRequest("exec plugin didn't return a token or cert/key pair"));
+  if (credential.certificate_pem.empty() != credential.private_key_pem.empty())
+    return Unexpected(BadRequest("exec plugin returned only certificate or key, not both"));
+  if (const auto when = api::ParseTime(status["expirationTimestamp"].string_or("")))
+    credential.expires = when->ToTimePoint();
+  return credential;
 }
 
 }  // namespace
@@ -169,38 +246,9 @@ std::shared_ptr<Credentials> BasicAuth(const std::string& user, const std::strin
 
 Result<ExecCredential> RunExecPlugin(const ExecPlugin& plugin) {
   FLYBALL_ASSIGN(const bool interactive, MayInteract(plugin));
-  auto env = plugin.env;
-  env.emplace_back("KUBERNETES_EXEC_INFO", ExecInfo(plugin, interactive));
-  auto output =
-      RunProcess(plugin.command, plugin.args, env, interactive ? ProcessInput::kOurs : ProcessInput::kEmpty);
-  if (!output) {
-    const std::string hint = plugin.install_hint.empty() ? "" : "\n" + plugin.install_hint;
-    return Unexpected(Error(output.error().reason(), output.error().message() + hint));
-  }
-  if (output->exit_code != 0)
-    return Unexpected(Error(Reason::kUnauthorized, "credential plugin " + plugin.command + " ended with " +
-                                                       std::to_string(output->exit_code)));
-  auto parsed = json::Parse(output->out);
-  if (!parsed) return Unexpected(BadRequest("credential plugin " + plugin.command + " did not print JSON"));
-  const std::string_view version = std::as_const(*parsed)["apiVersion"].string_or("");
-  if (version != plugin.api_version)
-    return Unexpected(BadRequest("credential plugin " + plugin.command +
-                                 " is configured to use API version " + plugin.api_version +
-                                 " and returned version " + std::string(version)));
-  const json::Value& status = std::as_const(*parsed)["status"];
-  ExecCredential credential{std::string(status["token"].string_or("")),
-                            std::string(status["clientCertificateData"].string_or("")),
-                            std::string(status["clientKeyData"].string_or("")),
-                            {}};
-  if (credential.certificate_pem.empty() != credential.private_key_pem.empty())
-    return Unexpected(BadRequest("credential plugin " + plugin.command +
-                                 " gave a certificate without its key or the reverse"));
-  if (credential.token.empty() && credential.certificate_pem.empty())
-    return Unexpected(
-        BadRequest("credential plugin " + plugin.command + " gave neither token nor certificate"));
-  if (const auto when = api::ParseTime(status["expirationTimestamp"].string_or("")))
-    credential.expires = when->ToTimePoint();
-  return credential;
+  FLYBALL_TRY(CheckPolicy(plugin));
+  FLYBALL_ASSIGN(const std::string output, PluginOutput(plugin, interactive));
+  return CredentialIn(output, plugin.api_version);
 }
 
 Result<ExecCredential> ExecSession::Current() {

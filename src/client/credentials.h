@@ -33,12 +33,14 @@ struct ExecPlugin {
   Interactive interactive = Interactive::kIfAvailable;
   json::Value cluster{};  // sent to it if provideClusterInfo; else null
   std::string install_hint{};
+  PluginPolicy policy{};
+  bool stdin_in_use = false;  // by ourselves: the plugin cannot have it
 };
 struct ExecCredential {
   std::string token{}, certificate_pem{}, private_key_pem{};
   std::optional<TimePoint> expires{};
 };
-// Runs it now. Blocks.
+// Runs it now, if the policy permits. Blocks. Errors are in client-go's words.
 Result<ExecCredential> RunExecPlugin(const ExecPlugin& plugin);
 
 // The credential of a plugin, run when there is none, when it has expired, or when it was refused.

@@ -16,6 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kExecV1 = "client.authentication.k8s.io/v1";
+constexpr std::string_view kExecV1Beta1 = "client.authentication.k8s.io/v1beta1";
+
 // One kubeconfig file, or several merged: of entries with one name the first counts.
 struct Kubeconfig {
   struct Entry {
@@ -34,8 +37,11 @@ struct Kubeconfig {
 
   Status Merge(std::string_view text, const std::string& directory) {
     auto parsed = json::ParseYaml(text);
-    if (!parsed) return Unexpected(parsed.error().Annotate("kubeconfig"));
+    if (!parsed) return Unexpected(BadRequest(parsed.error().message()));
     const json::Value& root = *parsed;
+    if (const std::string_view version = root["apiVersion"].string_or("v1"); version != "v1")
+      return Unexpected(BadRequest("no kind \"Config\" is registered for version \"" + std::string(version) +
+                                   "\" in scheme \"pkg/runtime/scheme.go:111\""));
     if (current_context.empty()) current_context = root["current-context"].string_or("");
     MergeList(root["clusters"], "cluster", directory, clusters);
     MergeList(root["users"], "user", directory, users);
@@ -72,9 +78,9 @@ Result<std::string> DataOrFile(const Kubeconfig::Entry& entry, const std::string
   return ReadFile(Absolute(path, entry.directory));
 }
 
-Status ReadCluster(const Kubeconfig::Entry& entry, ClientConfig* config) {
+Status ReadCluster(const Kubeconfig::Entry& entry, const KubeconfigParams& params, ClientConfig* config) {
   net::ClientOptions& http = config->http;
-  http.url = entry.value["server"].string_or("");
+  http.url = params.server.empty() ? entry.value["server"].string_or("") : std::string_view(params.server);
   if (http.url.empty())
     return Unexpected(BadRequest("kubeconfig: cluster \"" + entry.name + "\" has no server"));
   FLYBALL_ASSIGN(http.tls.ca_pem, DataOrFile(entry, "certificate-authority"));
@@ -115,14 +121,34 @@ ExecPlugin ReadExec(const json::Value& exec, const Kubeconfig::Entry& cluster, c
   return plugin;
 }
 
+// What is wrong with the entry, in client-go's words.
+Status CheckExec(const std::string& user, const json::Value& exec) {
+  const auto missing = [&](const char* what) {
+    return Unexpected(BadRequest(std::string(what) + " must be specified for " + user +
+                                 " to use exec authentication plugin"));
+  };
+  if (exec["command"].string_or("").empty()) return missing("command");
+  const std::string_view version = exec["apiVersion"].string_or(""),
+                         mode = exec["interactiveMode"].string_or("");
+  if (version.empty()) return missing("apiVersion");
+  if (version != kExecV1 && version != kExecV1Beta1)
+    return Unexpected(BadRequest("exec plugin: invalid apiVersion \"" + std::string(version) + "\""));
+  if (mode.empty() && version == kExecV1) return missing("interactiveMode");
+  if (!mode.empty() && mode != "Never" && mode != "IfAvailable" && mode != "Always")
+    return Unexpected(BadRequest("invalid interactiveMode for " + user + ": \"" + std::string(mode) + "\""));
+  return {};
+}
+
 // Run at once: mistakes are told here, and a certificate is needed before the first connection.
 Status UseExec(ExecPlugin plugin, ClientConfig* config, const Clock& clock) {
   auto session = std::make_shared<ExecSession>(std::move(plugin), clock);
-  FLYBALL_ASSIGN(const ExecCredential first, session->Current());
+  const auto first = session->Current();
+  if (!first)
+    return Unexpected(Error(Reason::kConnection, "getting credentials: " + first.error().message()));
   config->credentials = ExecCredentials(session);
-  if (first.certificate_pem.empty()) return {};
-  config->http.tls.certificate_pem = first.certificate_pem;
-  config->http.tls.private_key_pem = first.private_key_pem;
+  if (first->certificate_pem.empty()) return {};
+  config->http.tls.certificate_pem = first->certificate_pem;
+  config->http.tls.private_key_pem = first->private_key_pem;
   config->tls_source = ExecTls(std::move(session), config->http.tls);
   return {};
 }
@@ -145,8 +171,8 @@ void FollowFiles(const Kubeconfig::Entry& cluster, const Kubeconfig::Entry* user
   config->tls_source = FileTls(std::move(files), config->http.tls, clock);
 }
 
-Status ReadUser(const Kubeconfig::Entry& entry, const Kubeconfig::Entry& cluster, ClientConfig* config,
-                const Clock& clock) {
+Status ReadUser(const Kubeconfig::Entry& entry, const Kubeconfig::Entry& cluster,
+                const KubeconfigParams& params, ClientConfig* config, const Clock& clock) {
   const json::Value& user = entry.value;
   FLYBALL_ASSIGN(config->http.tls.certificate_pem, DataOrFile(entry, "client-certificate"));
   FLYBALL_ASSIGN(config->http.tls.private_key_pem, DataOrFile(entry, "client-key"));
@@ -163,6 +189,9 @@ Status ReadUser(const Kubeconfig::Entry& entry, const Kubeconfig::Entry& cluster
   if (user.Find("auth-provider"))
     return Unexpected(
         BadRequest("kubeconfig: auth-provider of user \"" + entry.name + "\" is not supported; use exec"));
+  const json::Value* exec = user.Find("exec");
+  const bool has_plugin = exec && exec->is_object();
+  if (has_plugin) FLYBALL_TRY(CheckExec(entry.name, *exec));
   const std::string_view token_file = user["tokenFile"].string_or("");
   const std::string_view token = user["token"].string_or("");
   if (!token_file.empty())
@@ -172,24 +201,36 @@ Status ReadUser(const Kubeconfig::Entry& entry, const Kubeconfig::Entry& cluster
   else if (const json::Value* name = user.Find("username"))
     config->credentials =
         BasicAuth(std::string(name->string_or("")), std::string(user["password"].string_or("")));
-  else if (const json::Value* exec = user.Find("exec"); exec && exec->is_object())
-    return UseExec(ReadExec(*exec, cluster, entry.directory), config, clock);
-  return {};
+  // Other credentials go before a plugin, also certificates.
+  if (!has_plugin || params.has_credentials || config->credentials ||
+      !config->http.tls.certificate_pem.empty())
+    return {};
+  ExecPlugin plugin = ReadExec(*exec, cluster, entry.directory);
+  plugin.policy = params.plugin_policy;
+  plugin.stdin_in_use = params.stdin_in_use;
+  return UseExec(std::move(plugin), config, clock);
+}
+
+Error Missing(const char* kind, const char* upstream_name, const std::string& name) {
+  return BadRequest(std::string(upstream_name) + " \"" + name + "\" does not exist")
+      .WithDetails({.name = name, .kind = kind});
 }
 
 Result<ClientConfig> Resolve(const Kubeconfig& file, const KubeconfigParams& params, const Clock& clock) {
   const std::string& name = params.context.empty() ? file.current_context : params.context;
   if (name.empty()) return Unexpected(BadRequest("kubeconfig: no current-context is set"));
   const auto* context = Kubeconfig::Find(file.contexts, name);
-  if (!context) return Unexpected(BadRequest("kubeconfig: context \"" + name + "\" does not exist"));
+  if (!context) return Unexpected(Missing("context", "context", name));
   const std::string cluster_name(params.cluster.empty() ? context->value["cluster"].string_or("")
                                                         : std::string_view(params.cluster));
+  const Kubeconfig::Entry none;
   const auto* cluster = Kubeconfig::Find(file.clusters, cluster_name);
-  if (!cluster) return Unexpected(BadRequest("kubeconfig: cluster \"" + cluster_name + "\" does not exist"));
+  if (!cluster && params.cluster.empty() && !params.server.empty()) cluster = &none;
+  if (!cluster) return Unexpected(Missing("cluster", "cluster", cluster_name));
 
   ClientConfig config;
   config.default_namespace = context->value["namespace"].string_or("default");
-  FLYBALL_TRY(ReadCluster(*cluster, &config));
+  FLYBALL_TRY(ReadCluster(*cluster, params, &config));
   const std::string user_name(params.user.empty() ? context->value["user"].string_or("")
                                                   : std::string_view(params.user));
   if (user_name.empty()) {
@@ -197,8 +238,8 @@ Result<ClientConfig> Resolve(const Kubeconfig& file, const KubeconfigParams& par
     return config;
   }
   const auto* user = Kubeconfig::Find(file.users, user_name);
-  if (!user) return Unexpected(BadRequest("kubeconfig: user \"" + user_name + "\" does not exist"));
-  FLYBALL_TRY(ReadUser(*user, *cluster, &config, clock));
+  if (!user) return Unexpected(Missing("user", "auth info", user_name));
+  FLYBALL_TRY(ReadUser(*user, *cluster, params, &config, clock));
   FollowFiles(*cluster, user, &config, clock);
   return config;
 }
@@ -239,7 +280,8 @@ Result<ClientConfig> LoadKubeconfig(const KubeconfigParams& params, const Clock&
       return Unexpected(BadRequest("stat " + path + ": no such file or directory"));  // in kubectl's words
     if (!text) return Unexpected(text.error());
     any = true;
-    FLYBALL_TRY(merged.Merge(*text, fs::absolute(path).parent_path().string()));
+    if (const Status read = merged.Merge(*text, fs::absolute(path).parent_path().string()); !read)
+      return Unexpected(read.error().Annotate("error loading config file \"" + path + "\""));
   }
   if (!any) return Unexpected(Error(Reason::kNotFound, "no kubeconfig found"));
   return Resolve(merged, params, clock);

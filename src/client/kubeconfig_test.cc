@@ -100,7 +100,7 @@ TEST_F(KubeconfigTest, AnotherContextAndFilesBesideTheConfig) {
 TEST_F(KubeconfigTest, MistakesAreNamed) {
   const std::string path = Write("config", kTwoContexts);
   EXPECT_EQ(LoadKubeconfig({.path = path, .context = "three"}).error().message(),
-            "kubeconfig: context \"three\" does not exist");
+            "context \"three\" does not exist");
   EXPECT_FALSE(LoadKubeconfig({.path = path, .context = "two"})) << "cert.pem is missing";
   EXPECT_FALSE(LoadKubeconfig({.path = (directory_ / "absent").string()}));
 }
@@ -156,6 +156,7 @@ users:
     exec:
       apiVersion: client.authentication.k8s.io/v1
       command: ./plugin.sh
+      interactiveMode: IfAvailable
       provideClusterInfo: true
       env: [{name: COUNT_FILE, value: ")" +
                                     count + R"("}])",
@@ -254,9 +255,61 @@ TEST_F(KubeconfigTest, APluginOfAnotherApiVersionIsRefused) {
       {.command = "echo",
        .args = {R"({"apiVersion":"client.authentication.k8s.io/v1beta1","status":{"token":"t"}})"}});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message(),
-            "credential plugin echo is configured to use API version client.authentication.k8s.io/v1 and "
-            "returned version client.authentication.k8s.io/v1beta1");
+  EXPECT_EQ(
+      refused.error().message(),
+      "exec plugin is configured to use API version client.authentication.k8s.io/v1, plugin returned version "
+      "client.authentication.k8s.io/v1beta1");
+}
+
+// A kubeconfig with this plugin, and `more` of the user's entry.
+std::string WithPlugin(const std::string& exec, const std::string& more = "") {
+  return R"({"current-context": "x", "clusters": [{"name": "c", "cluster": {"server": "https://s"}}],
+    "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+    "users": [{"name": "u", "user": {"exec": )" +
+         exec + more + "}}]}";
+}
+
+TEST_F(KubeconfigTest, OtherCredentialsGoBeforeAPlugin) {
+  const std::string fails =
+      R"({"apiVersion": "client.authentication.k8s.io/v1", "command": "false", "interactiveMode": "Never"})";
+  EXPECT_FALSE(ParseKubeconfig(WithPlugin(fails), ""));
+  EXPECT_TRUE(ParseKubeconfig(WithPlugin(fails, R"(, "token": "t")"), ""));
+  EXPECT_TRUE(LoadKubeconfig({.path = Write("config", WithPlugin(fails)), .has_credentials = true}));
+}
+
+TEST_F(KubeconfigTest, AnAddressStandsInPlaceOfTheClusters) {
+  const std::string path = Write("config", R"({"current-context": "x", "contexts": [{"name": "x", "context":
+    {"cluster": "none", "user": "u"}}], "users": [{"name": "u", "user": {"token": "t"}}]})");
+  EXPECT_FALSE(LoadKubeconfig({.path = path}));
+  auto config = LoadKubeconfig({.path = path, .server = "https://here"});
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->http.url, "https://here");
+  EXPECT_EQ(Authorization(*config), "Bearer t");
+}
+
+TEST_F(KubeconfigTest, WhatAPluginLacksIsNamed) {
+  const auto problem = [](const std::string& exec) {
+    return ParseKubeconfig(WithPlugin(exec), "").error().message();
+  };
+  EXPECT_EQ(problem(R"({"apiVersion": "client.authentication.k8s.io/v1", "command": "false"})"),
+            "interactiveMode must be specified for u to use exec authentication plugin");
+  EXPECT_EQ(problem(R"({"command": "false"})"),
+            "apiVersion must be specified for u to use exec authentication plugin");
+  EXPECT_EQ(problem(R"({"apiVersion": "client.authentication.k8s.io/v1beta1", "command": "false"})"),
+            "getting credentials: exec: executable false failed with exit code 1");
+}
+
+TEST_F(KubeconfigTest, APolicySaysWhichPluginsRun) {
+  ExecPlugin plugin{.command = "echo",
+                    .args = {R"({"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"t"}})"}};
+  plugin.policy.kind = PluginPolicy::Kind::kDenyAll;
+  EXPECT_EQ(RunExecPlugin(plugin).error().message(),
+            "plugin \"echo\" not allowed: policy set to \"DenyAll\"");
+  plugin.policy = {PluginPolicy::Kind::kAllowlist, {"cat"}};
+  EXPECT_TRUE(RunExecPlugin(plugin).error().message().ends_with(
+      "is not permitted by the credential plugin allowlist"));
+  plugin.policy.allowlist.emplace_back("echo");
+  EXPECT_TRUE(RunExecPlugin(plugin));
 }
 
 TEST_F(KubeconfigTest, InAPodTheServiceAccountIsUsedAndFollowed) {
