@@ -40,9 +40,9 @@ void DefineVerbs(const Command& root) {
               &AddCopyCommand, &AddDebugCommand, &AddProxyCommand, &AddPortForwardCommand});
   AddSection(root, "Look after nodes and certificates",
              {&AddDrainCommands, &AddTaintCommand, &AddCertificateCommand, &AddTopCommand});
-  AddSection(
-      root, "Ask the server and the program",
-      {&AddAuthCommand, &AddDiscoveryCommands, &AddConfigCommand, &AddVersionCommand, &AddShellCommands});
+  AddSection(root, "Ask the server and the program",
+             {&AddAuthCommand, &AddDiscoveryCommands, &AddConfigCommand, &AddKubercCommand,
+              &AddVersionCommand, &AddShellCommands});
 }
 
 void DefineProgram(const Command& root) {

@@ -47,19 +47,11 @@ void AddIgnoredFlags(FlagSet& flags) {
   flags.Add("--log-flush-frequency",
             {.type = "duration", .default_text = "5s", .help = "Accepted without effect", .set = ignore});
   flags.Add("--vmodule", {.help = "Accepted without effect", .set = ignore});
-  // preferences.h reads it.
-  flags.Add("--kuberc",
-            {.help = "File of preferences: aliases and defaults; KUBERC=off: none", .set = ignore});
   flags.Add("--match-server-version", {.type = "bool",
                                        .default_text = "false",
                                        .help = "Accepted without effect; this program works with any version",
                                        .alone = "true",
                                        .set = ignore});
-  flags.Add("--disable-compression", {.type = "bool",
-                                      .default_text = "false",
-                                      .help = "Accepted; answers are not compressed",
-                                      .alone = "true",
-                                      .set = ignore});
 }
 
 void AddGlobalFlags(FlagSet& flags, ConnectionFlags& to) {
@@ -88,6 +80,8 @@ void AddGlobalFlags(FlagSet& flags, ConnectionFlags& to) {
             TextFlag(&to.request_timeout, "Longest time for one request: 5s; 0 is the default"));
   flags.Add("--cache-dir", TextFlag(&to.cache_dir, "Folder for copies of what the server serves"));
   flags.Add("--insecure-skip-tls-verify", BoolFlag(&to.insecure, "Do not check the server's certificate"));
+  flags.Add("--disable-compression",
+            BoolFlag(&to.disable_compression, "Have the server send everything uncompressed"));
   flags.Add("--warnings-as-errors",
             BoolFlag(&to.warnings_as_errors, "Exit with 1 if the server sends warnings"));
   flags.Add("-v,--v", {.type = "int32",
@@ -96,6 +90,8 @@ void AddGlobalFlags(FlagSet& flags, ConnectionFlags& to) {
                        .set = [verbosity = &to.verbosity](const std::string& text) {
                          *verbosity = static_cast<int>(std::strtol(text.c_str(), nullptr, 10));
                        }});
+  // Read before the line is parsed, too (preferences.h).
+  flags.Add("--kuberc", TextFlag(&to.kuberc, "File of preferences: aliases and defaults; KUBERC=off: none"));
   AddIgnoredFlags(flags);
 }
 
@@ -124,7 +120,7 @@ std::optional<std::string> UsageFault(const CommandNode& node, const ParsedArgum
   return std::nullopt;
 }
 
-int RunFound(const CommandNode& node, Invocation& invocation, const std::vector<std::string>& words) {
+int RunFound(CommandNode& node, Invocation& invocation, const std::vector<std::string>& words) {
   std::vector<const FlagSet*> sets{&node.flags};
   if (node.parent) sets.push_back(&node.Root().flags);
   auto parsed = ParseArguments(sets, words);
@@ -150,6 +146,13 @@ int RunFound(const CommandNode& node, Invocation& invocation, const std::vector<
   invocation.after_dashes = parsed->after_dashes;
   invocation.has_dashes = parsed->has_dashes;
   invocation.path = node.Path();
+  for (const FlagSpec* flag : parsed->given) node.given.push_back(flag->name);
+  std::vector<std::string> line{node.Path()};
+  line.insert(line.end(), parsed->arguments.begin(), parsed->arguments.end());
+  line.insert(line.end(), parsed->after_dashes.begin(), parsed->after_dashes.end());
+  invocation.command_line = Words(line) + parsed->given_text;
+  invocation.stdin_in_use =
+      std::any_of(node.stdin_users.begin(), node.stdin_users.end(), [](const auto& uses) { return uses(); });
   for (const auto& shortcut : node.shortcuts)
     if (shortcut()) return 0;
   return node.run();
@@ -218,6 +221,11 @@ const Command& Command::TakesCommand() const {
   return *this;
 }
 
+const Command& Command::ReadsStdinIf(std::function<bool()> reads) const {
+  node_->stdin_users.push_back(std::move(reads));
+  return *this;
+}
+
 void Command::EndSection(const std::string& title) const {
   for (const auto& child : node_->children)
     if (child->section.empty()) child->section = title;
@@ -280,6 +288,21 @@ const Command& Command::Args(const std::string& name, std::vector<std::string>* 
   return *this;
 }
 
+const Command& Command::RecordFlag() const {
+  FlagSpec flag = BoolFlag(&invocation_->record, "Keep this command line in the object's change cause");
+  flag.deprecated = "--record will be removed in the future";
+  node_->flags.Add("--record", std::move(flag));
+  return *this;
+}
+bool Command::Given(const std::string& flag) const {
+  return std::find(node_->given.begin(), node_->given.end(), flag) != node_->given.end();
+}
+
+std::string Command::PathOf(std::vector<std::string> words) const {
+  const CommandNode& found = FindCommand(node_->Root(), words);
+  return found.parent ? found.Path() : "";
+}
+
 void Command::RunLocal(std::function<int()> verb) const {
   node_->run = std::move(verb);
 }
@@ -311,15 +334,16 @@ int RunProgram(const std::string& name, const std::vector<std::string>& argument
   }
   const auto preferred = WithPreferences(root, arguments);
   if (!preferred) return Fail(preferred.error().message());
-  std::vector<std::string> words = *preferred;
+  invocation->plugin_policy = preferred->plugin_policy;
+  std::vector<std::string> words = preferred->words;
   const CommandNode& found = FindCommand(root, words);
   if (found.foreign) return found.foreign(words);
   const auto first = FirstWord({&found.flags, &root.flags}, words);
-  if (first && (&found == &root || found.Path() == "kubectl create")) RunPlugin(*preferred);
+  if (first && (&found == &root || found.Path() == "kubectl create")) RunPlugin(preferred->words);
   if (first && &found == &root)
     return Fail("unknown command \"" + words[*first] + "\" for \"" + name + "\"" +
                 Suggestions(root, words[*first]));
-  return RunFound(found, *invocation, words);
+  return RunFound(const_cast<CommandNode&>(found), *invocation, words);
 }
 
 }  // namespace flyball::cli

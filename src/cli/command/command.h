@@ -13,13 +13,14 @@
 
 #include "base/values/result.h"
 #include "cli/command/flag_set.h"
+#include "client/config.h"
 #include "json/value.h"
 
 namespace flyball::cli {
 
 // What every user's verb takes: where the server is and as whom.
 struct ConnectionFlags {
-  std::string kubeconfig, context, cluster, user, ns, as, as_uid, cache_dir;
+  std::string kubeconfig, context, cluster, user, ns, as, as_uid, cache_dir, kuberc;
   std::vector<std::string> as_groups, as_extra;
   // In place of what the kubeconfig says.
   std::string server, token, username, password, certificate_authority, client_certificate, client_key,
@@ -28,7 +29,7 @@ struct ConnectionFlags {
   bool ns_given = false;              // -n, which may be empty
   int verbosity = 0;                  // -v: from 6 on, requests are logged
   bool insecure = false;
-  bool warnings_as_errors = false;
+  bool warnings_as_errors = false, disable_compression = false;
 };
 
 struct CommandNode;
@@ -39,7 +40,11 @@ struct Invocation {
   ConnectionFlags connection;
   std::vector<std::string> after_dashes;  // what follows "--", for commands that take a command of their own
   bool has_dashes = false;
-  std::string path;  // of the command that runs: "kubectl rollout status"
+  bool stdin_in_use = false;     // by the command (Command::ReadsStdinIf)
+  PluginPolicy plugin_policy{};  // of credential plugins, from the preferences
+  std::string path;              // of the command that runs: "kubectl rollout status"
+  bool record = false;           // --record
+  std::string command_line;      // as --record keeps it: command, arguments, flags
   // What could follow the arguments of a command ("get", "pods"), for a shell.
   std::function<std::vector<std::string>(const std::vector<std::string>& command,
                                          const std::vector<std::string>& arguments)>
@@ -68,6 +73,9 @@ class Command {
   const Command& SuggestedFor(std::vector<std::string> words) const;
   // What follows "--" is not an argument but a command (Invocation::after_dashes).
   const Command& TakesCommand() const;
+  // Asked when the flags are parsed: whether the command reads objects from standard input, so that no
+  // credential plugin may.
+  const Command& ReadsStdinIf(std::function<bool()> reads) const;
   // The commands added since the last call are listed under this title.
   void EndSection(const std::string& title) const;
 
@@ -89,12 +97,19 @@ class Command {
   const Command& Args(const std::string& name, std::vector<std::string>* values,
                       const std::string& help) const;
 
+  // --record: Session::Record keeps the command line in what is changed.
+  const Command& RecordFlag() const;
+  // Whether one of its flags was given. For use when it runs.
+  bool Given(const std::string& flag) const;
+
   // What the command does; it returns the exit status. Nothing is done if a command below it has run.
   void RunLocal(std::function<int()> verb) const;
   // Asked before what RunLocal was given; true if it has done all there is to do.
   void Before(std::function<bool()> shortcut) const;
 
   Invocation& invocation() const { return *invocation_; }
+  // "kubectl create" for {"create", "x"}; "" if the first word is no command of the program.
+  std::string PathOf(std::vector<std::string> words) const;
 
  private:
   CommandNode* node_;

@@ -119,7 +119,7 @@ std::string HelpText(const CommandNode& node) {
   if (node.parent && !node.flags.all().empty()) out += "\nOptions:\n" + OptionLines(node.flags);
   out += (out.ends_with("\n\n") ? "" : "\n") + std::string("Usage:\n") + UsageLine(node);
   if (!node.children.empty())
-    out += "\nUse \"" + node.Path() + " COMMAND --help\" for more information about a command.\n";
+    out += "\nUse \"" + node.Path() + " <command> --help\" for more information about a given command.\n";
   return out + (node.children.empty() ? "\n" : "") + "Use \"" + program +
          " options\" for a list of global command-line options (applies to all commands).\n";
 }

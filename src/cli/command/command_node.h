@@ -20,8 +20,9 @@ struct CommandNode {
   FlagSet flags{};
   std::vector<std::string>* args = nullptr;
   bool args_required = false, needs_sub = false, hidden = false, takes_command = false;
+  std::vector<std::string> given{};  // flags of the command line
   std::function<int()> run{};
-  std::vector<std::function<bool()>> shortcuts{};
+  std::vector<std::function<bool()>> shortcuts{}, stdin_users{};
   std::function<int(const std::vector<std::string>&)> foreign{};
   std::function<json::Value()> foreign_reference{};  // example, args and flags of a foreign command
 

@@ -1,6 +1,7 @@
 #include "cli/command/flag_set.h"
 
 #include <algorithm>
+#include <iostream>
 
 #include "base/values/ascii.h"
 #include "cli/foreign_flags/flag_parser.h"
@@ -99,7 +100,10 @@ class ArgumentRun {
           BadRequest("invalid argument \"" + value + "\" for \"" + shown + "\" flag: " + *fault));
     }
     flag.set(value);
+    if (!flag.deprecated.empty())
+      std::cerr << "Flag --" << flag.name << " has been deprecated, " << flag.deprecated << "\n";
     parsed_.given.push_back(&flag);
+    parsed_.given_text += " --" + flag.name + "=" + value;
     return {};
   }
 

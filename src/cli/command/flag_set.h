@@ -22,6 +22,7 @@ struct FlagSpec {
       alone{};  // the value of a flag given without one; such a flag takes none from the next word
   std::function<void(const std::string&)> set{};
   bool required = false;
+  std::string deprecated{};  // not empty: said, on standard error, when the flag is given
 };
 
 // Thread-compatible.
@@ -43,6 +44,7 @@ struct ParsedArguments {
   bool has_dashes = false;
   bool help = false;
   std::vector<const FlagSpec*> given;
+  std::string given_text;  // " --name=value" of each flag, in the order given
   bool Given(const FlagSpec& flag) const;
 };
 

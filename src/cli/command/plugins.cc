@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <set>
 
 #include "base/values/ascii.h"
 
@@ -30,12 +32,25 @@ std::string FindOnPath(const std::string& name) {
   return "";
 }
 
+// This program as it was called: a link named kubectl is not the same as what it leads to.
+std::string OwnPath() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::string name;
+  std::getline(in, name, '\0');
+  std::error_code unknown;
+  if (name.find('/') != std::string::npos) return fs::absolute(name, unknown).string();
+  const std::string found = FindOnPath(name);
+  return found.empty() ? fs::read_symlink("/proc/self/exe", unknown).string() : found;
+}
+
 void Execute(const std::string& path, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), path);
   std::vector<char*> raw;
   for (std::string& argument : arguments) raw.push_back(argument.data());
   raw.push_back(nullptr);
   std::cout.flush();
+  // Where this program is, for plugins that call it.
+  ::setenv("KUBECTL_PATH", OwnPath().c_str(), 1);
   ::execv(path.c_str(), raw.data());
 }
 
@@ -59,8 +74,10 @@ void RunPlugin(const std::vector<std::string>& words) {
 
 std::vector<std::string> FindPlugins() {
   std::vector<std::string> found;
+  std::set<std::string> seen;
   for (const std::string& folder : PathFolders()) {
     std::error_code ec;
+    if (folder.empty() || !seen.insert(folder).second) continue;
     std::vector<std::string> here;
     for (const auto& entry : fs::directory_iterator(folder, ec))
       if (entry.path().filename().string().starts_with(kPrefix) && !entry.is_directory(ec))

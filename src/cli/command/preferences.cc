@@ -1,23 +1,15 @@
 #include "cli/command/preferences.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <set>
 
-#include "base/files/durable_file.h"
 #include "base/values/ascii.h"
-#include "json/yaml/yaml.h"
+#include "cli/command/kuberc_file.h"
 
 namespace flyball::cli {
 namespace {
-
-struct KubercFile {
-  std::string path;
-  bool named = false;  // by the user, not the usual place
-};
 
 Result<std::string> KubercFlag(const std::vector<std::string>& words) {
   constexpr std::string_view kFlag = "--kuberc";
@@ -35,27 +27,16 @@ Result<std::string> KubercFlag(const std::vector<std::string>& words) {
   return std::string();
 }
 
-Result<KubercFile> FileOf(const std::vector<std::string>& words) {
-  FLYBALL_ASSIGN(const std::string flag, KubercFlag(words));
-  const char* variable = std::getenv("KUBERC");
-  const std::string environment = variable ? variable : "";
-  if (environment == "off" && !flag.empty())
-    return Unexpected(
-        BadRequest("disabling kuberc via KUBERC=off and passing kuberc flag are mutually exclusive"));
-  if (environment == "off") return KubercFile{};
-  if (!flag.empty()) return KubercFile{flag, true};
-  if (!environment.empty()) return KubercFile{environment, true};
-  const char* home = std::getenv("HOME");
-  return KubercFile{home ? std::string(home) + "/.kube/kuberc" : ""};
-}
-
-Result<json::Value> ReadPreferences(const std::string& path) {
-  FLYBALL_ASSIGN(const std::string text, ReadFile(path));
-  FLYBALL_ASSIGN(json::Value file, json::ParseYaml(text));
-  if (std::as_const(file)["kind"].string_or("") != "Preference" ||
-      !std::as_const(file)["apiVersion"].string_or("").starts_with("kubectl.config.k8s.io/"))
-    return Unexpected(BadRequest("it is no Preference of kubectl.config.k8s.io"));
-  return file;
+// -v and --v, which count before the line is parsed.
+int VerbosityIn(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i)
+    for (const std::string_view flag : {"--v", "-v"}) {
+      const std::string_view word = words[i];
+      if (word == flag && i + 1 < words.size()) return std::atoi(words[i + 1].c_str());
+      if (word.starts_with(flag) && word.size() > flag.size())
+        return std::atoi(words[i].c_str() + flag.size() + (word[flag.size()] == '=' ? 1 : 0));
+    }
+  return 0;
 }
 
 const json::Array& ListIn(const json::Value& value, const char* name) {
@@ -82,9 +63,6 @@ Status CheckPreferences(const json::Value& file) {
     if (!names.insert(name).second) return Unexpected(BadRequest("duplicate alias name " + name));
   }
   for (const json::Value& entry : ListIn(file, "defaults")) FLYBALL_TRY(CheckOptions(entry));
-  const std::string_view policy = file["credentialPluginPolicy"].string_or("");
-  if (!policy.empty() && policy != "AllowAll")
-    return Unexpected(BadRequest("credentialPluginPolicy is not implemented: remove it, or use kubectl"));
   return {};
 }
 
@@ -164,22 +142,31 @@ Result<Words> WithDefaults(const CommandNode& root, const json::Value& file, Wor
 
 }  // namespace
 
-Result<std::vector<std::string>> WithPreferences(const CommandNode& root, std::vector<std::string> words) {
-  if (words.empty()) return words;
-  FLYBALL_ASSIGN(const KubercFile where, FileOf(words));
-  if (where.path.empty() || (!where.named && ::access(where.path.c_str(), F_OK) != 0)) return words;
-  const auto file = ReadPreferences(where.path);
+Result<PreparedWords> WithPreferences(const CommandNode& root, std::vector<std::string> words) {
+  PreparedWords out{.words = words};
+  const char* gate = std::getenv("KUBECTL_KUBERC");
+  if (words.empty() || (gate && std::string_view(gate) == "false")) return out;
+  FLYBALL_ASSIGN(const std::string flag, KubercFlag(words));
+  FLYBALL_ASSIGN(const KubercPath where, FindKuberc(flag));
+  if (where.path.empty()) return out;
+  auto file = ReadKuberc(where.path, VerbosityIn(words));
   if (!file && where.named) return Unexpected(file.error().Annotate("kuberc error kuberc"));
-  if (!file) {
+  if (!file && !file.error().Is(Reason::kNotFound))
     std::cerr << "kuberc: no preferences loaded from " << where.path << ": " << file.error().message()
               << "\n";
-    return words;
-  }
-  FLYBALL_TRY(CheckPreferences(*file));
+  if (!file || !*file) return out;
+  if (!(*file)->complaint.empty())
+    std::cerr << "kuberc: ignoring strict decoding error in " << where.path << ": " << (*file)->complaint
+              << "\n";
+  const json::Value& preference = (*file)->preference;
+  FLYBALL_TRY(CheckPreferences(preference));
+  FLYBALL_ASSIGN(out.plugin_policy, PluginPolicyIn(preference));
   const auto first = FirstWord({&root.flags}, words);
   const bool is_command = first && root.Child(words[*first]);
   // Defaults are not for aliases.
-  return is_command ? WithDefaults(root, *file, std::move(words)) : WithAlias(root, *file, std::move(words));
+  FLYBALL_ASSIGN(out.words, is_command ? WithDefaults(root, preference, std::move(words))
+                                       : WithAlias(root, preference, std::move(words)));
+  return out;
 }
 
 }  // namespace flyball::cli

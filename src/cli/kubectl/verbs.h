@@ -39,6 +39,8 @@ void AddConfigCommand(const Command& root);
 // completion, plugin
 void AddShellCommands(const Command& root);
 void AddTopCommand(const Command& root);
+// kuberc
+void AddKubercCommand(const Command& root);
 void AddVersionCommand(const Command& root);
 
 }  // namespace flyball::cli
