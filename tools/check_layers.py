@@ -251,6 +251,7 @@ ROOMS = {
         'kubectl/nodes': 'command kubectl kubectl/session kubectl/print',
         'kubectl/streams': 'command kubectl kubectl/session',
         'kubectl/describe': 'command kubectl kubectl/session kubectl/print',
+        'kubectl/explain': 'command kubectl kubectl/session',
         'kubectl/change': 'command kubectl kubectl/session kubectl/print kubectl/apply',
         'kubectl/create': 'command kubectl kubectl/session kubectl/print kubectl/apply kubectl/streams',
         'observe': 'command kubectl kubectl/session kubectl/print',
