@@ -21,7 +21,7 @@ constexpr std::string_view kDefaultContainer = "kubectl.kubernetes.io/default-co
 struct ExecFlags {
   std::vector<std::string> args;
   ManifestFlags files;
-  std::string container;
+  std::string container, pod_timeout = kPodRunningTimeout;
   bool in = false, tty = false, quiet = false;
 };
 
@@ -29,7 +29,8 @@ Result<std::string> ContainerOf(Session& session, const ExecFlags& flags, const 
   const std::string pod_name(pod["metadata"]["name"].string_or(""));
   if (!flags.container.empty()) {
     if (!HasContainer(pod, flags.container))
-      return Unexpected(LocalError("container " + flags.container + " not found in pod " + pod_name));
+      return Unexpected(LocalError("container " + flags.container + " is not valid for pod " + pod_name +
+                                   " out of: " + ContainerNames(pod)));
     return flags.container;
   }
   if (const json::Value& chosen = pod["metadata"]["annotations"][kDefaultContainer];
@@ -38,23 +39,30 @@ Result<std::string> ContainerOf(Session& session, const ExecFlags& flags, const 
   const json::Array& containers = Elements(pod["spec"]["containers"]);
   if (containers.empty()) return Unexpected(LocalError("pod " + pod_name + " has no containers"));
   const std::string first(containers[0]["name"].string_or(""));
-  if (containers.size() > 1 && !flags.quiet)
+  const bool choice = containers.size() > 1 || !pod["spec"]["initContainers"].empty() ||
+                      !pod["spec"]["ephemeralContainers"].empty();
+  if (choice && !flags.quiet)
     session.err() << "Defaulted container \"" << first << "\" out of: " << ContainerNames(pod) << "\n";
   return first;
 }
 
-Result<json::Value> TargetPod(Session& session, const ExecFlags& flags, const std::string& missing) {
+// `verb` is what cannot be done in a pod that has ended: "exec into".
+Result<json::Value> TargetPod(Session& session, const ExecFlags& flags, const std::string& missing,
+                              const std::string& verb) {
+  FLYBALL_ASSIGN(const Duration wait, PodRunningTimeout(flags.pod_timeout));
   std::string argument = flags.args.empty() ? "" : flags.args[0];
   if (!flags.files.empty()) {
     FLYBALL_ASSIGN(const auto objects, NamedObjects(session, flags.files, {}, {}));
+    if (session.failed()) return Unexpected(PrintedError());
+    if (objects.size() > 1) return Unexpected(LocalError("cannot exec into multiple objects at a time"));
     argument = objects[0].kind.plural + "/" + objects[0].name;
   }
   if (argument.empty()) return Unexpected(LocalError(missing));
-  FLYBALL_ASSIGN(auto pods, PodsBehind(session, argument));
+  FLYBALL_ASSIGN(auto pods, PodsBehind(session, argument, wait));
   const json::Value& pod = pods[0];
   const std::string_view phase = pod["status"]["phase"].string_or("");
   if (phase == "Succeeded" || phase == "Failed")
-    return Unexpected(LocalError("cannot exec into a container in a completed pod; current phase is " +
+    return Unexpected(LocalError("cannot " + verb + " a container in a completed pod; current phase is " +
                                  std::string(phase)));
   return std::move(pods[0]);
 }
@@ -90,13 +98,13 @@ Status Exec(Session& session, const ExecFlags& flags, const Invocation& invocati
   if (command.empty())
     return Unexpected(LocalError("you must specify at least one command for the container"));
   FLYBALL_ASSIGN(const json::Value pod,
-                 TargetPod(session, flags, "pod, type/name or --filename must be specified"));
+                 TargetPod(session, flags, "pod, type/name or --filename must be specified", "exec into"));
   return Run(session, flags, pod, "exec", command);
 }
 
 Status Attach(Session& session, const ExecFlags& flags) {
   FLYBALL_ASSIGN(const json::Value pod,
-                 TargetPod(session, flags, "at least 1 argument is required for attach"));
+                 TargetPod(session, flags, "at least 1 argument is required for attach", "attach"));
   if (!flags.quiet)
     session.err()
         << "All commands and output from this session will be recorded in container logs, including "
@@ -145,6 +153,7 @@ void AddStreamFlags(const Command& command, ExecFlags& flags) {
   command.Option("-c,--container", &flags.container, "Which container; the first, if none is given");
   command.Flag("-i,--stdin", &flags.in, "Pass standard input to it");
   command.Flag("-t,--tty", &flags.tty, "Standard input is a terminal");
+  AddPodRunningTimeout(command, &flags.pod_timeout);
   command.Flag("-q,--quiet", &flags.quiet, "Print only what the container writes");
 }
 

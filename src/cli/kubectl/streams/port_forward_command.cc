@@ -16,7 +16,7 @@ const KindRef kServices{"", "v1", "Service", "services", true};
 
 struct ForwardFlags {
   std::vector<std::string> args;
-  std::string addresses = "localhost";
+  std::string addresses = "localhost", pod_timeout;
 };
 
 Error BadPort(const std::string& text) {
@@ -86,6 +86,7 @@ Status Forward(Session& session, const ForwardFlags& flags) {
     return Unexpected(LocalError(
         "TYPE/NAME and list of ports are required for port-forward\nSee 'kubectl port-forward -h' for help "
         "and examples"));
+  FLYBALL_ASSIGN(const Duration wait, PodRunningTimeout(flags.pod_timeout));
   json::Value service;
   if (flags.args[0].find('/') != std::string::npos) {
     FLYBALL_ASSIGN(const auto refs, ResolveObjects(session, {flags.args[0]}, {}));
@@ -93,7 +94,7 @@ Status Forward(Session& session, const ForwardFlags& flags) {
       FLYBALL_ASSIGN(service, session.Get(kServices, refs[0].ns, refs[0].name));
     }
   }
-  FLYBALL_ASSIGN(const auto pods, PodsBehind(session, flags.args[0]));
+  FLYBALL_ASSIGN(const auto pods, PodsBehind(session, flags.args[0], wait));
   const json::Value& pod = pods[0];
   if (const std::string_view phase = pod["status"]["phase"].string_or(""); phase != "Running")
     return Unexpected(LocalError("unable to forward port because pod is not running. Current status=" +
@@ -116,6 +117,7 @@ void AddPortForwardCommand(const Command& root) {
                "flyball port-forward deploy/web 8080:80\n  flyball port-forward svc/web :http");
   command.Args("TYPE/NAME [LOCAL:]REMOTE", &flags->args, "Which pod, and which ports");
   command.Option("--address", &flags->addresses, "Where to listen: localhost, or addresses with commas");
+  AddPodRunningTimeout(command, &flags->pod_timeout);
   RunVerb(command, [flags](Session& session) { return Forward(session, *flags); });
 }
 
