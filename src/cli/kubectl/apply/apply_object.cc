@@ -1,6 +1,9 @@
 #include "cli/kubectl/apply/apply_object.h"
 
+#include <vector>
+
 #include "api/apply/last_applied.h"
+#include "api/merge/strategic_merge.h"
 #include "api/schema/schema.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/apply/managers_upgrade.h"
@@ -8,6 +11,8 @@
 #include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/session/object_wait.h"
 #include "json/json.h"
+#include "json/patch.h"
+#include "json/yaml/yaml.h"
 
 namespace flyball::cli {
 namespace {
@@ -31,12 +36,27 @@ json::Value ToApply(const ApplyOptions& options, const Manifest& manifest) {
   return object;
 }
 
+// As an update would: what the manifest sets to null is not there.
+void DropNulls(json::Value& value) {
+  if (value.is_array())
+    for (json::Value& item : value.as_array()) DropNulls(item);
+  if (!value.is_object()) return;
+  std::vector<std::string> nulls;
+  for (auto& [name, member] : value.as_object()) {
+    if (member.is_null()) nulls.push_back(name);
+    DropNulls(member);
+  }
+  for (const std::string& name : nulls) value.as_object().Erase(name);
+}
+
 Result<Applied> CreateFirst(Session& session, const ApplyOptions& options, const Manifest& manifest,
                             const std::string& manager) {
-  if (options.dry_run == "client") return Applied{manifest.object, "created"};
+  json::Value object = ToApply(options, manifest);
+  DropNulls(object);
+  if (options.dry_run == "client") return Applied{std::move(object), "created"};
   FLYBALL_ASSIGN(const std::string validation, ValidationOf(options.validate));
-  auto made = session.Create(manifest.kind, manifest.ns, ToApply(options, manifest), manager,
-                             options.dry_run == "server", validation);
+  auto made =
+      session.Create(manifest.kind, manifest.ns, object, manager, options.dry_run == "server", validation);
   if (!made) return Unexpected(made.error().Annotate("error when creating \"" + manifest.source + "\""));
   return Applied{std::move(*made), "created"};
 }
@@ -57,11 +77,15 @@ json::Value LastAppliedOf(Session& session, const Manifest& manifest, const json
   return {};
 }
 
+// The object as errors name it.
+std::string Named(const Manifest& manifest) {
+  return manifest.kind.ApiVersion() + ", Resource=" + manifest.kind.plural + "\nName: \"" + manifest.name +
+         "\", Namespace: \"" + manifest.ns + "\"";
+}
+
 std::string PatchFailure(const Manifest& manifest, const json::Value& patch) {
-  return "error when applying patch:\n" + json::Write(patch) + "\nto:\n" + manifest.kind.ApiVersion() +
-         ", Resource=" + manifest.kind.plural + "\nName: \"" + manifest.name + "\", Namespace: \"" +
-         manifest.ns + "\"\nfor: \"" + manifest.source + "\": error when patching \"" + manifest.source +
-         "\"";
+  return "error when applying patch:\n" + json::Write(patch) + "\nto:\n" + Named(manifest) + "\nfor: \"" +
+         manifest.source + "\": error when patching \"" + manifest.source + "\"";
 }
 
 bool NeedsNewObject(const Error& error) {
@@ -71,7 +95,7 @@ bool NeedsNewObject(const Error& error) {
 // What --force does where a patch is refused. If the new object is refused too, the old one is created again.
 Result<Applied> Recreate(Session& session, const ApplyOptions& options, const Manifest& manifest,
                          const json::Value& current, const std::string& manager) {
-  json::Value how = json::Object{{"propagationPolicy", "Background"}};
+  json::Value how = json::Object{{"propagationPolicy", options.cascade}};
   if (options.grace_period) how["gracePeriodSeconds"] = *options.grace_period;
   RestRequest request;
   request.verb = "DELETE";
@@ -91,35 +115,88 @@ Result<Applied> Recreate(Session& session, const ApplyOptions& options, const Ma
   return made;
 }
 
+// One patch of the object as it was read.
+struct Attempt {
+  json::Value current;
+  json::Value patch{};
+  const api::KindInfo* builtin = nullptr;
+};
+
+Error PatchConflict(const Manifest& manifest, const Attempt& attempt, const json::Value& original,
+                    const json::Value& modified, const json::Value& changed) {
+  const std::string conflict = "patch:\n" + json::WriteYaml(attempt.patch) +
+                               "\nconflicts with changes made from original to current:\n" +
+                               json::WriteYaml(changed) + "\n";
+  return LocalError("error when applying patch:\n\nto:\n" + Named(manifest) + "\nfor: \"" + manifest.source +
+                    "\": error when patching \"" + manifest.source + "\": creating patch with:\noriginal:\n" +
+                    json::Write(original) + "\nmodified:\n" + json::Write(modified) + "\ncurrent:\n" +
+                    json::Write(attempt.current) + "\nfor: " + conflict);
+}
+
+// Computes the patch. With --overwrite=false, it must not touch what others have changed.
+Status PreparePatch(const ApplyOptions& options, const Manifest& manifest, const json::Value& original,
+                    Attempt& attempt) {
+  const KindRef& kind = manifest.kind;
+  attempt.builtin = api::FindBuiltinKind(kind.group, kind.version, kind.kind);
+  const api::TypeInfo* type = attempt.builtin ? attempt.builtin->type : nullptr;
+  const json::Value modified = ToApply(options, manifest);
+  attempt.patch = ThreeWayPatch(type, original, modified, attempt.current);
+  if (options.overwrite || !type || !original.is_object()) return {};
+  const json::Value changed = ThreeWayPatch(type, original, attempt.current, original);
+  if (!PatchesConflict(type, attempt.patch, changed)) return {};
+  return Unexpected(PatchConflict(manifest, attempt, original, modified, changed));
+}
+
+Result<json::Value> SendAttempt(Session& session, const ApplyOptions& options, const Manifest& manifest,
+                                const Attempt& attempt, const std::string& manager) {
+  RestRequest request;
+  request.verb = "PATCH";
+  request.path = manifest.kind.Path(manifest.ns, manifest.name);
+  request.content_type = attempt.builtin ? kStrategicPatch : kMergePatch;
+  request.body = json::Write(attempt.patch);
+  FLYBALL_ASSIGN(const std::string validation, ValidationOf(options.validate));
+  request.Query("fieldManager", manager).Query("fieldValidation", validation);
+  if (options.dry_run == "server") request.Query("dryRun", "All");
+  return session.Call(std::move(request));
+}
+
+// The object as the patch would leave it, without asking the server.
+Result<json::Value> PatchedHere(const Attempt& attempt) {
+  return attempt.builtin ? api::StrategicMerge(*attempt.builtin->type, attempt.current, attempt.patch)
+                         : json::ApplyMergePatch(attempt.current, attempt.patch);
+}
+
+// Patches the object; a conflict with another writer is tried again on what that one left.
+Result<Applied> PatchObject(Session& session, const ApplyOptions& options, const Manifest& manifest,
+                            Attempt attempt, const json::Value& original, const std::string& manager) {
+  constexpr int kTries = 6;  // kubectl's
+  for (int tries = 1;; ++tries) {
+    FLYBALL_TRY(PreparePatch(options, manifest, original, attempt));
+    if (attempt.patch.empty()) return Applied{std::move(attempt.current), "unchanged"};
+    if (options.dry_run == "client") {
+      FLYBALL_ASSIGN(json::Value patched, PatchedHere(attempt));
+      return Applied{std::move(patched), "configured"};
+    }
+    auto patched = SendAttempt(session, options, manifest, attempt, manager);
+    if (patched) return Applied{std::move(*patched), "configured"};
+    if (patched.error().Is(Reason::kConflict) && tries < kTries) {
+      FLYBALL_ASSIGN(attempt.current, session.Get(manifest.kind, manifest.ns, manifest.name));
+      continue;
+    }
+    if (options.force && NeedsNewObject(patched.error()))
+      return Recreate(session, options, manifest, attempt.current, manager);
+    return Unexpected(patched.error().Annotate(PatchFailure(manifest, attempt.patch)));
+  }
+}
+
 Result<Applied> ApplyOnClient(Session& session, const ApplyOptions& options, const Manifest& manifest) {
-  const std::string_view generated = manifest.object["metadata"]["generateName"].string_or("");
-  if (manifest.name.empty() && !generated.empty())
-    return Unexpected(LocalError("from " + std::string(generated) + ": cannot use generate name with apply"));
   const std::string manager =
       options.field_manager.empty() ? "kubectl-client-side-apply" : options.field_manager;
   auto current = session.Get(manifest.kind, manifest.ns, manifest.name);
   if (!current && !current.error().Is(Reason::kNotFound)) return Unexpected(current.error());
   if (!current) return CreateFirst(session, options, manifest, manager);
   const json::Value original = LastAppliedOf(session, manifest, *current);
-  const api::KindInfo* builtin =
-      api::FindBuiltinKind(manifest.kind.group, manifest.kind.version, manifest.kind.kind);
-  const json::Value patch =
-      ThreeWayPatch(builtin ? builtin->type : nullptr, original, ToApply(options, manifest), *current);
-  if (patch.empty()) return Applied{std::move(*current), "unchanged"};
-  if (options.dry_run == "client") return Applied{std::move(*current), "configured"};
-  RestRequest request;
-  request.verb = "PATCH";
-  request.path = manifest.kind.Path(manifest.ns, manifest.name);
-  request.content_type = builtin ? kStrategicPatch : kMergePatch;
-  request.body = json::Write(patch);
-  FLYBALL_ASSIGN(const std::string validation, ValidationOf(options.validate));
-  request.Query("fieldManager", manager).Query("fieldValidation", validation);
-  if (options.dry_run == "server") request.Query("dryRun", "All");
-  auto patched = session.Call(std::move(request));
-  if (!patched && options.force && options.dry_run != "server" && NeedsNewObject(patched.error()))
-    return Recreate(session, options, manifest, *current, manager);
-  if (!patched) return Unexpected(patched.error().Annotate(PatchFailure(manifest, patch)));
-  return Applied{std::move(*patched), "configured"};
+  return PatchObject(session, options, manifest, {.current = std::move(*current)}, original, manager);
 }
 
 Result<json::Value> SendApply(Session& session, const ApplyOptions& options, const Manifest& manifest,
@@ -149,7 +226,7 @@ Result<json::Value> SendServerSideApply(Session& session, const ApplyOptions& op
                                         const Manifest& manifest, const std::string& manager) {
   RestRequest request;
   request.verb = "PATCH";
-  request.path = manifest.kind.Path(manifest.ns, manifest.name);
+  request.path = manifest.kind.Path(manifest.ns, manifest.name, options.subresource);
   request.content_type = kApplyPatch;
   request.body = json::Write(manifest.object);
   FLYBALL_ASSIGN(const std::string validation, ValidationOf(options.validate));
@@ -175,6 +252,9 @@ json::Value WithLastApplied(const json::Value& object) {
 }
 
 Result<Applied> ApplyManifest(Session& session, const ApplyOptions& options, const Manifest& manifest) {
+  const std::string_view generated = manifest.object["metadata"]["generateName"].string_or("");
+  if (manifest.name.empty() && !generated.empty())
+    return Unexpected(LocalError("from " + std::string(generated) + ": cannot use generate name with apply"));
   return options.server_side ? ApplyOnServer(session, options, manifest)
                              : ApplyOnClient(session, options, manifest);
 }

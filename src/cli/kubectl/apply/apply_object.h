@@ -17,6 +17,8 @@ struct ApplyOptions {
   bool server_side = false, force_conflicts = false;
   bool force = false;  // deletes and creates again what cannot be patched (client-side apply)
   std::optional<std::int64_t> grace_period{};
+  std::string cascade = "Background", subresource{};
+  bool overwrite = true;  // takes over what others changed since the last apply, else that is an error
   std::string validate = "strict";
   bool remember = true;  // records the applied manifest in an annotation (client-side apply)
   std::string dry_run;   // "client": nothing is sent; "server": everything is done except storing

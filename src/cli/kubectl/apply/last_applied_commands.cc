@@ -87,14 +87,16 @@ Status EditOneLastApplied(Session& session, const LastAppliedFlags& flags, const
   if (!LastAppliedIn(live).is_string())
     return Unexpected(LocalError("no last-applied-configuration annotation found on resource: " + ref.name));
   FLYBALL_ASSIGN(const json::Value applied, json::Parse(LastAppliedIn(live).as_string()));
-  const Status edited = EditText(session, json::WriteYaml(applied), [&](const std::string& text) -> Status {
-    FLYBALL_ASSIGN(const json::Value changed, json::ParseYaml(text));
-    if (!changed.is_object()) return Unexpected(LocalError("not an object"));
-    FLYBALL_TRY(WriteAnnotation(session, flags, ref, LastAppliedIn(WithLastApplied(changed))));
+  const auto accept = [&](const std::string& text) -> Result<EditVerdict> {
+    const auto changed = json::ParseYaml(text);
+    if (!changed || !changed->is_object())
+      return EditVerdict{.problems = {"The edited file had a syntax error: " +
+                                      (changed ? "not an object" : changed.error().message())}};
+    FLYBALL_TRY(WriteAnnotation(session, flags, ref, LastAppliedIn(WithLastApplied(*changed))));
     session.out() << DisplayName(ref.kind, ref.name) << " edited\n";
-    return {};
-  });
-  return edited;
+    return EditVerdict{};
+  };
+  return EditText(session, json::WriteYaml(applied), {.advice = EditorStyle::Advice::kLastApplied}, accept);
 }
 
 Status EditLastApplied(Session& session, const LastAppliedFlags& flags) {

@@ -1,5 +1,7 @@
 #include <memory>
+#include <optional>
 
+#include "api/values/duration.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/apply/apply_object.h"
 #include "cli/kubectl/print/printers.h"
@@ -17,7 +19,9 @@ struct ReplaceFlags {
   ManifestFlags files;
   PrintFlags print;
   std::string raw, dry_run, field_manager = "kubectl-replace", validate = "strict", subresource;
-  bool force = false, save_config = false;
+  std::string cascade = "background", timeout = "0s";
+  std::optional<std::int64_t> grace_period;
+  bool force = false, save_config = false, wait = false;
 };
 
 Status SayReplaced(Session& session, const ReplaceFlags& flags, const Manifest& manifest,
@@ -43,6 +47,7 @@ Status ReplaceRaw(Session& session, const ReplaceFlags& flags) {
 
 Status ReplaceOne(Session& session, const ReplaceFlags& flags, const Manifest& manifest) {
   json::Value object = flags.save_config ? WithLastApplied(manifest.object) : manifest.object;
+  session.Record(object);
   if (flags.dry_run == "client") return SayReplaced(session, flags, manifest, object);
   // A manifest without a version means the newest: the last write wins, as in kubectl.
   if (std::as_const(object)["metadata"]["resourceVersion"].is_null()) {
@@ -68,15 +73,21 @@ Status Recreate(Session& session, const ReplaceFlags& flags, const Manifest& man
   RestRequest request;
   request.verb = "DELETE";
   request.path = manifest.kind.Path(manifest.ns, manifest.name);
-  request.body = R"({"propagationPolicy":"Background","gracePeriodSeconds":0})";
+  FLYBALL_ASSIGN(const std::string policy, PropagationPolicy(flags.cascade));
+  request.body = json::Write(
+      json::Object{{"propagationPolicy", policy}, {"gracePeriodSeconds", flags.grace_period.value_or(0)}});
   auto deleted = session.Call(std::move(request));
   if (!deleted && !deleted.error().Is(Reason::kNotFound)) return Unexpected(deleted.error());
   if (deleted) {
     session.out() << TypeName(manifest.kind) << " \"" << manifest.name << "\" deleted\n";
-    FLYBALL_TRY(WaitUntilGone(session, {manifest.kind, manifest.ns, manifest.name}, "", {}));
+    FLYBALL_ASSIGN(const Duration timeout, api::ParseDuration(flags.timeout));
+    FLYBALL_TRY(WaitUntilGone(session, {manifest.kind, manifest.ns, manifest.name}, "", timeout));
   }
+  FLYBALL_ASSIGN(const std::string validation, ValidationOf(flags.validate));
   FLYBALL_ASSIGN(const json::Value made,
-                 session.Create(manifest.kind, manifest.ns, manifest.object, flags.field_manager));
+                 session.Create(manifest.kind, manifest.ns,
+                                flags.save_config ? WithLastApplied(manifest.object) : manifest.object,
+                                flags.field_manager, false, validation));
   return SayReplaced(session, flags, manifest, made);
 }
 
@@ -84,6 +95,11 @@ Status RunReplace(Session& session, const ReplaceFlags& flags) {
   if (!flags.raw.empty()) return ReplaceRaw(session, flags);
   if (flags.files.empty()) return Unexpected(LocalError("must specify one of -f and -k"));
   FLYBALL_TRY(CheckDryRun(flags.dry_run));
+  if (flags.grace_period && *flags.grace_period >= 0 && !flags.force)
+    return Unexpected(LocalError("--grace-period must have --force specified"));
+  FLYBALL_ASSIGN(const Duration timeout, api::ParseDuration(flags.timeout));
+  if (timeout != Duration::zero() && !flags.force)
+    return Unexpected(LocalError("--timeout must have --force specified"));
   if (flags.force && !DryRunNote(flags.dry_run).empty())
     return Unexpected(LocalError("--dry-run can not be used when --force is set"));
   ReadProblems problems;
@@ -103,6 +119,7 @@ void AddReplaceCommand(const Command& root) {
   const Command command =
       root.Sub("replace", "Put whole objects in the place of those there", "flyball replace -f web.yaml");
   AddManifestFlags(command, &flags->files);
+  flags->files.validates = true;
   AddPrintFlags(command, &flags->print);
   AddDryRunFlag(command, &flags->dry_run);
   command.Option("--raw", &flags->raw, "Put the file to this path as it is");
@@ -111,6 +128,14 @@ void AddReplaceCommand(const Command& root) {
                  "strict");
   command.Option("--subresource", &flags->subresource,
                  "status, scale or resize instead of the object itself");
+  command.Option("--grace-period", &flags->grace_period,
+                 "With --force: seconds that a pod gets to end by itself");
+  command.Option("--timeout", &flags->timeout, "With --force: how long to wait for what was deleted");
+  command.Option("--cascade", &flags->cascade,
+                 "With --force: what happens to what they own: background, foreground or orphan",
+                 "background");
+  command.Flag("--wait", &flags->wait, "Accepted; --force always waits");
+  command.RecordFlag();
   command.Flag("--save-config", &flags->save_config, "Remember what is written, for a later apply");
   command.Flag("--force", &flags->force, "Delete and create anew");
   RunVerb(command, [flags](Session& session) { return RunReplace(session, *flags); });

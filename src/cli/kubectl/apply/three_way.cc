@@ -134,7 +134,38 @@ json::Value DiffObjects(const TypeInfo* type, bool retain_keys, const json::Valu
   return patch;
 }
 
+bool IsDirective(const std::string& name) {
+  return name.starts_with('$');
+}
+
+bool MembersConflict(const FieldInfo* field, const TypeInfo* type, const json::Value& a,
+                     const json::Value& b) {
+  if (a.is_object() && b.is_object()) return PatchesConflict(type, a, b);
+  if (!a.is_array() || !b.is_array() || !MergesList(field)) return !(a == b);
+  const std::string key(field->patch_key);
+  if (key.empty()) return false;  // sets grow side by side
+  const TypeInfo* element = field->type ? field->type->element : nullptr;
+  return std::any_of(a.as_array().begin(), a.as_array().end(), [&](const json::Value& item) {
+    const json::Value* other = FindByKey(b, key, item[key]);
+    return other && PatchesConflict(element, item, *other);
+  });
+}
+
 }  // namespace
+
+bool PatchesConflict(const TypeInfo* type, const json::Value& a, const json::Value& b) {
+  return std::any_of(a.as_object().begin(), a.as_object().end(), [&](const auto& member) {
+    const json::Value* other = b.Find(member.first);
+    if (!other || IsDirective(member.first)) return false;
+    const FieldInfo* field =
+        type && type->kind == api::TypeKind::kObject ? type->FindField(member.first) : nullptr;
+    return MembersConflict(field,
+                           field  ? field->type
+                           : type ? type->element
+                                  : nullptr,
+                           member.second, *other);
+  });
+}
 
 json::Value ThreeWayPatch(const TypeInfo* type, const json::Value& original, const json::Value& modified,
                           const json::Value& current) {

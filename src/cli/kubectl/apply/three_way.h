@@ -13,4 +13,7 @@ namespace flyball::cli {
 json::Value ThreeWayPatch(const api::TypeInfo* type, const json::Value& original, const json::Value& modified,
                           const json::Value& current);
 
+// Whether two patches of one object set a field to different values (upstream: MergingMapsHaveConflicts).
+bool PatchesConflict(const api::TypeInfo* type, const json::Value& a, const json::Value& b);
+
 }  // namespace flyball::cli

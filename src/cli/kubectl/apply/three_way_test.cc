@@ -27,6 +27,23 @@ TEST(ThreeWayPatch, IsEmptyWhenNothingIsToDo) {
   EXPECT_TRUE(ThreeWayPatch(nullptr, J(R"({"a":1})"), J(R"({"a":1})"), J(R"({"a":1,"c":9})")).empty());
 }
 
+TEST(PatchesConflict, WhereBothSetAFieldToOtherValues) {
+  const auto conflict = [](std::string_view a, std::string_view b) {
+    return PatchesConflict(Deployment(), J(a), J(b));
+  };
+  EXPECT_TRUE(conflict(R"({"spec":{"replicas":1}})", R"({"spec":{"replicas":2}})"));
+  EXPECT_FALSE(conflict(R"({"spec":{"replicas":1}})", R"({"spec":{"paused":true}})"));
+  const std::string pod =
+      R"({"spec":{"template":{"spec":{"containers":[{"name":"NAME","image":"IMAGE"}]}}}})";
+  const auto with = [&](const char* name, const char* image) {
+    std::string text = pod;
+    text.replace(text.find("NAME"), 4, name);
+    return text.replace(text.find("IMAGE"), 5, image);
+  };
+  EXPECT_TRUE(conflict(with("a", "x"), with("a", "y")));
+  EXPECT_FALSE(conflict(with("a", "x"), with("b", "y")));
+}
+
 TEST(ThreeWayPatch, MergesContainersByName) {
   const auto before =
       J(R"({"spec":{"template":{"spec":{"containers":[{"name":"a","image":"x:1"},{"name":"b"}]}}}})");

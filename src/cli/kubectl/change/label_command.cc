@@ -97,12 +97,14 @@ Status ChangeOne(Session& session, const Words& words, const LabelFlags& flags, 
                  const ChangeTarget& target) {
   FLYBALL_TRY(CheckOverwrites(words, flags, changes, target.object["metadata"][words.field]));
   json::Value after = Change(session, words, changes, target.object);
+  session.Record(after);
   const bool changed = !(after == target.object);
   if (changed && !flags.change.only_prints()) {
     json::Value patch;
     json::Value& map = patch["metadata"][words.field];
     for (const auto& [key, value] : changes.set) map[key] = value;
     for (const std::string& key : changes.remove) map[key] = nullptr;
+    session.Record(patch);
     if (!flags.resource_version.empty()) patch["metadata"]["resourceVersion"] = flags.resource_version;
     FLYBALL_ASSIGN(after, SendPatch(session, flags.change, target.ref, kMergePatch, patch));
   }
@@ -137,6 +139,7 @@ void Add(const Command& root, const Words& words, const std::string& summary, co
   command.Args("TYPE/NAME KEY=VALUE", &flags->change.args, "Objects, then what to set (a=b) or remove (a-)");
   AddChangeFlags(command, &flags->change, std::string("kubectl-") + words.verb);
   AddSelectionFlags(command, &flags->change.selection);
+  command.RecordFlag();
   command.Option("--resource-version", &flags->resource_version, "Only if the object has this version");
   command.Flag("--list", &flags->list, "Show what is there after the change");
   command.Flag("--overwrite", &flags->overwrite, "Change a value that is already there");

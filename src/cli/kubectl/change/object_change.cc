@@ -48,8 +48,11 @@ Result<std::vector<ChangeTarget>> ChangeTargets(Session& session, const ChangeFl
   }
   FLYBALL_ASSIGN(const auto refs, NamedObjects(session, flags.files, args, flags.selection));
   for (const ObjectRef& ref : refs) {
-    FLYBALL_ASSIGN(json::Value object, session.Get(ref.kind, ref.ns, ref.name));
-    targets.push_back({ref, std::move(object)});
+    auto object = session.Get(ref.kind, ref.ns, ref.name);
+    if (object)
+      targets.push_back({ref, std::move(*object)});
+    else
+      session.Report(object.error());
   }
   return targets;
 }
@@ -68,7 +71,9 @@ Result<json::Value> SendPatch(Session& session, const ChangeFlags& flags, const 
 }
 
 Result<json::Value> SendChange(Session& session, const ChangeFlags& flags, const ChangeTarget& target,
-                               const json::Value& changed) {
+                               const json::Value& wanted) {
+  json::Value changed = wanted;
+  session.Record(changed);
   if (flags.only_prints()) return changed;
   const KindRef& kind = target.ref.kind;
   const auto* builtin = api::FindBuiltinKind(kind.group, kind.version, kind.kind);

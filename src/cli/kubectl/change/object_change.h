@@ -35,7 +35,8 @@ struct ChangeTarget {
   ObjectRef ref;
   json::Value object;
 };
-// The objects that the files describe or `args` name, as the server has them.
+// The objects that the files describe or `args` name, as the server has them. What cannot be read is reported
+// to the session and left out.
 Result<std::vector<ChangeTarget>> ChangeTargets(Session& session, const ChangeFlags& flags,
                                                 const std::vector<std::string>& args);
 

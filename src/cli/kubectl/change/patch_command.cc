@@ -43,8 +43,8 @@ Result<json::Value> PatchHere(const ChangeTarget& target, std::string_view type,
   const KindRef& kind = target.ref.kind;
   const auto* builtin = api::FindBuiltinKind(kind.group, kind.version, kind.kind);
   if (!builtin)
-    return Unexpected(LocalError("application/strategic-merge-patch+json is not supported by " +
-                                 kind.ApiVersion() + ", Kind=" + kind.kind));
+    return Unexpected(LocalError("strategic merge patch is not supported for " + kind.ApiVersion() +
+                                 ", Kind=" + kind.kind + " locally, try --type merge"));
   return api::StrategicMerge(*builtin->type, target.object, patch);
 }
 
@@ -70,6 +70,11 @@ Status PatchOne(Session& session, const PatchFlags& flags, const ChangeTarget& t
     auto sent = SendPatch(session, flags.change, target.ref, type, patch, flags.subresource);
     if (!sent) return Unexpected(PatchError(sent.error(), target.ref.kind, type));
     after = std::move(*sent);
+    if (session.records()) {
+      json::Value cause;
+      session.Record(cause);
+      FLYBALL_ASSIGN(after, SendPatch(session, flags.change, target.ref, kMergePatch, cause));
+    }
   }
   const bool same = flags.change.only_prints() ? after == target.object
                                                : std::as_const(after)["metadata"]["resourceVersion"] ==
@@ -98,6 +103,7 @@ void AddPatchCommand(const Command& root) {
   AddChangeFlags(command, &flags->change, "kubectl-patch");
   command.Option("-p,--patch", &flags->patch, "The patch, as JSON or YAML");
   command.Option("--patch-file", &flags->patch_file, "A file with the patch");
+  command.RecordFlag();
   command.Option("--type", &flags->type, "strategic, merge or json");
   command.Option("--subresource", &flags->subresource, "status, scale or resize");
   RunVerb(command, [flags](Session& session) { return RunPatch(session, *flags); });

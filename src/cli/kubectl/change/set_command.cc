@@ -14,7 +14,7 @@ namespace {
 
 struct SetFlags {
   ChangeFlags change;
-  std::string limits, requests, containers = "*";
+  std::string limits, requests, containers = "*", resource_version;
   SubjectFlags subjects;
 };
 using SetFlagsPtr = std::shared_ptr<SetFlags>;
@@ -135,6 +135,8 @@ Status SetSelector(Session& session, const SetFlags& flags) {
                    if (std::as_const(object)["kind"].string_or("") != "Service")
                      return Unexpected(LocalError("selector updates are only supported for Services"));
                    object["spec"]["selector"] = selector;
+                   if (!flags.resource_version.empty())
+                     object["metadata"]["resourceVersion"] = flags.resource_version;
                    return {};
                  });
 }
@@ -171,12 +173,14 @@ using SetVerb = Status (*)(Session&, const SetFlags&);
 
 // Returns the new command and its flags, for more of them.
 std::pair<Command, SetFlagsPtr> AddSetVerb(const Command& set, const char* names, const char* summary,
-                                           const char* example, const char* args, SetVerb verb) {
+                                           const char* example, const char* args, SetVerb verb,
+                                           bool command_records = true) {
   auto flags = std::make_shared<SetFlags>();
   const Command command = set.Sub(names, summary, example);
   command.Args(args, &flags->change.args, "Objects, then what to set");
   AddChangeFlags(command, &flags->change, "kubectl-set");
   AddSelectionFlags(command, &flags->change.selection);
+  if (command_records) command.RecordFlag();
   RunVerb(command, [flags, verb](Session& session) { return verb(session, *flags); });
   return {command, flags};
 }
@@ -199,11 +203,14 @@ void AddSetCommand(const Command& root) {
   resources.Option("-c,--containers", &resources_flags->containers, "Which container; * is all");
   AddSetVerb(set, "serviceaccount,sa", "Change the service account of pods",
              "flyball set serviceaccount deploy web robot", "TYPE/NAME SERVICEACCOUNT", &SetServiceAccount);
-  AddSetVerb(set, "selector", "Change what a Service selects",
-             "flyball set selector svc web app=web,tier=front", "TYPE/NAME KEY=VALUE", &SetSelector);
+  const auto [selector, selector_flags] =
+      AddSetVerb(set, "selector", "Change what a Service selects",
+                 "flyball set selector svc web app=web,tier=front", "TYPE/NAME KEY=VALUE", &SetSelector);
+  selector.Option("--resource-version", &selector_flags->resource_version,
+                  "Only if the object has this version");
   const auto [subject, subject_flags] = AddSetVerb(
       set, "subject", "Add users, groups or service accounts to a binding",
-      "flyball set subject clusterrolebinding admins --user=jo --group=ops", "TYPE/NAME", &SetSubject);
+      "flyball set subject clusterrolebinding admins --user=jo --group=ops", "TYPE/NAME", &SetSubject, false);
   subject.Option("--user", &subject_flags->subjects.users, "A user; may be repeated");
   subject.Option("--group", &subject_flags->subjects.groups, "A group; may be repeated");
   subject.Option("--serviceaccount", &subject_flags->subjects.service_accounts,

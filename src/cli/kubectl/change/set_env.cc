@@ -166,8 +166,23 @@ Status ChangeEnv(const EnvFlags& flags, const EnvChanges& changes, json::Value& 
   return {};
 }
 
+// "-" among the variables: they are lines of standard input, A=b.
+Status TakeStdin(const EnvFlags& flags, ChangeWords& words) {
+  const auto dash = std::find(words.objects.begin(), words.objects.end(), "-");
+  if (dash == words.objects.end()) return {};
+  const auto& files = flags.change.files.files;
+  if (std::find(files.begin(), files.end(), "-") != files.end())
+    return Unexpected(LocalError("standard input cannot be used for multiple arguments"));
+  words.objects.erase(dash);
+  FLYBALL_ASSIGN(const std::string text, ReadSource("-"));
+  for (const std::string& line : SplitText(text, '\n'))
+    if (!Trimmed(line).empty()) words.changes.emplace_back(Trimmed(line));
+  return {};
+}
+
 Status SetEnv(Session& session, const EnvFlags& flags) {
   ChangeWords words = SplitChanges(flags.change.args);
+  FLYBALL_TRY(TakeStdin(flags, words));
   words.changes.insert(words.changes.end(), flags.env.begin(), flags.env.end());
   FLYBALL_ASSIGN(const auto targets, ChangeTargets(session, flags.change, words.objects));
   EnvChanges changes = ChangesIn(words.changes);
@@ -197,6 +212,10 @@ void AddSetEnvCommand(const Command& set) {
                "Objects, then variables to set (A=b) or remove (A-)");
   AddChangeFlags(command, &flags->change, "kubectl-set");
   AddSelectionFlags(command, &flags->change.selection);
+  command.ReadsStdinIf([flags] {
+    const auto& args = flags->change.args;
+    return std::find(args.begin(), args.end(), "-") != args.end();
+  });
   command.Option("-c,--containers", &flags->containers, "Which container; * is all");
   command.Option("-e,--env", &flags->env, "NAME=VALUE; may be repeated");
   command.Option("--from", &flags->from, "configmap/NAME or secret/NAME: a variable for each key");
