@@ -68,8 +68,11 @@ Status RunAutoscale(Session& session, const AutoscaleFlags& flags) {
                                  std::to_string(*flags.max) + ", min: " + std::to_string(*flags.min)));
   FLYBALL_ASSIGN(const auto targets, NamedObjects(session, flags.files, flags.args, {}));
   for (const ObjectRef& target : targets) {
-    FLYBALL_TRY(session.Get(target.kind, target.ns, target.name));
-    FLYBALL_TRY(CreateObject(session, flags.options, NewAutoscaler(flags, target), "autoscaled"));
+    // The server need not have yet what a file describes.
+    if (flags.files.empty()) FLYBALL_TRY(session.Get(target.kind, target.ns, target.name));
+    if (const Status made = CreateObject(session, flags.options, NewAutoscaler(flags, target), "autoscaled");
+        !made)
+      session.Report(made.error());
   }
   return {};
 }
@@ -93,6 +96,7 @@ void AddAutoscaleCommand(const Command& root) {
   command.Option("--name", &flags->name, "Name of the autoscaler; the object's own if absent");
   flags->options.field_manager = "kubectl-autoscale";
   flags->options.AddTo(command);
+  command.RecordFlag();
   RunVerb(command, [flags](Session& session) { return RunAutoscale(session, *flags); });
 }
 

@@ -20,6 +20,15 @@ struct CreateOptions {
   void AddTo(const Command& command);
 };
 
+// A patch that the user gives for what is made of flags.
+struct OverrideFlags {
+  std::string text{}, type = "merge";
+  // --overrides and --override-type, which is `otherwise` unless it is given.
+  void AddTo(const Command& command, const std::string& otherwise);
+  // The object, of a built-in kind, with the patch.
+  Result<json::Value> Apply(json::Value object) const;
+};
+
 // Creates the object (or only prints it) and prints "<kind>/<name> <verb>".
 Status CreateObject(Session& session, const CreateOptions& options, json::Value object,
                     std::string_view verb = "created");

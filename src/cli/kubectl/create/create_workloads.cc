@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "api/select/selector.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/create/create_options.h"
 #include "cli/kubectl/session/resource_args.h"
@@ -154,6 +155,32 @@ void AddJobs(const Command& create) {
   });
 }
 
+// "a=b,c in (d,e)" as the LabelSelector of an object.
+Result<json::Value> SelectorOf(const std::string& text) {
+  using Operator = api::LabelSelector::Operator;
+  auto parsed = api::LabelSelector::Parse(text);
+  if (!parsed) return Unexpected(LocalError(parsed.error().message()));
+  json::Value selector = json::Object();
+  for (const auto& requirement : parsed->requirements()) {
+    const char* word = nullptr;
+    if (requirement.op == Operator::kEquals || requirement.op == Operator::kDoubleEquals) {
+      selector["matchLabels"][requirement.key] = requirement.values.front();
+      continue;
+    }
+    if (requirement.op == Operator::kIn) word = "In";
+    if (requirement.op == Operator::kNotIn) word = "NotIn";
+    if (requirement.op == Operator::kExists) word = "Exists";
+    if (requirement.op == Operator::kDoesNotExist) word = "DoesNotExist";
+    if (!word) return Unexpected(LocalError("\"" + text + "\" is not a valid label selector"));
+    json::Value expression = json::Object{{"key", requirement.key}, {"operator", word}};
+    if (!requirement.values.empty())
+      expression["values"] = json::Array(requirement.values.begin(), requirement.values.end());
+    if (!std::as_const(selector)["matchExpressions"].is_array()) selector["matchExpressions"] = json::Array();
+    selector["matchExpressions"].as_array().push_back(std::move(expression));
+  }
+  return selector;
+}
+
 void AddDisruptionBudget(const Command& create) {
   auto flags = std::make_shared<CreateWorkloadsFlags>();
   const Command command = BeginWorkload(create, "poddisruptionbudget,pdb", "Create a PodDisruptionBudget",
@@ -168,12 +195,12 @@ void AddDisruptionBudget(const Command& create) {
       return Unexpected(LocalError("one of min-available or max-unavailable must be specified"));
     if (!flags->min_available.empty() && !flags->max_unavailable.empty())
       return Unexpected(LocalError("min-available and max-unavailable cannot be both specified"));
-    FLYBALL_ASSIGN(json::Object labels, ParsePairs(flags->selector));
+    FLYBALL_ASSIGN(json::Value selector, SelectorOf(flags->selector));
     const auto amount = [](const std::string& text) {
       return text.back() == '%' ? json::Value(text) : json::Value(std::stoi(text));
     };
     json::Value object = NewObject("policy/v1", "PodDisruptionBudget", name);
-    object["spec"]["selector"]["matchLabels"] = std::move(labels);
+    object["spec"]["selector"] = std::move(selector);
     if (!flags->min_available.empty()) object["spec"]["minAvailable"] = amount(flags->min_available);
     if (!flags->max_unavailable.empty()) object["spec"]["maxUnavailable"] = amount(flags->max_unavailable);
     for (const char* count : {"currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods"})

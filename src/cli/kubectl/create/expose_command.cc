@@ -12,6 +12,7 @@ namespace flyball::cli {
 namespace {
 
 struct ExposeFlags {
+  OverrideFlags overrides;
   CreateOptions options;
   std::vector<std::string> args;
   ManifestFlags files;
@@ -63,6 +64,10 @@ Result<std::vector<std::int64_t>> PortsFor(const ExposeFlags& flags, const json:
 
 Result<json::Value> ServiceFor(const ExposeFlags& flags, const json::Value& target) {
   ServicePlan plan = flags.plan;
+  const json::Value& selector = target["spec"]["selector"];
+  if (target["kind"].string_or("") == "Deployment" && flags.selector.empty() &&
+      (!selector.is_object() || selector["matchLabels"].empty()))
+    return Unexpected(LocalError("invalid deployment: no selectors, therefore cannot be exposed"));
   FLYBALL_ASSIGN(plan.selector, PodLabels(target));
   if (!flags.selector.empty()) {
     FLYBALL_ASSIGN(plan.selector, ParsePairs(flags.selector));
@@ -70,7 +75,8 @@ Result<json::Value> ServiceFor(const ExposeFlags& flags, const json::Value& targ
   if (std::as_const(plan.selector).empty())
     return Unexpected(LocalError("couldn't retrieve selectors via --selector flag or introspection"));
   FLYBALL_ASSIGN(plan.ports, PortsFor(flags, target));
-  if (plan.name.empty()) plan.name = target["metadata"]["name"].string_or("");
+  constexpr std::size_t kLongestName = 63;  // of a DNS label
+  if (plan.name.empty()) plan.name = target["metadata"]["name"].string_or("").substr(0, kLongestName);
   plan.labels = target["metadata"]["labels"];
   if (!flags.labels.empty()) {
     FLYBALL_ASSIGN(plan.labels, ParsePairs(flags.labels));
@@ -79,13 +85,34 @@ Result<json::Value> ServiceFor(const ExposeFlags& flags, const json::Value& targ
   return NewService(plan);
 }
 
-Status RunExpose(Session& session, const ExposeFlags& flags) {
-  FLYBALL_ASSIGN(const auto objects, NamedObjects(session, flags.files, flags.args, {}));
-  for (const ObjectRef& object : objects) {
-    FLYBALL_ASSIGN(const json::Value target, session.Get(object.kind, object.ns, object.name));
-    FLYBALL_ASSIGN(json::Value service, ServiceFor(flags, target));
-    FLYBALL_TRY(CreateObject(session, flags.options, std::move(service), "exposed"));
+Status ExposeOne(Session& session, const ExposeFlags& flags, const json::Value& target) {
+  FLYBALL_ASSIGN(json::Value service, ServiceFor(flags, target));
+  FLYBALL_ASSIGN(service, flags.overrides.Apply(std::move(service)));
+  return CreateObject(session, flags.options, std::move(service), "exposed");
+}
+
+// Objects of files are exposed as the files have them; the server need not have them yet.
+Result<std::vector<json::Value>> ExposeTargets(Session& session, const ExposeFlags& flags) {
+  std::vector<json::Value> targets;
+  if (!flags.files.empty()) {
+    ReadProblems problems;
+    FLYBALL_ASSIGN(auto manifests, ReadManifests(session, flags.files, &problems));
+    problems.Report(session);
+    for (Manifest& manifest : manifests) targets.push_back(std::move(manifest.object));
+    return targets;
   }
+  FLYBALL_ASSIGN(const auto objects, ResolveObjects(session, flags.args, {}));
+  for (const ObjectRef& object : objects) {
+    FLYBALL_ASSIGN(json::Value target, session.Get(object.kind, object.ns, object.name));
+    targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+Status RunExpose(Session& session, const ExposeFlags& flags) {
+  FLYBALL_ASSIGN(const auto targets, ExposeTargets(session, flags));
+  for (const json::Value& target : targets)
+    if (const Status done = ExposeOne(session, flags, target); !done) session.Report(done.error());
   return {};
 }
 
@@ -127,7 +154,9 @@ void AddExposeCommand(const Command& root) {
   command.Args("TYPE/NAME", &flags->args, "Which objects");
   AddManifestFlags(command, &flags->files);
   flags->options.field_manager = "kubectl-expose";
+  flags->overrides.AddTo(command, "merge");
   flags->options.AddTo(command);
+  command.RecordFlag();
   command.Option("--port", &flags->ports, "Port of the service, or several with commas");
   command.Option("--target-port", &flags->target_port, "Port of the pods: a number or a name");
   command.Option("--name", &flags->plan.name, "Name of the service");

@@ -5,6 +5,7 @@
 #include "cli/command/error_text.h"
 #include "cli/kubectl/create/create_options.h"
 #include "cli/kubectl/session/elements.h"
+#include "cli/kubectl/session/image_reference.h"
 #include "cli/kubectl/session/object_wait.h"
 #include "cli/kubectl/streams/attach.h"
 #include "cli/kubectl/verbs.h"
@@ -20,22 +21,16 @@ const KindRef kRunPods{"", "v1", "Pod", "pods", true};
 struct RunFlags {
   CreateOptions options;
   std::vector<std::string> args, env, annotations;
-  std::string image, restart = "Always", labels, overrides, override_type = "merge", pull_policy;
+  std::string image, restart = "Always", labels, pull_policy;
+  OverrideFlags overrides;
   std::optional<std::int64_t> port;
   AttachStreams streams;
   bool command = false, expose = false, attach = false, remove = false, privileged = false;
   bool attaches() const { return attach || streams.in; }
 };
 
-// Without spaces and the like; the registry's own rules are the server's and the node's business.
-bool IsReference(const std::string& image) {
-  return !image.empty() && image.find_first_of(" \t\n\"'\\") == std::string::npos && image.front() != ':' &&
-         image.back() != ':' && image.find("//") == std::string::npos;
-}
-
 Status CheckRun(const RunFlags& flags) {
-  if (!IsReference(flags.image))
-    return Unexpected(LocalError("invalid image name \"" + flags.image + "\": invalid reference format"));
+  FLYBALL_TRY(CheckImageName(flags.image));
   if (flags.remove && !flags.attaches())
     return Unexpected(LocalError("--rm should only be used for attached containers"));
   if (flags.attaches() && (flags.options.dry_run == "client" || flags.options.dry_run == "server"))
@@ -74,17 +69,6 @@ Result<json::Value> NewContainer(const RunFlags& flags, const std::string& name,
   return container;
 }
 
-// The object with what --overrides says.
-Result<json::Value> Overridden(const RunFlags& flags, json::Value object) {
-  if (flags.overrides.empty()) return object;
-  auto patch = json::ParseYaml(flags.overrides);
-  if (!patch) return Unexpected(LocalError("unable to parse --overrides: " + patch.error().message()));
-  if (flags.override_type == "json") return json::ApplyJsonPatch(object, *patch);
-  if (flags.override_type == "strategic")
-    return api::StrategicMerge(*api::FindBuiltinKind("", "v1", "Pod")->type, std::move(object), *patch);
-  return json::ApplyMergePatch(std::move(object), *patch);
-}
-
 Result<json::Value> NewPod(const RunFlags& flags, const std::string& name,
                            const std::vector<std::string>& words) {
   json::Value object = NewObject("v1", "Pod", name);
@@ -100,7 +84,7 @@ Result<json::Value> NewPod(const RunFlags& flags, const std::string& name,
   object["spec"]["dnsPolicy"] = "ClusterFirst";
   object["spec"]["restartPolicy"] = flags.restart;
   object["status"] = json::Object();
-  return Overridden(flags, std::move(object));
+  return flags.overrides.Apply(std::move(object));
 }
 
 Status ExposePod(Session& session, const RunFlags& flags, const json::Value& pod) {
@@ -159,6 +143,7 @@ void AddRunCommand(const Command& root) {
   command.Args("NAME", &flags->args, "Name of the pod");
   flags->options.field_manager = "kubectl-run";
   flags->options.AddTo(command);
+  command.RecordFlag();
   command.Option("--image", &flags->image, "Image of the container; `host` is the machine itself");
   command.Required("--image");
   command.Option("--restart", &flags->restart, "Always, OnFailure or Never");
@@ -167,9 +152,7 @@ void AddRunCommand(const Command& root) {
   command.Option("--annotations", &flags->annotations, "a=b; may be repeated");
   command.Option("--env", &flags->env, "NAME=value; may be repeated");
   command.Option("--port", &flags->port, "Port the container serves");
-  command.Option("--overrides", &flags->overrides, "A patch of the pod, as JSON, before it is created");
-  command.Option("--override-type", &flags->override_type,
-                 "The kind of that patch: merge, strategic or json");
+  flags->overrides.AddTo(command, "merge");
   command.Flag("--command", &flags->command, "What follows -- is the command, not its arguments");
   command.Flag("--expose", &flags->expose, "Make a Service for it too; with --port");
   command.Flag("--privileged", &flags->privileged, "In privileged mode");

@@ -20,17 +20,34 @@ struct DescribeFlags {
   std::string show_events;  // true, false; empty: if there is one object
 };
 
+Status AddNamed(Session& session, const ObjectRef& ref, std::vector<json::Value>& objects) {
+  auto object = session.Get(ref.kind, ref.ns, ref.name);
+  if (!object) return Unexpected(object.error());
+  SetTypeMeta(*object, ref.kind);
+  objects.push_back(std::move(*object));
+  return {};
+}
+
+// The object with the name; if there is none, those whose names begin with it.
+Status AddMatching(Session& session, const ObjectRef& ref, std::vector<json::Value>& objects) {
+  const Status found = AddNamed(session, ref, objects);
+  if (found || !found.error().Is(Reason::kNotFound)) return found;
+  FLYBALL_ASSIGN(auto items, ListObjects(session, ref.kind, ref.ns));
+  const std::size_t before = objects.size();
+  for (json::Value& item : items)
+    if (std::as_const(item)["metadata"]["name"].string_or("").starts_with(ref.name))
+      objects.push_back(std::move(item));
+  return objects.size() > before ? Status() : found;
+}
+
 Result<std::vector<json::Value>> ObjectsOf(Session& session, const DescribeFlags& flags) {
   std::vector<json::Value> objects;
-  const auto get = [&](const KindRef& kind, const std::string& ns, const std::string& name) -> Status {
-    FLYBALL_ASSIGN(json::Value object, session.Get(kind, ns, name));
-    SetTypeMeta(object, kind);
-    objects.push_back(std::move(object));
-    return {};
+  const auto add = [&](const Status& added) {
+    if (!added) session.Report(added.error());
   };
   if (!flags.files.empty()) {
-    FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
-    for (const Manifest& m : manifests) FLYBALL_TRY(get(m.kind, m.ns, m.name));
+    FLYBALL_ASSIGN(const auto refs, NamedObjects(session, flags.files, {}, {}));
+    for (const ObjectRef& ref : refs) add(AddNamed(session, ref, objects));
     return objects;
   }
   if (flags.args.empty())
@@ -40,7 +57,8 @@ Result<std::vector<json::Value>> ObjectsOf(Session& session, const DescribeFlags
   FLYBALL_ASSIGN(const auto resources, ParseResourceArgs(session, flags.args));
   for (const ResourceArg& resource : resources) {
     const std::string ns = flags.selection.all_namespaces ? "" : session.NamespaceFor(resource.kind);
-    for (const std::string& name : resource.names) FLYBALL_TRY(get(resource.kind, ns, name));
+    for (const std::string& name : resource.names)
+      add(AddMatching(session, {resource.kind, ns, name}, objects));
     if (!resource.names.empty()) continue;
     FLYBALL_ASSIGN(auto items, ListObjects(session, resource.kind, ns, flags.selection.label_selector));
     for (json::Value& item : items) objects.push_back(std::move(item));
@@ -51,7 +69,8 @@ Result<std::vector<json::Value>> ObjectsOf(Session& session, const DescribeFlags
 Status RunDescribe(Session& session, const DescribeFlags& flags) {
   session.set_chunk_size(flags.chunk_size.value_or(session.chunk_size()));
   FLYBALL_ASSIGN(const auto objects, ObjectsOf(session, flags));
-  if (objects.empty()) session.err() << "No resources found in " << session.ns() << " namespace.\n";
+  if (objects.empty() && !session.failed())
+    session.err() << "No resources found in " << session.ns() << " namespace.\n";
   const bool with_events = flags.show_events.empty() ? objects.size() <= 1 : flags.show_events != "false";
   bool first = true;
   for (const json::Value& object : objects) {

@@ -174,6 +174,7 @@ Description Describe(Session& session, const json::Value& object) {
     if (kind == "ConfigMap") return {ConfigMapText(object)};
     if (kind == "Secret") return {SecretText(object), false};
     if (kind == "Namespace") return {NamespaceText(session, object), false};
+    if (kind == "PersistentVolumeClaim") return {ClaimText(session, object)};
     if (kind == "ServiceAccount") return {ServiceAccountText(object)};
     if (kind == "ReplicationController") return {ReplicationControllerText(session, object)};
     if (kind == "Endpoints") return {EndpointsText(object)};

@@ -38,6 +38,7 @@ std::string RoleBindingText(const json::Value& object);
 std::string CronJobText(const json::Value& object);
 std::string IngressText(Session& session, const json::Value& object);
 std::string EndpointsText(const json::Value& object);
+std::string ClaimText(Session& session, const json::Value& claim);
 std::string GenericText(const json::Value& object);
 
 }  // namespace flyball::cli

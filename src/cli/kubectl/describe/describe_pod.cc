@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/values/quantity.h"
 #include "base/values/ascii.h"
 #include "cli/kubectl/describe/describe_text.h"
 #include "cli/kubectl/describe/describe_volumes.h"
@@ -101,27 +102,72 @@ std::string ProbeText(const json::Value& probe) {
          " #failure=" + number("failureThreshold", 3);
 }
 
-std::string EnvLines(const json::Value& env) {
-  if (env.empty()) return "    Environment:\t<none>\n";
-  std::string out = "    Environment:\n";
-  for (const json::Value& variable : Items(env)) {
-    const std::string head = "      " + Text(variable["name"]) + ":\t";
-    const json::Value& from = variable["valueFrom"];
-    const auto optional = [](const json::Value& ref) {
-      return ref["optional"].bool_or(false) ? "true" : "false";
-    };
-    if (from["fieldRef"].is_object())
-      out += head + " (" + Text(from["fieldRef"]["apiVersion"]) + ":" + Text(from["fieldRef"]["fieldPath"]) +
-             ")\n";
-    else if (const json::Value& secret = from["secretKeyRef"]; secret.is_object())
-      out += head + "<set to the key '" + Text(secret["key"]) + "' in secret '" + Text(secret["name"]) +
-             "'>\tOptional: " + optional(secret) + "\n";
-    else if (const json::Value& map = from["configMapKeyRef"]; map.is_object())
-      out += head + "<set to the key '" + Text(map["key"]) + "' of config map '" + Text(map["name"]) +
-             "'>\tOptional: " + optional(map) + "\n";
-    else
-      out += head + Text(variable["value"]) + "\n";
+// What a fieldRef of the pod's own leads to. What only the node knows stays empty, as in kubectl.
+std::string FieldOf(const json::Value& pod, const std::string& path) {
+  const json::Value& metadata = pod["metadata"];
+  for (const char* map : {"annotations", "labels"}) {
+    const std::string head = std::string("metadata.") + map + "['";
+    if (path.starts_with(head) && path.ends_with("']"))
+      return Text(metadata[map][path.substr(head.size(), path.size() - head.size() - 2)]);
   }
+  for (const char* field : {"name", "namespace", "uid"})
+    if (path == std::string("metadata.") + field) return Text(metadata[field]);
+  return {};
+}
+
+// "limits.cpu" of the container in units of the divisor, rounded up.
+std::string ResourceOf(const json::Value& container, const json::Value& ref) {
+  const std::string resource = Text(ref["resource"]);
+  const std::size_t dot = resource.find('.');
+  if (dot == std::string::npos) return {};
+  const json::Value& there = container["resources"][resource.substr(0, dot)][resource.substr(dot + 1)];
+  const auto amount = api::Quantity::Parse(there.is_null() ? "0" : Text(there));
+  const auto divisor = api::Quantity::Parse(Text(ref["divisor"]));
+  const std::int64_t unit = divisor && divisor->MilliValue() > 0 ? divisor->MilliValue() : 1000;
+  const std::int64_t value = amount ? (amount->MilliValue() + unit - 1) / unit : 0;
+  if (value == 0 && (resource == "limits.cpu" || resource == "limits.memory")) return "node allocatable";
+  return std::to_string(value);
+}
+
+// `pod` is null for a template.
+std::string EnvValue(const json::Value& variable, const json::Value& container, const json::Value* pod) {
+  const json::Value& from = variable["valueFrom"];
+  const auto optional = [](const json::Value& ref) {
+    return ref["optional"].bool_or(false) ? "true" : "false";
+  };
+  if (const json::Value& field = from["fieldRef"]; field.is_object())
+    return (pod ? FieldOf(*pod, Text(field["fieldPath"])) : "") + " (" + Text(field["apiVersion"]) + ":" +
+           Text(field["fieldPath"]) + ")";
+  if (const json::Value& resource = from["resourceFieldRef"]; resource.is_object())
+    return ResourceOf(container, resource) + " (" + Text(resource["resource"]) + ")";
+  if (const json::Value& secret = from["secretKeyRef"]; secret.is_object())
+    return "<set to the key '" + Text(secret["key"]) + "' in secret '" + Text(secret["name"]) +
+           "'>\tOptional: " + optional(secret);
+  if (const json::Value& map = from["configMapKeyRef"]; map.is_object())
+    return "<set to the key '" + Text(map["key"]) + "' of config map '" + Text(map["name"]) +
+           "'>\tOptional: " + optional(map);
+  std::string value;
+  for (const char c : Text(variable["value"]))
+    value += c == '\n' ? std::string("\n      \t") : std::string(1, c);
+  return value;
+}
+
+std::string EnvLines(const json::Value& container, const json::Value* pod) {
+  std::string out;
+  if (!container["envFrom"].empty()) out += "    Environment Variables from:\n";
+  for (const json::Value& source : Items(container["envFrom"])) {
+    const bool secret = source["secretRef"].is_object();
+    const json::Value& ref = source[secret ? "secretRef" : "configMapRef"];
+    const std::string prefix = Text(source["prefix"]);
+    out += "      " + Text(ref["name"]) + "\t" + (secret ? "Secret" : "ConfigMap") +
+           (prefix.empty() ? "" : " with prefix '" + prefix + "'") +
+           "\tOptional: " + (ref["optional"].bool_or(false) ? "true" : "false") + "\n";
+  }
+  const json::Value& env = container["env"];
+  if (env.empty()) return out + "    Environment:\t<none>\n";
+  out += "    Environment:\n";
+  for (const json::Value& variable : Items(env))
+    out += "      " + Text(variable["name"]) + ":\t" + EnvValue(variable, container, pod) + "\n";
   return out;
 }
 
@@ -148,9 +194,9 @@ const json::Value& StatusOf(const json::Value& statuses, const json::Value& name
   return kNone;
 }
 
-// `space` is "" for a pod and two spaces within a template.
+// `space` is "" for a pod and two spaces within a template, where there is no pod.
 std::string ContainerLines(const char* title, const json::Value& containers, const json::Value& statuses,
-                           const std::string& space) {
+                           const std::string& space, const json::Value* pod = nullptr) {
   std::string out = space + title + ":\n";
   for (const json::Value& container : Items(containers)) {
     const json::Value& status = StatusOf(statuses, container["name"]);
@@ -167,7 +213,7 @@ std::string ContainerLines(const char* title, const json::Value& containers, con
           std::pair("startupProbe", "Startup")})
       if (container[field].is_object())
         out += std::string("    ") + name + ":\t" + ProbeText(container[field]) + "\n";
-    out += EnvLines(container["env"]) + MountLines(container["volumeMounts"]);
+    out += EnvLines(container, pod) + MountLines(container["volumeMounts"]);
   }
   return out;
 }
@@ -252,8 +298,9 @@ std::string PodText(const json::Value& pod) {
   const json::Value &spec = pod["spec"], &status = pod["status"];
   std::string out = HeadLines(pod);
   if (!spec["initContainers"].empty())
-    out += ContainerLines("Init Containers", spec["initContainers"], status["initContainerStatuses"], "");
-  out += ContainerLines("Containers", spec["containers"], status["containerStatuses"], "");
+    out +=
+        ContainerLines("Init Containers", spec["initContainers"], status["initContainerStatuses"], "", &pod);
+  out += ContainerLines("Containers", spec["containers"], status["containerStatuses"], "", &pod);
   if (!status["conditions"].empty()) {
     out += "Conditions:\n  Type\tStatus\n";
     for (const json::Value& condition : Items(status["conditions"]))

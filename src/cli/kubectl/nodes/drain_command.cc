@@ -1,10 +1,12 @@
 #include <memory>
+#include <optional>
 
 #include "api/values/duration.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/nodes/drain_pods.h"
 #include "cli/kubectl/nodes/node_marks.h"
 #include "cli/kubectl/print/printers.h"
+#include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/verbs.h"
 
 namespace flyball::cli {
@@ -14,9 +16,11 @@ struct NodeFlags {
   std::vector<std::string> names;
   std::string selector, timeout = "0s";
   DrainFlags drain;
+  std::optional<std::int64_t> chunk_size;
 };
 
 Status Drain(Session& session, NodeFlags& flags) {
+  session.set_chunk_size(flags.chunk_size.value_or(session.chunk_size()));
   FLYBALL_ASSIGN(flags.drain.timeout, api::ParseDuration(flags.timeout));
   FLYBALL_ASSIGN(const auto nodes, ChosenNodes(session, flags.names, flags.selector, "drain"));
   MarkNodes(session, nodes, true, flags.drain.dry_run);
@@ -53,9 +57,10 @@ void AddMarkCommand(const Command& root, const std::string& verb, bool unschedul
   const Command command = root.Sub(verb, summary, "flyball " + verb + " node-0");
   command.Args("NODE", &flags->names, "Names of nodes");
   command.Option("-l,--selector", &flags->selector, "Nodes with these labels");
-  command.Option("--dry-run", &flags->drain.dry_run,
-                 "client: only print it; server: everything but storing it");
-  RunVerb(command, [flags, verb, unschedulable](Session& session) -> Status {
+  AddDryRunFlag(command, &flags->drain.dry_run);
+  RunVerb(command, [flags, verb, unschedulable, command](Session& session) -> Status {
+    if (flags->names.empty() && flags->selector.empty() && command.Given("selector"))
+      FLYBALL_TRY(ParseResourceArgs(session, {}));
     FLYBALL_ASSIGN(const auto nodes, ChosenNodes(session, flags->names, flags->selector, verb));
     MarkNodes(session, nodes, unschedulable, flags->drain.dry_run);
     return {};
@@ -74,8 +79,9 @@ void AddDrain(const Command& root) {
                  "Seconds pods get to end; negative: as they say");
   command.Option("--skip-wait-for-delete-timeout", &flags->drain.skip_deleted_after_seconds,
                  "Do not wait for pods that have been ending for more than these seconds");
-  command.Option("--dry-run", &flags->drain.dry_run,
-                 "client: only print it; server: everything but storing it");
+  AddDryRunFlag(command, &flags->drain.dry_run);
+  command.Option("--chunk-size", &flags->chunk_size,
+                 "How many objects one request lists; 0 reads lists whole");
   command.Flag("--force", &flags->drain.force, "Also pods that no controller will create again");
   command.Flag("--ignore-daemonsets", &flags->drain.ignore_daemon_sets, "Leave the pods of DaemonSets");
   command.Flag("--delete-emptydir-data", &flags->drain.delete_empty_dir_data,

@@ -236,8 +236,8 @@ void AddTaintCommand(const Command& root) {
   command.Args("node NAME KEY=VALUE:EFFECT", &flags->args,
                "Nodes, then taints to set (k=v:NoSchedule) or remove (k-)");
   command.Option("-l,--selector", &flags->selector, "Nodes with these labels");
-  command.Option("-o,--output", &flags->print.output, "yaml, json, name, jsonpath=...");
-  command.Option("--dry-run", &flags->dry_run, "client: only print it; server: everything but storing it");
+  AddPrintFlags(command, &flags->print);
+  AddDryRunFlag(command, &flags->dry_run);
   command.Option("--field-manager", &flags->field_manager, "Who owns the changed fields");
   command.Flag("--all", &flags->all, "All nodes");
   command.Flag("--overwrite", &flags->overwrite, "Replace taints that are there");

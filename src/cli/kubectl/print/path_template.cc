@@ -94,31 +94,39 @@ Status PathTemplate::ParseAction(std::string_view action, std::string_view& rest
   return {};
 }
 
-void PathTemplate::RenderParts(const std::vector<Part>& parts, const json::Value& at, std::string& out) {
+Status PathTemplate::RenderParts(const std::vector<Part>& parts, const json::Value& at, bool strict,
+                                 std::string& out) {
   for (const Part& part : parts) {
-    if (part.is_range) {
-      for (const json::Value* value : part.path.Evaluate(at)) {
-        // A list given as a whole is iterated too.
-        if (value->is_array())
-          for (const json::Value& item : value->as_array()) RenderParts(part.body, item, out);
-        else
-          RenderParts(part.body, *value, out);
-      }
-    } else if (part.is_path) {
-      bool first = true;
-      for (const json::Value* value : part.path.Evaluate(at)) {
-        if (!std::exchange(first, false)) out += " ";
-        out += PathText(*value);
-      }
-    } else {
+    if (!part.is_range && !part.is_path) {
       out += part.text;
+      continue;
+    }
+    if (const auto missing = strict ? part.path.MissingField(at) : std::nullopt)
+      return Unexpected(BadRequest(*missing + " is not found"));
+    bool first = true;
+    for (const json::Value* value : part.path.Evaluate(at)) {
+      if (part.is_path) {
+        out += std::string(std::exchange(first, false) ? "" : " ") + PathText(*value);
+      } else if (value->is_array()) {  // a list given as a whole is iterated too
+        for (const json::Value& item : value->as_array())
+          FLYBALL_TRY(RenderParts(part.body, item, strict, out));
+      } else {
+        FLYBALL_TRY(RenderParts(part.body, *value, strict, out));
+      }
     }
   }
+  return {};
 }
 
 std::string PathTemplate::Render(const json::Value& root) const {
   std::string out;
-  RenderParts(parts_, root, out);
+  (void)RenderParts(parts_, root, false, out);  // only missing fields can fail
+  return out;
+}
+
+Result<std::string> PathTemplate::RenderStrictly(const json::Value& root) const {
+  std::string out;
+  FLYBALL_TRY(RenderParts(parts_, root, true, out));
   return out;
 }
 

@@ -18,6 +18,8 @@ class PathTemplate {
   static Result<PathTemplate> Parse(std::string_view text);
   // Missing values print nothing; several results of one path are separated by spaces.
   std::string Render(const json::Value& root) const;
+  // The same, but BadRequest ("x is not found") for a field that no value has.
+  Result<std::string> RenderStrictly(const json::Value& root) const;
 
  private:
   struct Part {
@@ -28,7 +30,8 @@ class PathTemplate {
   };
   static Result<std::vector<Part>> ParseParts(std::string_view& text, bool in_range);
   static Status ParseAction(std::string_view action, std::string_view& rest, std::vector<Part>* parts);
-  static void RenderParts(const std::vector<Part>& parts, const json::Value& at, std::string& out);
+  static Status RenderParts(const std::vector<Part>& parts, const json::Value& at, bool strict,
+                            std::string& out);
 
   std::vector<Part> parts_;
 };

@@ -4,8 +4,10 @@
 #include <iterator>
 #include <ostream>
 
+#include "api/values/go_text.h"
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
+#include "cli/command/klog.h"
 #include "cli/kubectl/print/path_template.h"
 #include "cli/kubectl/print/tab_writer.h"
 #include "cli/kubectl/session/resource_args.h"
@@ -16,6 +18,9 @@
 
 namespace flyball::cli {
 namespace {
+
+// --dry-run without a value, as kubectl's help shows it.
+constexpr const char* kAloneDryRun = "unchanged";
 
 Result<std::string> ReadTemplateFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -68,27 +73,46 @@ class NamePrinter final : public ObjectPrinter {
 
 class PathPrinter final : public ObjectPrinter {
  public:
-  explicit PathPrinter(PathTemplate path) : path_(std::move(path)) {}
-  Result<std::string> Print(const json::Value& object) override { return path_.Render(object); }
-
- private:
-  const PathTemplate path_;
-};
-
-class TemplatePrinter final : public ObjectPrinter {
- public:
-  TemplatePrinter(std::string text, GoTemplate parsed)
-      : text_(std::move(text)), template_(std::move(parsed)) {}
+  PathPrinter(std::string text, PathTemplate path, bool strict)
+      : text_(std::move(text)), path_(std::move(path)), strict_(strict) {}
   Result<std::string> Print(const json::Value& object) override {
-    auto out = template_.Render(object);
-    if (!out)
-      return Unexpected(LocalError("error executing template \"" + text_ + "\": " + out.error().message()));
-    return out;
+    if (!strict_) return path_.Render(object);
+    auto out = path_.RenderStrictly(object);
+    if (out) return out;
+    return Unexpected(LocalError(
+        "error executing jsonpath \"" + text_ + "\": Error executing template: " + out.error().message() +
+        ". Printing more information for debugging the template:\n\ttemplate was:\n\t\t" + text_ +
+        "\n\tobject given to jsonpath engine was:\n\t\t" + api::GoSyntax(object) + "\n\n"));
   }
 
  private:
   const std::string text_;
+  const PathTemplate path_;
+  const bool strict_;
+};
+
+class TemplatePrinter final : public ObjectPrinter {
+ public:
+  TemplatePrinter(std::string text, GoTemplate parsed, bool strict)
+      : text_(std::move(text)), template_(std::move(parsed)), strict_(strict) {}
+  Result<std::string> Print(const json::Value& object) override {
+    auto out = template_.Render(object, strict_);
+    if (out) return out;
+    json::Value sorted = object;
+    SortKeysDeep(sorted);
+    failure_ = "Error executing template: " + out.error().message() +
+               ". Printing more information for debugging the template:\n\ttemplate was:\n\t\t" + text_ +
+               "\n\traw data was:\n\t\t" + json::Write(sorted) +
+               "\n\tobject given to template engine was:\n\t\t" + api::GoPrint(sorted) + "\n\n";
+    return Unexpected(LocalError("error executing template \"" + text_ + "\": " + out.error().message()));
+  }
+  std::string Failure() const override { return failure_; }
+
+ private:
+  const std::string text_;
   const GoTemplate template_;
+  const bool strict_;
+  std::string failure_;
 };
 
 // Every result of the path as one JSON list.
@@ -173,15 +197,15 @@ Result<std::string> ColumnsOfFile(const std::string& path) {
   return spec;
 }
 
-Result<std::unique_ptr<ObjectPrinter>> NewTemplatePrinter(const std::string& text) {
+Result<std::unique_ptr<ObjectPrinter>> NewTemplatePrinter(const std::string& text, bool strict) {
   if (text.empty()) return Unexpected(LocalError("template format specified but no template given"));
   auto parsed = GoTemplate::Parse(text);
   if (!parsed)
     return Unexpected(LocalError("error parsing template " + text + ", " + parsed.error().message()));
-  return std::unique_ptr<ObjectPrinter>(std::make_unique<TemplatePrinter>(text, std::move(*parsed)));
+  return std::unique_ptr<ObjectPrinter>(std::make_unique<TemplatePrinter>(text, std::move(*parsed), strict));
 }
 
-Result<std::unique_ptr<ObjectPrinter>> NewPathPrinter(const std::string& text, bool as_json) {
+Result<std::unique_ptr<ObjectPrinter>> NewPathPrinter(const std::string& text, bool as_json, bool strict) {
   if (text.empty()) return Unexpected(LocalError("template format specified but no template given"));
   if (as_json) {
     auto path = api::JsonPath::Parse(text);
@@ -191,7 +215,7 @@ Result<std::unique_ptr<ObjectPrinter>> NewPathPrinter(const std::string& text, b
   }
   auto path = PathTemplate::Parse(text);
   if (!path) return Unexpected(LocalError("error parsing jsonpath " + text + ", " + path.error().message()));
-  return std::unique_ptr<ObjectPrinter>(std::make_unique<PathPrinter>(std::move(*path)));
+  return std::unique_ptr<ObjectPrinter>(std::make_unique<PathPrinter>(text, std::move(*path), strict));
 }
 
 // A format and its argument: "jsonpath={.x}", or the argument from --template.
@@ -226,9 +250,32 @@ void AddPrintFlags(const Command& command, PrintFlags* flags) {
   command.Flag("--show-managed-fields", &flags->show_managed_fields, "Keep managedFields in yaml and json");
 }
 
+namespace {
+
+// Without a value, and with the values of times gone by: they mean client or none.
+void NormalizeDryRun(std::string& dry_run) {
+  constexpr const char* kPlace = "helpers.go:709";
+  const auto warn = [&](const std::string& given, const char* meant) {
+    LogLine(RealClock(), kPlace, "--dry-run" + given + " and can be replaced with --dry-run=" + meant + ".",
+            'W');
+    dry_run = meant;
+  };
+  if (dry_run == kAloneDryRun) return warn(" is deprecated", "client");
+  for (const auto& [words, meant] :
+       {std::pair("1 t T TRUE true True", "client"), std::pair("0 f F FALSE false False", "none")})
+    for (const std::string& word : SplitWords(words))
+      if (dry_run == word) return warn("=" + word + " is deprecated (boolean value)", meant);
+}
+
+}  // namespace
+
 void AddDryRunFlag(const Command& command, std::string* dry_run) {
   command.Option("--dry-run", dry_run,
-                 "client: only say what would be done; server: everything but storing it", "client");
+                 "client: only say what would be done; server: everything but storing it", kAloneDryRun);
+  command.Before([dry_run] {
+    NormalizeDryRun(*dry_run);
+    return false;
+  });
 }
 
 Status CheckDryRun(std::string_view dry_run) {
@@ -238,8 +285,6 @@ Status CheckDryRun(std::string_view dry_run) {
 }
 
 Result<std::unique_ptr<ObjectPrinter>> NewObjectPrinter(const PrintFlags& flags) {
-  if (!flags.allow_missing_keys)
-    return Unexpected(LocalError("--allow-missing-template-keys=false is not implemented"));
   FLYBALL_ASSIGN(const OutputFormat format, FormatOf(flags));
   const std::string& name = format.name;
   if (name.empty() || name == "wide") return std::unique_ptr<ObjectPrinter>();
@@ -247,9 +292,9 @@ Result<std::unique_ptr<ObjectPrinter>> NewObjectPrinter(const PrintFlags& flags)
     return std::unique_ptr<ObjectPrinter>(std::make_unique<TextPrinter>(name, flags.show_managed_fields));
   if (name == "name") return std::unique_ptr<ObjectPrinter>(std::make_unique<NamePrinter>());
   if (name == "custom-columns") return NewColumnsPrinter(format.argument, !flags.no_headers);
-  if (name == "go-template") return NewTemplatePrinter(format.argument);
+  if (name == "go-template") return NewTemplatePrinter(format.argument, !flags.allow_missing_keys);
   if (name == "jsonpath" || name == "jsonpath-as-json")
-    return NewPathPrinter(format.argument, name == "jsonpath-as-json");
+    return NewPathPrinter(format.argument, name == "jsonpath-as-json", !flags.allow_missing_keys);
   return Unexpected(
       LocalError("unable to match a printer suitable for the output format \"" + name +
                  "\", allowed formats are: custom-columns,custom-columns-file,go-template,"
@@ -258,9 +303,9 @@ Result<std::unique_ptr<ObjectPrinter>> NewObjectPrinter(const PrintFlags& flags)
 }
 
 Status PrintTo(std::ostream& out, ObjectPrinter& printer, const json::Value& object) {
-  FLYBALL_ASSIGN(const std::string text, printer.Print(object));
-  out << text << std::flush;
-  return {};
+  const auto text = printer.Print(object);
+  out << (text ? *text : printer.Failure()) << std::flush;
+  return text ? Status() : Unexpected(text.error());
 }
 
 json::Value ListOf(std::vector<json::Value> items) {

@@ -20,6 +20,8 @@ class ObjectPrinter {
   virtual ~ObjectPrinter() = default;
   // Call with each object, or with a List of them. Fails where a template does.
   virtual Result<std::string> Print(const json::Value& object) = 0;
+  // What is printed in place of an object that Print has just failed for.
+  virtual std::string Failure() const { return {}; }
 };
 
 struct PrintFlags {
@@ -27,7 +29,7 @@ struct PrintFlags {
   std::string template_text{};  // as given to --template
   bool show_managed_fields = false;
   bool no_headers = false;
-  bool allow_missing_keys = true;  // of templates; the other way is refused
+  bool allow_missing_keys = true;  // of templates
 };
 // -o, --template, --allow-missing-template-keys and --show-managed-fields.
 void AddPrintFlags(const Command& command, PrintFlags* flags);

@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <iterator>
+#include <optional>
 
 #include "api/select/selector.h"
+#include "base/values/ascii.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/session/old_definition.h"
 #include "cli/kustomize/build.h"
 #include "cli/kustomize/resource/resource_text.h"
+#include "json/json.h"
 #include "json/yaml/yaml.h"
 
 namespace flyball::cli {
@@ -88,7 +92,25 @@ Error InvalidManifest(const std::string& source, const std::string& problem) {
                     "; if you choose to ignore these errors, turn validation off with --validate=false");
 }
 
-Result<Manifest> Resolve(Session& session, json::Value object, const std::string& source, bool local) {
+// An object without a kind or an apiVersion.
+Error Incomplete(const ManifestFlags& flags, const json::Value& object, const std::string& source,
+                 const std::string& field) {
+  if (flags.validates) return InvalidManifest(source, field + " not set");
+  json::Value sorted = object;
+  std::function<void(json::Value&)> sort = [&](json::Value& value) {
+    if (value.is_array())
+      for (json::Value& item : value.as_array()) sort(item);
+    if (!value.is_object()) return;
+    value.as_object().SortKeys();
+    for (auto& [key, member] : value.as_object()) sort(member);
+  };
+  sort(sorted);
+  return LocalError("unable to decode \"" + source + "\": Object '" + (field == "kind" ? "Kind" : field) +
+                    "' is missing in '" + json::Write(sorted) + "'");
+}
+
+Result<Manifest> Resolve(Session& session, json::Value object, const std::string& source,
+                         const ManifestFlags& flags) {
   Manifest manifest;
   const auto text = [&](const char* field) {
     return std::string(std::as_const(object)[field].string_or(""));
@@ -97,8 +119,8 @@ Result<Manifest> Resolve(Session& session, json::Value object, const std::string
   manifest.name = std::as_const(object)["metadata"]["name"].string_or("");
   manifest.ns = std::as_const(object)["metadata"]["namespace"].string_or("");
   for (const char* field : {"kind", "apiVersion"})
-    if (text(field).empty()) return Unexpected(InvalidManifest(source, std::string(field) + " not set"));
-  if (local) {
+    if (text(field).empty()) return Unexpected(Incomplete(flags, object, source, field));
+  if (flags.local) {
     const auto [group, version] = SplitApiVersion(text("apiVersion"));
     manifest.kind = {std::string(group), std::string(version), text("kind"), "", true};
     manifest.object = std::move(object);
@@ -135,8 +157,39 @@ bool IsList(const json::Value& document) {
   return document["items"].is_array() && kind.size() >= 4 && kind.substr(kind.size() - 4) == "List";
 }
 
+// JSON values one after the other; nothing if the text is anything else.
+std::optional<std::vector<json::Value>> JsonStream(std::string_view text) {
+  std::vector<json::Value> values;
+  for (text = Trimmed(text); !text.empty(); text = Trimmed(text)) {
+    if (text[0] != '{') return std::nullopt;
+    int depth = 0;
+    bool quoted = false;
+    std::size_t end = 0;
+    do {
+      const char c = text[end];
+      if (quoted && c == '\\')
+        ++end;
+      else if (c == '"')
+        quoted = !quoted;
+      else if (!quoted)
+        depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+      ++end;
+    } while (depth > 0 && end < text.size());
+    auto value = json::Parse(text.substr(0, end));
+    if (depth != 0 || !value) return std::nullopt;
+    values.push_back(std::move(*value));
+    text.remove_prefix(end);
+  }
+  return values;
+}
+
+Result<std::vector<json::Value>> Documents(const std::string& text) {
+  if (auto values = JsonStream(text); values && !values->empty()) return std::move(*values);
+  return json::ParseYamlStream(text);
+}
+
 Result<std::vector<json::Value>> ObjectsIn(const Source& source) {
-  auto documents = json::ParseYamlStream(source.text);
+  auto documents = Documents(source.text);
   if (!documents)
     return Unexpected(LocalError("error parsing " + source.name + ": " + documents.error().message()));
   std::vector<json::Value> objects;
@@ -165,6 +218,8 @@ void AddManifestFlags(const Command& command, ManifestFlags* flags) {
   command.Flag("-R,--recursive", &flags->recursive, "Folders with what is below them");
   command.Option("-k,--kustomize", &flags->kustomization,
                  "Folder of a kustomization: use what it describes. Not together with -f or -R");
+  command.ReadsStdinIf(
+      [flags] { return std::find(flags->files.begin(), flags->files.end(), "-") != flags->files.end(); });
 }
 
 Result<std::string> ValidationOf(const std::string& validate) {
@@ -213,7 +268,7 @@ Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlag
       continue;
     }
     for (json::Value& object : *objects) {
-      auto manifest = Resolve(session, std::move(object), source.name, flags.local);
+      auto manifest = Resolve(session, std::move(object), source.name, flags);
       if (manifest)
         manifests.push_back(std::move(*manifest));
       else
@@ -231,7 +286,9 @@ Result<std::vector<ObjectRef>> NamedObjects(Session& session, const ManifestFlag
                                             const std::vector<std::string>& args,
                                             const Selection& selection) {
   if (files.empty()) return ResolveObjects(session, args, selection);
-  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, files));
+  ReadProblems problems;
+  FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, files, &problems));
+  problems.Report(session);
   std::vector<ObjectRef> objects;
   for (const Manifest& m : manifests) objects.push_back({m.kind, m.ns, m.name});
   return objects;

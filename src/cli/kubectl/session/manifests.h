@@ -17,6 +17,7 @@ namespace flyball::cli {
 struct ManifestFlags {
   std::vector<std::string> files;  // "-" is standard input
   bool recursive = false;
+  bool validates = false;        // the objects are sent as they are: what they lack is a validation error
   bool local = false;            // no server is asked: kinds and namespaces are left as the files say
   std::string kustomization;     // its folder
   std::string label_selector{};  // only objects of the files with these labels
@@ -57,7 +58,8 @@ Result<std::vector<Manifest>> ReadManifests(Session& session, const ManifestFlag
 // The server's fieldValidation for --validate.
 Result<std::string> ValidationOf(const std::string& validate);
 
-// Returns the objects that the files describe; without files, those that the arguments name.
+// Returns the objects that the files describe; without files, those that the arguments name. What cannot be
+// read is reported to the session and left out.
 Result<std::vector<ObjectRef>> NamedObjects(Session& session, const ManifestFlags& files,
                                             const std::vector<std::string>& args, const Selection& selection);
 

@@ -68,4 +68,12 @@ Status WaitUntilGone(Session& session, const ObjectRef& object, const std::strin
   });
 }
 
+Result<std::string> PropagationPolicy(const std::string& cascade) {
+  if (cascade == "background" || cascade == "true") return std::string("Background");
+  if (cascade == "foreground") return std::string("Foreground");
+  if (cascade == "orphan" || cascade == "false") return std::string("Orphan");
+  return Unexpected(LocalError("invalid cascade value (" + cascade +
+                               "). Must be \"background\", \"foreground\", or \"orphan\""));
+}
+
 }  // namespace flyball::cli

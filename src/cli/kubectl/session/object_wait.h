@@ -18,4 +18,7 @@ Status WaitForObject(Session& session, const ObjectRef& object, Duration timeout
 // Waits until the object is gone, or another object has its name.
 Status WaitUntilGone(Session& session, const ObjectRef& object, const std::string& uid, Duration timeout);
 
+// The API's word for a value of --cascade.
+Result<std::string> PropagationPolicy(const std::string& cascade);
+
 }  // namespace flyball::cli

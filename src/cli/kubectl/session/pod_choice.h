@@ -11,8 +11,15 @@
 
 namespace flyball::cli {
 
-// The pod itself, or those that the object selects, running ones first. Never empty.
-Result<std::vector<json::Value>> PodsBehind(Session& session, const std::string& argument);
+// The pod itself, or those that the object selects, running ones first. Never empty: a pod is waited for.
+Result<std::vector<json::Value>> PodsBehind(Session& session, const std::string& argument,
+                                            Duration wait = {});
+// --pod-running-timeout; `otherwise` unless it is given.
+inline constexpr const char* kPodRunningTimeout = "1m0s";
+void AddPodRunningTimeout(const Command& command, std::string* timeout,
+                          const std::string& otherwise = kPodRunningTimeout);
+// BadRequest, in kubectl's words, if it is no duration or not more than zero.
+Result<Duration> PodRunningTimeout(const std::string& timeout);
 
 // Whether the pod has a container of that name, of whatever sort.
 bool HasContainer(const json::Value& pod, std::string_view name);

@@ -1,13 +1,9 @@
 #include "cli/kubectl/session/request_log.h"
 
-#include <unistd.h>
-
 #include <chrono>
-#include <cstdio>
-#include <ctime>
-#include <iostream>
 
 #include "base/values/ascii.h"
+#include "cli/command/klog.h"
 #include "net/http/http_date.h"
 
 namespace flyball::cli {
@@ -128,18 +124,6 @@ class LoggedTransport final : public net::Transport {
 std::shared_ptr<net::Transport> NewLoggedTransport(std::shared_ptr<net::Transport> transport, std::string url,
                                                    int verbosity, const Clock& clock) {
   return std::make_shared<LoggedTransport>(std::move(transport), std::move(url), verbosity, clock);
-}
-
-void LogLine(const Clock& clock, const std::string& place, const std::string& message) {
-  const auto now = std::chrono::floor<std::chrono::microseconds>(clock.Now().time_since_epoch());
-  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(now).count();
-  std::tm parts{};
-  localtime_r(&seconds, &parts);
-  char date[32], head[64];
-  std::strftime(date, sizeof date, "%m%d %H:%M:%S", &parts);
-  std::snprintf(head, sizeof head, "I%s.%06lld %7d ", date, static_cast<long long>(now.count() % 1'000'000),
-                ::getpid());
-  std::cerr << head + place + "] " + message + "\n" << std::flush;
 }
 
 }  // namespace flyball::cli

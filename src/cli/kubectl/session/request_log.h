@@ -19,7 +19,4 @@ inline constexpr int kLogResponseHeaders = 8;  // and bodies
 std::shared_ptr<net::Transport> NewLoggedTransport(std::shared_ptr<net::Transport> transport, std::string url,
                                                    int verbosity, const Clock& clock);
 
-// One line as klog prints it: "I1118 20:24:49.158060   17283 loader.go:408] message".
-void LogLine(const Clock& clock, const std::string& place, const std::string& message);
-
 }  // namespace flyball::cli

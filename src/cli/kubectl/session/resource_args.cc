@@ -1,6 +1,7 @@
 #include "cli/kubectl/session/resource_args.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
@@ -14,13 +15,44 @@ Error UnknownType(const std::string& text) {
                     (dot == std::string::npos ? "" : " in group \"" + text.substr(dot + 1) + "\""));
 }
 
+bool HasShortName(const ApiResource& resource, const std::string& name) {
+  return std::find(resource.short_names.begin(), resource.short_names.end(), name) !=
+         resource.short_names.end();
+}
+
+// Other kinds may have the same short name as the one that was found.
+Status WarnOfOthers(Session& session, const KindRef& found, const std::string& name) {
+  FLYBALL_ASSIGN(const auto all, session.mapper().Resources());
+  const bool full_name = std::any_of(all.begin(), all.end(), [&](const ApiResource& resource) {
+    return resource.ref.plural == name || resource.singular == name;
+  });
+  if (full_name) return {};
+  for (const ApiResource& resource : all)
+    if (HasShortName(resource, name) && resource.ref.GroupResource() != found.GroupResource())
+      session.Warn("short name \"" + name + "\" could also match lower priority resource " +
+                   resource.ref.GroupResource());
+  return {};
+}
+
+// "hpa.autoscal": a short name, and how its group begins.
+std::optional<KindRef> ByGroupPrefix(const std::vector<ApiResource>& all, const std::string& text) {
+  const std::size_t dot = text.find('.');
+  if (dot == std::string::npos) return std::nullopt;
+  for (const ApiResource& resource : all)
+    if (HasShortName(resource, text.substr(0, dot)) && resource.ref.group.starts_with(text.substr(dot + 1)))
+      return resource.ref;
+  return std::nullopt;
+}
+
 Result<std::vector<KindRef>> KindsOf(Session& session, const std::string& text) {
   if (auto kind = session.mapper().ForResource(text)) {
+    FLYBALL_TRY(WarnOfOthers(session, *kind, text));
     return std::vector<KindRef>{*kind};
   } else if (!kind.error().Is(Reason::kNotFound)) {
     return Unexpected(kind.error());
   }
   FLYBALL_ASSIGN(const auto all, session.mapper().Resources());
+  if (const auto kind = ByGroupPrefix(all, text)) return std::vector<KindRef>{*kind};
   std::vector<KindRef> kinds;
   for (const ApiResource& resource : all) {
     const bool seen = std::any_of(kinds.begin(), kinds.end(), [&](const KindRef& k) {

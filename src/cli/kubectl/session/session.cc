@@ -1,16 +1,20 @@
 #include "cli/kubectl/session/session.h"
 
+#include <filesystem>
+
 #include "api/values/duration.h"
 #include "base/files/durable_file.h"
 #include "base/run/notification.h"
 #include "base/run/random.h"
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
+#include "cli/command/klog.h"
 #include "cli/kubectl/session/external_program.h"
 #include "cli/kubectl/session/request_log.h"
 #include "client/config.h"
 #include "client/credentials.h"
 #include "json/json.h"
+#include "net/http/unpacking_transport.h"
 
 namespace flyball::cli {
 namespace {
@@ -27,13 +31,23 @@ std::string WarningText(std::string_view header) {
   return text;
 }
 
-// If the user has not configured a cluster, the error explains how to.
-Error NoConfig(const ConnectionFlags& flags, const Error& error) {
+// What is wrong with the kubeconfig, as kubectl says it: where it asks the file for a namespace first, the
+// whole of it is validated. If the user has not configured a cluster, the error explains how to.
+Error ConfigError(const ConnectionFlags& flags, const Error& error) {
+  if (error.Is(Reason::kConnection)) return error;
+  constexpr const char* kIn = "Error in configuration: ";
+  const ErrorDetails& missing = error.details();
+  if (flags.ns.empty() && missing.kind == "context")
+    return PlainError(kIn + std::string("\n* context was not found for specified context: ") + missing.name +
+                      "\n* cluster has no server defined");
+  if (flags.ns.empty() && missing.kind == "cluster")
+    return PlainError(kIn + std::string("no server found for cluster \"") + missing.name + "\"");
   const bool said = !flags.kubeconfig.empty() || !FromEnvironment({"KUBECONFIG"}, "").empty();
   return LocalError(error.message() +
-                    (said ? ""
-                          : "\nSay where the cluster is with --kubeconfig FILE or $KUBECONFIG; "
-                            "'flyball up' starts one and prints the line to type."));
+                    (said || !missing.empty()
+                         ? ""
+                         : "\nSay where the cluster is with --kubeconfig FILE or $KUBECONFIG; "
+                           "'flyball up' starts one and prints the line to type."));
 }
 
 Status Override(std::string& value, const std::string& file) {
@@ -44,10 +58,15 @@ Status Override(std::string& value, const std::string& file) {
   return {};
 }
 
+// --server, with a scheme; "" if it is not given.
+std::string ServerUrl(const ConnectionFlags& flags) {
+  const bool bare = !flags.server.empty() && flags.server.find("://") == std::string::npos;
+  return (bare ? "http://" : "") + flags.server;
+}
+
 // What the flags say in place of the kubeconfig.
 Status ApplyOverrides(const ConnectionFlags& flags, ClientConfig& config) {
-  if (!flags.server.empty())
-    config.http.url = flags.server.find("://") == std::string::npos ? "http://" + flags.server : flags.server;
+  if (!flags.server.empty()) config.http.url = ServerUrl(flags);
   net::ClientTls& tls = config.http.tls;
   if (!flags.certificate_authority.empty() || !flags.client_certificate.empty() || !flags.client_key.empty())
     config.tls_source = nullptr;
@@ -83,10 +102,22 @@ Status ApplyImpersonation(const ConnectionFlags& flags, RestOptions& rest) {
   return {};
 }
 
-Result<ClientConfig> ConfigFor(const ConnectionFlags& flags) {
-  auto config = LoadKubeconfig(
-      {.path = flags.kubeconfig, .context = flags.context, .cluster = flags.cluster, .user = flags.user});
-  if (!config && flags.server.empty()) return Unexpected(NoConfig(flags, config.error()));
+Result<ClientConfig> ConfigFor(const Invocation& invocation) {
+  const ConnectionFlags& flags = invocation.connection;
+  auto config = LoadKubeconfig({.path = flags.kubeconfig,
+                                .context = flags.context,
+                                .cluster = flags.cluster,
+                                .user = flags.user,
+                                .server = ServerUrl(flags),
+                                .plugin_policy = invocation.plugin_policy,
+                                .has_credentials = !flags.token.empty() || !flags.username.empty() ||
+                                                   !flags.client_certificate.empty(),
+                                .stdin_in_use = invocation.stdin_in_use});
+  // With an address, there need not be a kubeconfig; but what was asked for by name has to be there.
+  const bool named =
+      !flags.kubeconfig.empty() || !flags.context.empty() || !flags.cluster.empty() || !flags.user.empty();
+  if (!config && (flags.server.empty() || named || config.error().Is(Reason::kConnection)))
+    return Unexpected(ConfigError(flags, config.error()));
   if (!config) config = ClientConfig();
   FLYBALL_TRY(ApplyOverrides(flags, *config));
   FLYBALL_TRY(ApplyImpersonation(flags, config->rest));
@@ -104,20 +135,23 @@ std::string CacheFolder(const ConnectionFlags& flags, const std::string& url) {
 }  // namespace
 
 Result<ClientConfig> Session::Config(const Invocation& invocation) {
-  return ConfigFor(invocation.connection);
+  return ConfigFor(invocation);
 }
 
 Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
   const ConnectionFlags& flags = invocation.connection;
   std::unique_ptr<Session> session(new Session());
-  auto config = ConfigFor(flags);
+  auto config = ConfigFor(invocation);
   if (!config) return Unexpected(config.error());
   config->rest.user_agent = "flyball";
   config->rest.retry_unasked = false;
   session->url_ = config->http.url;
   session->command_path_ = invocation.path;
+  if (invocation.record) session->change_cause_ = invocation.command_line;
   session->ns_given_ = !flags.ns.empty();
   session->ns_ = flags.ns.empty() ? config->default_namespace : flags.ns;
+  session->verbosity_ = flags.verbosity;
+  if (config->rest.timeout != RestOptions().timeout) session->request_timeout_ = config->rest.timeout;
   session->executor_ = std::make_unique<ThreadPool>("client", 1);
   session->runtime_ =
       std::make_unique<Runtime>(Runtime{*session->executor_, Random::System(), session->metrics_});
@@ -128,15 +162,17 @@ Result<std::unique_ptr<Session>> Session::Open(const Invocation& invocation) {
                 (flags.kubeconfig.empty()
                      ? FromEnvironment({"KUBECONFIG"}, FromEnvironment({"HOME"}, "") + "/.kube/config")
                      : flags.kubeconfig));
-  const auto logged = [&](std::shared_ptr<net::Transport> transport) {
+  const auto wrap = [&](std::shared_ptr<net::Transport> transport) {
+    if (!flags.disable_compression) transport = net::NewUnpackingTransport(std::move(transport));
+    if (verbosity < kLogResponses) return transport;
     return NewLoggedTransport(std::move(transport), session->url_, verbosity, session->clock());
   };
-  auto rest = verbosity < kLogResponses ? NewRestClient(*config, *session->runtime_)
-                                        : NewRestClient(*config, *session->runtime_, logged);
+  auto rest = NewRestClient(*config, *session->runtime_, wrap);
   if (!rest) return Unexpected(LocalError(rest.error().message()));
   session->rest_ = *rest;
+  session->discovery_folder_ = CacheFolder(flags, session->url_);
   session->mapper_ =
-      std::make_unique<RestMapper>(Client(session->rest_), DiscoveryCache(CacheFolder(flags, session->url_)));
+      std::make_unique<RestMapper>(Client(session->rest_), DiscoveryCache(session->discovery_folder_));
   return session;
 }
 
@@ -195,6 +231,22 @@ Result<json::Value> Session::CallList(RestRequest request) {
   return std::move(*whole);
 }
 
+std::shared_ptr<WatchReader> Session::Watch(RestRequest request) {
+  std::shared_ptr<WatchReader> reader = WatchReader::Start(*rest_, std::move(request));
+  if (!request_timeout_) return reader;
+  executor_->PostAfter(*request_timeout_, [this, watched = std::weak_ptr(reader)] {
+    const auto running = watched.lock();
+    if (!running) return;
+    constexpr int kLogStreams = 5;
+    if (verbosity_ >= kLogStreams)
+      LogLine(clock(), "streamwatcher.go:114",
+              "Unable to decode an event from the watch stream: context deadline exceeded (Client.Timeout or "
+              "context cancellation while reading body)");
+    running->Cancel();
+  });
+  return reader;
+}
+
 Result<json::Value> Session::Get(const KindRef& kind, std::string_view ns, std::string_view name) {
   RestRequest request;
   request.path = kind.Path(ns, name);
@@ -222,10 +274,28 @@ Result<json::Value> Session::Create(const KindRef& kind, std::string_view ns, co
   json::Value fresh = object;  // what was read from a server may be created again
   if (json::Value* version = fresh.FindPath({"metadata", "resourceVersion"}); version)
     fresh["metadata"].as_object().Erase("resourceVersion");
+  Record(fresh);
   request.body = json::Write(fresh);
   request.Query("fieldManager", field_manager).Query("fieldValidation", validation);
   if (dry_run) request.Query("dryRun", "All");
   return Call(std::move(request));
+}
+
+void Session::ForgetDiscovery() {
+  std::error_code gone;
+  std::filesystem::remove_all(discovery_folder_, gone);
+  mapper_->Reset();
+}
+
+void Session::Warn(const std::string& text) {
+  if (said_.insert(text).second) std::cerr << "Warning: " << text << "\n";
+}
+
+void Session::Record(json::Value& object) const {
+  if (!records()) return;
+  json::Value& metadata = object["metadata"];
+  if (!std::as_const(metadata)["annotations"].is_object()) metadata["annotations"] = json::Object();
+  metadata["annotations"]["kubernetes.io/change-cause"] = change_cause_;
 }
 
 Error Session::UsageError(const std::string& message) const {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "cli/command/command.h"
 #include "client/client.h"
 #include "client/discovery.h"
+#include "client/watch.h"
 
 namespace flyball {
 struct ClientConfig;
@@ -40,6 +42,10 @@ class Session {
   Result<json::Value> CallList(RestRequest request);
   std::int64_t chunk_size() const { return chunk_size_; }
   void set_chunk_size(std::int64_t size) { chunk_size_ = size; }  // 0: lists are read whole
+  // Starts the watch; it ends by itself after --request-timeout.
+  std::shared_ptr<WatchReader> Watch(RestRequest request);
+  // --request-timeout, if it was given.
+  std::optional<Duration> request_timeout() const { return request_timeout_; }
   // Access to objects by the path of their kind.
   Result<json::Value> Get(const KindRef& kind, std::string_view ns, std::string_view name);
   Result<json::Value> Patch(const KindRef& kind, std::string_view ns, std::string_view name,
@@ -48,6 +54,12 @@ class Session {
   Result<json::Value> Create(const KindRef& kind, std::string_view ns, const json::Value& object,
                              const std::string& field_manager, bool dry_run = false,
                              const std::string& validation = "Strict");
+
+  // Says it on standard error, once.
+  void Warn(const std::string& text);
+  // With --record: notes the command line in the object's annotation kubernetes.io/change-cause.
+  void Record(json::Value& object) const;
+  bool records() const { return !change_cause_.empty(); }
 
   // The namespace from -n, else from the context, else "default".
   const std::string& ns() const { return ns_; }
@@ -60,6 +72,8 @@ class Session {
   // An error of usage, with where to find help.
   Error UsageError(const std::string& message) const;
 
+  // What the server serves is asked for again, whatever copies there are.
+  void ForgetDiscovery();
   RestMapper& mapper() { return *mapper_; }
   RestClient& rest() { return *rest_; }
   Client client() { return Client(rest_); }
@@ -85,12 +99,16 @@ class Session {
  private:
   Session() = default;
 
-  std::string ns_, url_, command_path_;
+  std::string ns_, url_, command_path_, change_cause_;
   bool ns_given_ = false;
   bool failed_ = false;
   int exit_code_ = 0;
   std::int64_t chunk_size_ = 500;  // kubectl's
-  std::set<std::string> warned_;
+  int verbosity_ = 0;
+  std::optional<Duration> request_timeout_;
+  std::string discovery_folder_;
+  std::set<std::string> warned_;  // by the server
+  std::set<std::string> said_;    // by Warn
   std::vector<Error> errors_;
   Metrics metrics_;
   std::unique_ptr<ThreadPool> executor_;

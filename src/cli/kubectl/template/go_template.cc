@@ -48,7 +48,7 @@ Status CheckNodes(const std::vector<Node>& nodes) {
 // One execution. Confined to it.
 class Execution {
  public:
-  explicit Execution(const TemplateTree& tree) : tree_(tree) {}
+  Execution(const TemplateTree& tree, bool strict) : tree_(tree), strict_(strict) {}
 
   Result<std::string> Run(const json::Value& root) {
     variables_.push_back({"$", root});
@@ -269,6 +269,8 @@ class Execution {
         return Unexpected(
             Fail(node, operand.text, "can't evaluate field " + field + " in type interface {}").error());
       const json::Value* member = value->Find(field);
+      if (!member && strict_)
+        return Unexpected(Fail(node, operand.text, "map has no entry for key \"" + field + "\"").error());
       TemplateValue next = member ? TemplateValue(*member) : TemplateValue();
       value = std::move(next);
     }
@@ -276,6 +278,7 @@ class Execution {
   }
 
   const TemplateTree& tree_;
+  const bool strict_;
   std::vector<std::pair<std::string, TemplateValue>> variables_;
   std::string out_;
   int depth_ = 0;
@@ -291,10 +294,10 @@ Result<GoTemplate> GoTemplate::Parse(std::string_view text) {
   return GoTemplate(std::move(tree));
 }
 
-Result<std::string> GoTemplate::Render(const json::Value& root) const {
+Result<std::string> GoTemplate::Render(const json::Value& root, bool strict) const {
   json::Value floats = root;
   MakeFloats(floats);
-  return Execution(*tree_).Run(floats);
+  return Execution(*tree_, strict).Run(floats);
 }
 
 }  // namespace flyball::cli

@@ -17,8 +17,9 @@ class GoTemplate {
  public:
   // What is malformed, in Go's words.
   static Result<GoTemplate> Parse(std::string_view text);
-  // Members that are not there print as <no value>. The error says what cannot be evaluated, and where.
-  Result<std::string> Render(const json::Value& root) const;
+  // Members that are not there print as <no value>, or are an error if `strict`. The error says what cannot
+  // be evaluated, and where.
+  Result<std::string> Render(const json::Value& root, bool strict = false) const;
 
  private:
   explicit GoTemplate(TemplateTree tree) : tree_(std::make_shared<const TemplateTree>(std::move(tree))) {}

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <initializer_list>
 #include <memory>
 
 #include "cli/command/error_text.h"
@@ -55,52 +57,92 @@ Status ListAllowed(Session& session, const AuthFlags& flags) {
   return {};
 }
 
-Status CanI(Session& session, const AuthFlags& flags) {
-  if (flags.list) {
-    if (!flags.args.empty()) return Unexpected(LocalError("list option must be specified with no arguments"));
-    return ListAllowed(session, flags);
-  }
+bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool IsResourceVerb(std::string_view verb) {
+  return IsOneOf(verb, {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection",
+                        "use", "bind", "escalate", "impersonate", "*", "approve", "sign", "attest"});
+}
+
+// With an empty line after it, as kubectl.
+void WarnOf(Session& session, const std::string& text) {
+  session.Warn(text + "\n");
+}
+
+Status CheckCanI(const AuthFlags& flags) {
+  if (flags.list && !flags.args.empty())
+    return Unexpected(LocalError("list option must be specified with no arguments"));
+  if (flags.list && (flags.quiet || flags.all_namespaces || !flags.subresource.empty()))
+    return Unexpected(LocalError(
+        "list option can't be specified with neither quiet, all-namespaces nor subresource options"));
+  if (flags.list) return {};
   if (flags.args.size() != 2)
     return Unexpected(
         LocalError("you must specify two arguments: verb resource or verb resource/resourceName.\n"
                    "See 'kubectl auth can-i -h' for help and examples."));
+  if (flags.args[1].starts_with("/") && !flags.subresource.empty())
+    return Unexpected(LocalError("--subresource can not be used with NonResourceURL"));
+  if (flags.no_headers) return Unexpected(LocalError("--no-headers cannot be set without --list specified"));
+  return {};
+}
+
+void AskOfUrl(Session& session, const AuthFlags& flags, json::Value& spec) {
+  const std::string& verb = flags.args[0];
+  if (!IsOneOf(verb, {"get", "put", "post", "head", "options", "delete", "patch", "*"}))
+    WarnOf(session, "verb '" + verb + "' is not a known verb");
+  spec["nonResourceAttributes"]["verb"] = verb;
+  spec["nonResourceAttributes"]["path"] = flags.args[1];
+}
+
+void AskOfResource(Session& session, const AuthFlags& flags, json::Value& spec) {
+  const std::string& target = flags.args[1];
+  const std::size_t slash = target.find('/');
+  const std::string resource = target.substr(0, slash);
+  const auto [name, group] = std::pair(
+      resource.substr(0, resource.find('.')),
+      resource.find('.') == std::string::npos ? std::string() : resource.substr(resource.find('.') + 1));
+  json::Value& attributes = spec["resourceAttributes"];
+  attributes["verb"] = flags.args[0];
+  attributes["resource"] = name;
+  attributes["group"] = resource == "*" ? "*" : group;
+  const auto in_group = [](const std::string& of) { return of.empty() ? "" : " in group '" + of + "'"; };
+  if (resource != "*") {
+    if (auto kind = session.mapper().ForResource(resource)) {
+      attributes["resource"] = kind->plural;
+      attributes["group"] = kind->group;
+      if (!kind->namespaced && !flags.all_namespaces)
+        WarnOf(session, "resource '" + kind->plural + "' is not namespace scoped" + in_group(kind->group));
+    } else if (!IsOneOf(resource, {"users", "groups"})) {
+      WarnOf(session, "the server doesn't have a resource type '" + name + "'" + in_group(group));
+    }
+  }
+  if (!IsResourceVerb(flags.args[0])) WarnOf(session, "verb '" + flags.args[0] + "' is not a known verb");
+  if (!flags.all_namespaces) attributes["namespace"] = session.ns();
+  if (slash != std::string::npos) attributes["name"] = target.substr(slash + 1);
+  if (!flags.subresource.empty()) attributes["subresource"] = flags.subresource;
+}
+
+Status CanI(Session& session, const AuthFlags& flags) {
+  FLYBALL_TRY(CheckCanI(flags));
+  if (flags.list) return ListAllowed(session, flags);
   json::Value review;
   review["apiVersion"] = "authorization.k8s.io/v1";
   review["kind"] = "SelfSubjectAccessReview";
-  const std::string& target = flags.args[1];
-  if (!target.empty() && target[0] == '/') {
-    review["spec"]["nonResourceAttributes"]["verb"] = flags.args[0];
-    review["spec"]["nonResourceAttributes"]["path"] = target;
-  } else {
-    const std::size_t slash = target.find('/');
-    json::Value& attributes = review["spec"]["resourceAttributes"];
-    attributes["verb"] = flags.args[0];
-    const std::string resource = target.substr(0, slash);
-    attributes["resource"] = resource;
-    attributes["group"] = resource == "*" ? "*" : "";
-    bool namespaced = true;
-    if (resource != "*") {
-      if (auto kind = session.mapper().ForResource(resource)) {
-        attributes["resource"] = kind->plural;
-        attributes["group"] = kind->group;
-        namespaced = kind->namespaced;
-      } else {
-        session.err() << "Warning: the server doesn't have a resource type '" << resource << "'\n\n";
-      }
-    }
-    if (namespaced && !flags.all_namespaces) attributes["namespace"] = session.ns();
-    if (slash != std::string::npos) attributes["name"] = target.substr(slash + 1);
-    if (!flags.subresource.empty()) attributes["subresource"] = flags.subresource;
-  }
+  if (flags.args[1].starts_with("/"))
+    AskOfUrl(session, flags, review["spec"]);
+  else
+    AskOfResource(session, flags, review["spec"]);
   FLYBALL_ASSIGN(const json::Value answer,
                  Post(session, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review));
-  const bool allowed = answer["status"]["allowed"].bool_or(false);
-  const std::string_view reason = answer["status"]["reason"].string_or("");
-  if (!flags.quiet)
-    session.out() << (allowed ? "yes" : "no")
-                  << (allowed || reason.empty() ? "" : " - " + std::string(reason)) << "\n";
-  if (!allowed) return Unexpected(PrintedError());
-  return {};
+  const json::Value& status = answer["status"];
+  const bool allowed = status["allowed"].bool_or(false);
+  std::string said = allowed ? "yes" : "no";
+  for (const char* field : {"reason", "evaluationError"})
+    if (const std::string why(status[field].string_or("")); !allowed && !why.empty()) said += " - " + why;
+  if (!flags.quiet) session.out() << said << "\n";
+  return allowed ? Status() : Unexpected(PrintedError());
 }
 
 Status WhoAmI(Session& session, const AuthFlags& flags) {

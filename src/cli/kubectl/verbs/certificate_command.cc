@@ -2,6 +2,7 @@
 
 #include "api/values/time.h"
 #include "cli/command/error_text.h"
+#include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/session/elements.h"
 #include "cli/kubectl/session/manifests.h"
 #include "cli/kubectl/verbs.h"
@@ -16,6 +17,7 @@ const KindRef kRequests{"certificates.k8s.io", "v1", "CertificateSigningRequest"
 struct CertificateFlags {
   std::vector<std::string> names;
   ManifestFlags files;
+  PrintFlags print;
   bool force = false;
 };
 
@@ -40,22 +42,29 @@ bool SetDecision(json::Value& request, std::string_view type, std::string_view v
   return true;
 }
 
-Status Decide(Session& session, const std::string& name, const std::string& verb, bool force) {
+Status Decide(Session& session, const CertificateFlags& flags, const std::string& name,
+              const std::string& verb) {
   constexpr int kMostConflicts = 10;
   const std::string past = verb == "approve" ? "approved" : "denied";
+  FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
+  json::Value decided;
   for (int attempt = 0;; ++attempt) {
-    FLYBALL_ASSIGN(json::Value request, session.Get(kRequests, "", name));
-    if (!SetDecision(request, verb == "approve" ? "Approved" : "Denied", verb,
-                     api::FormatTime(session.clock().Now()), force))
+    FLYBALL_ASSIGN(decided, session.Get(kRequests, "", name));
+    if (!SetDecision(decided, verb == "approve" ? "Approved" : "Denied", verb,
+                     api::FormatTime(session.clock().Now()), flags.force))
       break;
     RestRequest update;
     update.verb = "PUT";
     update.path = kRequests.Path("", name, "approval");
-    update.body = json::Write(request);
-    const auto answer = session.Call(std::move(update));
-    if (answer) break;
+    update.body = json::Write(decided);
+    auto answer = session.Call(std::move(update));
+    if (answer) {
+      decided = std::move(*answer);
+      break;
+    }
     if (!answer.error().Is(Reason::kConflict) || attempt == kMostConflicts) return Unexpected(answer.error());
   }
+  if (printer) return PrintTo(session.out(), *printer, decided);
   session.out() << "certificatesigningrequest.certificates.k8s.io/" << name << " " << past << "\n";
   return {};
 }
@@ -69,7 +78,7 @@ Status DecideAll(Session& session, const CertificateFlags& flags, const std::str
   if (names.empty())
     return Unexpected(LocalError("one or more CSRs must be specified as <name> or -f <filename>"));
   for (const std::string& name : names)
-    if (const Status done = Decide(session, name, verb, flags.force); !done) session.Report(done.error());
+    if (const Status done = Decide(session, flags, name, verb); !done) session.Report(done.error());
   return {};
 }
 
@@ -78,6 +87,7 @@ void AddDecision(const Command& certificate, const std::string& verb, const std:
   const Command command = certificate.Sub(verb, summary, "flyball certificate " + verb + " my-request");
   command.Args("NAME", &flags->names, "Names of certificate signing requests");
   AddManifestFlags(command, &flags->files);
+  AddPrintFlags(command, &flags->print);
   command.Flag("--force", &flags->force, "Write the decision even if it has been made");
   RunVerb(command, [flags, verb](Session& session) { return DecideAll(session, *flags, verb); });
 }

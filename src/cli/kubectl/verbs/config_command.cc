@@ -7,7 +7,6 @@
 
 #include "base/files/durable_file.h"
 #include "cli/command/error_text.h"
-#include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/print/tab_writer.h"
 #include "cli/kubectl/session/elements.h"
 #include "cli/kubectl/session/external_program.h"
@@ -22,37 +21,14 @@ namespace {
 struct ConfigFlags {
   std::vector<std::string> args;
   std::string output, user, cluster, ns;
-  bool raw = false, current = false;
+  bool current = false, no_headers = false;
 };
-
-// Keys and passwords must not appear on a screen.
-void HideSecrets(json::Value& value) {
-  if (value.is_array())
-    for (json::Value& item : value.as_array()) HideSecrets(item);
-  if (!value.is_object()) return;
-  for (auto& [key, member] : value.as_object()) {
-    if (key.size() > 5 && key.compare(key.size() - 5, 5, "-data") == 0)
-      member = "DATA+OMITTED";
-    else if (key == "token" || key == "password")
-      member = "REDACTED";
-    else
-      HideSecrets(member);
-  }
-}
-
-Status View(const Invocation& invocation, const ConfigFlags& flags) {
-  FLYBALL_ASSIGN(json::Value config, ReadConfigFile(invocation));
-  if (!flags.raw) HideSecrets(config);
-  FLYBALL_ASSIGN(const auto printer,
-                 NewObjectPrinter({.output = flags.output.empty() ? "yaml" : flags.output}));
-  SortKeysDeep(config);
-  return printer ? PrintTo(std::cout, *printer, config) : Status();
-}
 
 Status PrintContexts(const Invocation& invocation, const ConfigFlags& flags) {
   FLYBALL_ASSIGN(const json::Value config, ReadConfigFile(invocation));
   TabWriter writer = TableWriter();
-  if (flags.output != "name") writer.Write("CURRENT\tNAME\tCLUSTER\tAUTHINFO\tNAMESPACE\n");
+  if (flags.output != "name" && !flags.no_headers)
+    writer.Write("CURRENT\tNAME\tCLUSTER\tAUTHINFO\tNAMESPACE\n");
   for (const json::Value& entry : Elements(config["contexts"])) {
     const std::string name(entry["name"].string_or(""));
     if (!flags.args.empty() && std::find(flags.args.begin(), flags.args.end(), name) == flags.args.end())
@@ -169,13 +145,11 @@ void AddConfigCommand(const Command& root) {
                "flyball config view\n  flyball config set-context --current --namespace=web");
   config.RequireSub();
   auto flags = std::make_shared<ConfigFlags>();
-  const Command view = config.Sub("view", "Print it, without keys and passwords", "flyball config view");
-  view.Option("-o,--output", &flags->output, "yaml, json, jsonpath=...");
-  view.Flag("--raw", &flags->raw, "With keys and passwords");
-  Define(view, flags, &View);
+  AddConfigViewCommand(config);
   const Command contexts = config.Sub("get-contexts", "List the contexts", "flyball config get-contexts");
   contexts.Args("NAME", &flags->args, "Only these");
   contexts.Option("-o,--output", &flags->output, "name");
+  contexts.Flag("--no-headers", &flags->no_headers, "Leave out the line of headers");
   Define(contexts, flags, &PrintContexts);
   Define(config.Sub("current-context", "Say which context is used", "flyball config current-context"), flags,
          &PrintCurrentContext);

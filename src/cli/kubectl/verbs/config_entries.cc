@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -15,6 +16,7 @@ struct EntryFlags {
   std::vector<std::string> args;
   std::string server, tls_server_name, certificate_authority, proxy_url, insecure;
   std::string client_certificate, client_key, token, username, password, exec_command, exec_api_version;
+  std::string exec_interactive_mode, exec_cluster_info;
   std::vector<std::string> exec_args, exec_env;
   bool embed = false, set_raw_bytes = false;
 };
@@ -56,7 +58,7 @@ Status SetFile(json::Value& entry, const std::string& field, const std::string& 
     entry[field + "-data"] = net::Base64Encode(content);
     entry.as_object().Erase(field);
   } else {
-    entry[field] = path;
+    entry[field] = std::filesystem::absolute(path).string();
     entry.as_object().Erase(field + "-data");
   }
   return {};
@@ -89,6 +91,8 @@ void SetExec(json::Value& entry, const EntryFlags& flags) {
   json::Value& exec = entry["exec"];
   exec["command"] = flags.exec_command;
   SetText(exec, "apiVersion", flags.exec_api_version);
+  SetText(exec, "interactiveMode", flags.exec_interactive_mode);
+  if (!flags.exec_cluster_info.empty()) exec["provideClusterInfo"] = flags.exec_cluster_info == "true";
   for (const std::string& argument : flags.exec_args) {
     if (!std::as_const(exec)["args"].is_array()) exec["args"] = json::Array();
     exec["args"].as_array().emplace_back(argument);
@@ -104,6 +108,9 @@ void SetExec(json::Value& entry, const EntryFlags& flags) {
 
 Status SetCredentials(const Invocation& invocation, const EntryFlags& flags) {
   if (flags.args.size() != 1) return Unexpected(WrongArguments(invocation, flags));
+  const std::string& mode = flags.exec_interactive_mode;
+  if (!mode.empty() && mode != "Never" && mode != "IfAvailable" && mode != "Always")
+    return Unexpected(LocalError("invalid interactive mode type, can be only IfAvailable, Never, Always"));
   return ChangeConfigFile(invocation, [&](json::Value& config) -> Status {
     json::Value& entry = EntryFor(config, kUserEntries, flags.args[0]);
     FLYBALL_TRY(SetFile(entry, "client-certificate", flags.client_certificate, flags.embed));
@@ -263,6 +270,10 @@ void AddSetters(const Command& config) {
       .Option("--password", &user->password, "Password for basic authentication")
       .Option("--exec-command", &user->exec_command, "Program that gives credentials")
       .Option("--exec-api-version", &user->exec_api_version, "API version of that program")
+      .Option("--exec-interactive-mode", &user->exec_interactive_mode,
+              "Whether that program may ask: Never, IfAvailable or Always")
+      .Option("--exec-provide-cluster-info", &user->exec_cluster_info, "Tell that program of the cluster",
+              "true")
       .List("--exec-arg", &user->exec_args, "Arguments of that program")
       .Option("--exec-env", &user->exec_env, "NAME=value for that program; may be repeated")
       .Flag("--embed-certs", &user->embed, "Copy files into the kubeconfig");

@@ -19,5 +19,6 @@ Status ChangeConfigFile(const Invocation& invocation, const std::function<Status
 
 // delete-*, get-clusters, get-users, rename-context, set, set-cluster, set-credentials, unset.
 void AddConfigEntryCommands(const Command& config);
+void AddConfigViewCommand(const Command& config);
 
 }  // namespace flyball::cli

@@ -26,14 +26,6 @@ struct DeleteFlags {
   bool interactive = false, now = false, force = false, wait = true, ignore_not_found = false;
 };
 
-Result<std::string> PropagationPolicy(const std::string& cascade) {
-  if (cascade == "background" || cascade == "true") return std::string("Background");
-  if (cascade == "foreground") return std::string("Foreground");
-  if (cascade == "orphan" || cascade == "false") return std::string("Orphan");
-  return Unexpected(LocalError("invalid cascade value (" + cascade +
-                               "). Must be \"background\", \"foreground\", or \"orphan\""));
-}
-
 json::Value DeleteOptions(const DeleteFlags& flags, const std::string& policy) {
   json::Value options;
   options["propagationPolicy"] = policy;

@@ -15,7 +15,7 @@ namespace {
 struct DiscoveryFlags {
   std::string output, sort_by, api_group, namespaced, verbs;
   std::vector<std::string> args, categories;
-  bool no_headers = false, has_group = false, cached = true;
+  bool no_headers = false, has_group = false, cached = false;
 };
 
 std::string Join(const std::vector<std::string>& parts) {
@@ -71,6 +71,7 @@ Status PrintResources(Session& session, const DiscoveryFlags& flags) {
     return Unexpected(LocalError("--sort-by accepts only name or kind"));
   if (!flags.output.empty() && flags.output != "wide" && flags.output != "name")
     return Unexpected(LocalError("--output " + flags.output + " is not available"));
+  if (!flags.cached) session.ForgetDiscovery();
   FLYBALL_ASSIGN(const auto all, session.mapper().Resources());
   std::vector<ApiResource> resources;
   for (const ApiResource& resource : Preferred(all))
@@ -128,8 +129,7 @@ void AddDiscoveryCommands(const Command& root) {
   resources.Args("", &flags->args, "None");
   resources.Option("-o,--output", &flags->output, "wide or name");
   resources.List("--categories", &flags->categories, "Only those in these categories: all");
-  resources.Flag("--cached", &flags->cached,
-                 "Accepted without effect; what was read before is used until something is not found");
+  resources.Flag("--cached", &flags->cached, "What was read before, without asking the server");
   resources.Option("--sort-by", &flags->sort_by, "name or kind");
   resources.Option("--api-group", &flags->api_group, "Only this group");
   resources.Option("--namespaced", &flags->namespaced,

@@ -5,6 +5,7 @@
 #include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/print/sorting.h"
 #include "cli/kubectl/print/table_printer.h"
+#include "cli/kubectl/session/elements.h"
 #include "cli/kubectl/session/manifests.h"
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
@@ -42,7 +43,9 @@ RestRequest RequestFor(const GetFlags& flags, const Query& query) {
 Result<std::vector<Query>> QueriesOf(Session& session, const GetFlags& flags) {
   std::vector<Query> queries;
   if (!flags.files.empty()) {
-    FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files));
+    ReadProblems problems;
+    FLYBALL_ASSIGN(const auto manifests, ReadManifests(session, flags.files, &problems));
+    problems.Report(session);
     for (const Manifest& m : manifests) queries.push_back({m.kind, m.ns, m.name});
     return queries;
   }
@@ -77,16 +80,23 @@ void AppendRows(json::Value& table, json::Value more) {
   for (json::Value& row : more["rows"].as_array()) table["rows"].as_array().push_back(std::move(row));
 }
 
+// Made by the server, or here if --server-print=false.
+Result<json::Value> FetchTable(Session& session, const GetFlags& flags, const Query& query) {
+  RestRequest request = RequestFor(flags, query);
+  if (flags.server_print) request.accept = kTableAccept;
+  if (flags.server_print && !flags.sort_by.empty()) request.Query("includeObject", "Object");
+  auto got = query.name.empty() ? session.CallList(std::move(request)) : session.Call(std::move(request));
+  if (!got || flags.server_print) return got;
+  return TableOfObjects(query.name.empty() ? Elements((*got)["items"]) : json::Array{*got}, session.clock());
+}
+
 Status PrintTables(Session& session, const GetFlags& flags, const std::vector<Query>& queries) {
   std::vector<std::pair<KindRef, json::Value>> tables;
   bool namespaced = false, failed = false;
   std::vector<Error> errors;
   for (const Query& query : queries) {
-    RestRequest request = RequestFor(flags, query);
-    request.accept = kTableAccept;
-    if (!flags.sort_by.empty()) request.Query("includeObject", "Object");
     namespaced |= query.kind.namespaced;
-    auto table = query.name.empty() ? session.CallList(std::move(request)) : session.Call(std::move(request));
+    auto table = FetchTable(session, flags, query);
     if (!table) {
       failed |= !Skip(flags, table.error());
       if (!Skip(flags, table.error()))
@@ -163,46 +173,78 @@ const char* WatchEventName(WatchEventType type) {
   return "";
 }
 
+// Prints objects, or Tables of them, as they come.
+class WatchPrinter {
+ public:
+  WatchPrinter(Session& session, const GetFlags& flags, const Query& query, ObjectPrinter* printer)
+      : session_(session),
+        flags_(flags),
+        printer_(printer),
+        table_(query.kind, TableFlagsFor(flags, query)) {}
+
+  Status Print(const json::Value& what, WatchEventType type) {
+    const char* event = WatchEventName(type);
+    if (printer_ && flags_.output_watch_events)
+      return PrintTo(session_.out(), *printer_, json::Object{{"type", event}, {"object", what}});
+    if (printer_) return PrintTo(session_.out(), *printer_, what);
+    const json::Value made = flags_.server_print ? json::Value() : TableOfObjects({what}, session_.clock());
+    session_.out() << table_.Print(flags_.server_print ? what : made, event) << std::flush;
+    return {};
+  }
+
+ private:
+  static TableFlags TableFlagsFor(const GetFlags& flags, const Query& query) {
+    TableFlags out = flags.table;
+    out.with_namespace = flags.all_namespaces && query.kind.namespaced;
+    out.with_event = flags.output_watch_events;
+    return out;
+  }
+
+  Session& session_;
+  const GetFlags& flags_;
+  ObjectPrinter* const printer_;
+  TablePrinter table_;
+};
+
+// What is there when the watch begins.
+Status PrintFirst(const json::Value& list, const Query& query, WatchPrinter& printer) {
+  if (!list["rows"].empty()) return printer.Print(list, WatchEventType::kAdded);
+  for (json::Value item : Elements(list["items"])) {
+    SetTypeMeta(item, query.kind);
+    FLYBALL_TRY(printer.Print(item, WatchEventType::kAdded));
+  }
+  return {};
+}
+
 Status Watch(Session& session, const GetFlags& flags, const std::vector<Query>& queries,
              ObjectPrinter* printer) {
   if (queries.size() != 1) return Unexpected(LocalError("you may only specify a single resource type"));
-  Query query = queries[0];
+  const Query& query = queries[0];
   RestRequest request;
   request.path = query.kind.Path(query.ns);
   request.Query("labelSelector", flags.label_selector);
   request.Query("fieldSelector", query.name.empty() ? flags.field_selector : "metadata.name=" + query.name);
-  if (!printer) request.accept = kTableAccept;
-  FLYBALL_ASSIGN(const json::Value list, session.Call(request));
-  TableFlags table_flags = flags.table;
-  table_flags.with_namespace = flags.all_namespaces && query.kind.namespaced;
-  TablePrinter table(query.kind, table_flags);
-  if (!query.name.empty() && list["rows"].empty() && !printer) {
-    FLYBALL_TRY(session.Get(query.kind, query.ns, query.name));
+  if (!printer && flags.server_print) request.accept = kTableAccept;
+  FLYBALL_ASSIGN(const json::Value list, session.CallList(request));
+  if (!query.name.empty() && list["rows"].empty() && list["items"].empty()) {
+    const auto missing = session.Get(query.kind, query.ns, query.name);
+    if (!missing && Skip(flags, missing.error())) return {};
+    if (!missing) return Unexpected(missing.error());
   }
-  if (!flags.watch_only && !printer && !list["rows"].empty())
-    session.out() << table.Print(list) << std::flush;
-  if (!flags.watch_only && printer && list["items"].is_array())
-    for (json::Value item : list["items"].as_array()) {
-      SetTypeMeta(item, query.kind);
-      FLYBALL_TRY(PrintTo(session.out(), *printer, item));
-    }
+  WatchPrinter out(session, flags, query, printer);
+  if (!flags.watch_only) FLYBALL_TRY(PrintFirst(list, query, out));
   request.Query("watch", "true");
   request.Query("resourceVersion", std::string(list["metadata"]["resourceVersion"].string_or("")));
-  auto reader = WatchReader::Start(session.rest(), request);
+  const auto reader = session.Watch(std::move(request));
   while (auto event = reader->Next()) {
     if (event->type == WatchEventType::kBookmark) continue;
     if (event->type == WatchEventType::kError)
       return Unexpected(
           LocalError(std::string(std::as_const(event->object)["message"].string_or("the watch failed"))));
-    if (printer && flags.output_watch_events)
-      FLYBALL_TRY(PrintTo(session.out(), *printer,
-                          json::Object{{"type", WatchEventName(event->type)}, {"object", event->object}}));
-    else if (printer)
-      FLYBALL_TRY(PrintTo(session.out(), *printer, event->object));
-    else
-      session.out() << table.Print(event->object) << std::flush;
+    FLYBALL_TRY(out.Print(event->object, event->type));
   }
-  return reader->status();
+  // As kubectl: a watch that a --request-timeout ends has done its work.
+  return session.request_timeout() ? Status() : reader->status();
 }
 
 Status GetRaw(Session& session, const std::string& path) {
@@ -212,7 +254,7 @@ Status GetRaw(Session& session, const std::string& path) {
 }
 
 Status RunGet(Session& session, GetFlags& flags) {
-  session.set_chunk_size(flags.chunk_size.value_or(session.chunk_size()));
+  session.set_chunk_size(flags.sort_by.empty() ? flags.chunk_size.value_or(session.chunk_size()) : 0);
   if (!flags.raw.empty()) return GetRaw(session, flags.raw);
   if (flags.args.empty() && flags.files.empty()) {
     session.err()
@@ -225,7 +267,6 @@ Status RunGet(Session& session, GetFlags& flags) {
   if (flags.output_watch_events && !flags.watch && !flags.watch_only)
     return Unexpected(
         LocalError("--output-watch-events option can only be used with --watch or --watch-only"));
-  if (!flags.server_print) return Unexpected(LocalError("--server-print=false is not implemented"));
   std::vector<std::string> labels;
   for (const std::string& list : flags.table.label_columns)
     for (const std::string& label : SplitText(list, ',')) labels.push_back(label);
@@ -258,14 +299,13 @@ void AddGetCommand(const Command& root) {
   get.Option("--raw", &flags->raw, "Print what the server answers for this path");
   get.Option("--chunk-size", &flags->chunk_size, "How many objects one request lists; 0 reads lists whole");
   get.Option("--subresource", &flags->subresource, "status, scale or resize instead of the object itself");
-  get.Flag("--server-print", &flags->server_print, "Tables made by the server, which is the only way");
+  get.Flag("--server-print", &flags->server_print, "Tables made by the server; without, names and ages");
   get.Flag("--show-kind", &flags->show_kind, "The kind before each name");
   get.Flag("--allow-missing-template-keys", &flags->print.allow_missing_keys,
            "Print nothing for fields that are not there");
   get.Flag("-A,--all-namespaces", &flags->all_namespaces, "In every namespace");
   get.Flag("-w,--watch", &flags->watch, "Go on showing changes");
-  get.Flag("--output-watch-events", &flags->output_watch_events,
-           "With a watch and -o: print each change with its type");
+  get.Flag("--output-watch-events", &flags->output_watch_events, "With a watch: each change with its type");
   get.Flag("--watch-only", &flags->watch_only, "Show changes only");
   get.Flag("--no-headers", &flags->table.no_headers, "Leave out the line of headers");
   get.Flag("--show-labels", &flags->table.show_labels, "A last column with all labels");

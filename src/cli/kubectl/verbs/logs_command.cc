@@ -17,10 +17,10 @@ namespace {
 
 struct LogsFlags {
   std::vector<std::string> args;
-  std::string container, label_selector, since, since_time;
+  std::string container, label_selector, since, since_time, pod_timeout;
   std::optional<std::int64_t> tail, limit_bytes;
   bool follow = false, previous = false, timestamps = false, all_containers = false, prefix = false,
-       all_pods = false, ignore_errors = false;
+       all_pods = false, ignore_errors = false, insecure_backend = false;
   int max_requests = 5;
 };
 
@@ -88,7 +88,8 @@ Result<std::vector<json::Value>> PodsOf(Session& session, const LogsFlags& flags
     return Unexpected(session.UsageError(
         "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\nPOD or TYPE/NAME is a "
         "required argument for the logs command"));
-  auto found = PodsBehind(session, flags.args[0]);
+  FLYBALL_ASSIGN(const Duration wait, PodRunningTimeout(flags.pod_timeout));
+  auto found = PodsBehind(session, flags.args[0], wait);
   if (!found && found.error().Is(Reason::kNotFound))
     return Unexpected(LocalError("error from server (NotFound): " + found.error().message() +
                                  " in namespace \"" + session.ns() + "\""));
@@ -119,10 +120,73 @@ Result<std::vector<std::string>> ContainersOf(Session& session, const LogsFlags&
   return std::vector<std::string>{names[0]};
 }
 
-Status RunLogs(Session& session, LogsFlags& flags) {
-  if (flags.args.size() > 1) flags.container = flags.args[1];
+// The log of one container that is under way.
+struct OpenLog {
+  std::shared_ptr<LogSink> sink;
+  std::shared_ptr<net::Call> call;
+};
+
+Result<RestRequest> RequestFor(const LogsFlags& flags, const json::Value& pod, const std::string& container) {
+  RestRequest request;
+  request.path =
+      kLogPods.Path(pod["metadata"]["namespace"].string_or(""), pod["metadata"]["name"].string_or(""), "log");
+  request.accept = "*/*";
+  request.Query("container", container).Query("sinceTime", flags.since_time);
+  if (!flags.since.empty()) {
+    FLYBALL_ASSIGN(const Duration since, api::ParseDuration(flags.since));
+    request.Query("sinceSeconds", std::to_string(std::chrono::ceil<std::chrono::seconds>(since).count()));
+  }
+  if (flags.follow) request.Query("follow", "true");
+  if (flags.previous) request.Query("previous", "true");
+  if (flags.timestamps) request.Query("timestamps", "true");
+  if (flags.insecure_backend) request.Query("insecureSkipTLSVerifyBackend", "true");
+  if (flags.tail && *flags.tail >= 0) request.Query("tailLines", std::to_string(*flags.tail));
+  if (flags.limit_bytes) request.Query("limitBytes", std::to_string(*flags.limit_bytes));
+  return request;
+}
+
+Result<OpenLog> OpenLogOf(Session& session, const LogsFlags& flags, const json::Value& pod,
+                          const std::string& container) {
+  FLYBALL_ASSIGN(RestRequest request, RequestFor(flags, pod, container));
+  const std::string name(pod["metadata"]["name"].string_or(""));
+  auto sink = std::make_shared<LogSink>(flags.prefix ? "[pod/" + name + "/" + container + "] " : "");
+  auto call = session.rest().Stream(std::move(request), sink);
+  return OpenLog{std::move(sink), std::move(call)};
+}
+
+Status Finish(Session& session, const LogsFlags& flags, const OpenLog& log) {
+  const Status read = log.sink->Wait();
+  if (read || !flags.ignore_errors) return read;
+  session.err() << "error: " << read.error().message() << "\n";
+  return {};
+}
+
+Status CheckLogs(const LogsFlags& flags) {
   if (!flags.since.empty() && !flags.since_time.empty())
     return Unexpected(LocalError("at most one of `sinceTime` or `sinceSeconds` may be specified"));
+  return {};
+}
+
+// One after the other, or all at once if they are followed.
+Status PrintLogs(Session& session, const LogsFlags& flags, const std::vector<json::Value>& pods) {
+  std::vector<OpenLog> followed;
+  for (const json::Value& pod : pods) {
+    FLYBALL_ASSIGN(const auto containers, ContainersOf(session, flags, pod));
+    for (const std::string& container : containers) {
+      FLYBALL_ASSIGN(OpenLog log, OpenLogOf(session, flags, pod, container));
+      if (flags.follow)
+        followed.push_back(std::move(log));
+      else
+        FLYBALL_TRY(Finish(session, flags, log));
+    }
+  }
+  for (const OpenLog& log : followed) FLYBALL_TRY(Finish(session, flags, log));
+  return {};
+}
+
+Status RunLogs(Session& session, LogsFlags& flags) {
+  if (flags.args.size() > 1) flags.container = flags.args[1];
+  FLYBALL_TRY(CheckLogs(flags));
   if (flags.all_pods) flags.prefix = true;
   if (!flags.label_selector.empty() && !flags.tail) flags.tail = 10;
   FLYBALL_ASSIGN(const auto pods, PodsOf(session, flags));
@@ -131,35 +195,7 @@ Status RunLogs(Session& session, LogsFlags& flags) {
                                  " log streams, but maximum allowed concurrency is " +
                                  std::to_string(flags.max_requests) +
                                  ", use --max-log-requests to increase the limit"));
-  std::string since_seconds;
-  if (!flags.since.empty()) {
-    FLYBALL_ASSIGN(const Duration since, api::ParseDuration(flags.since));
-    since_seconds = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(since).count());
-  }
-  for (const json::Value& pod : pods) {
-    FLYBALL_ASSIGN(const auto containers, ContainersOf(session, flags, pod));
-    for (const std::string& container : containers) {
-      RestRequest request;
-      request.path = kLogPods.Path(pod["metadata"]["namespace"].string_or(""),
-                                   pod["metadata"]["name"].string_or(""), "log");
-      request.accept = "*/*";
-      request.Query("container", container).Query("sinceSeconds", since_seconds);
-      request.Query("sinceTime", flags.since_time);
-      if (flags.follow) request.Query("follow", "true");
-      if (flags.previous) request.Query("previous", "true");
-      if (flags.timestamps) request.Query("timestamps", "true");
-      if (flags.tail && *flags.tail >= 0) request.Query("tailLines", std::to_string(*flags.tail));
-      if (flags.limit_bytes) request.Query("limitBytes", std::to_string(*flags.limit_bytes));
-      auto sink = std::make_shared<LogSink>(
-          flags.prefix ? "[pod/" + std::string(pod["metadata"]["name"].string_or("")) + "/" + container + "] "
-                       : "");
-      const auto call = session.rest().Stream(std::move(request), sink);
-      const Status read = sink->Wait();
-      if (!read && !flags.ignore_errors) return read;
-      if (!read) session.err() << "error: " << read.error().message() << "\n";
-    }
-  }
-  return {};
+  return PrintLogs(session, flags, pods);
 }
 
 }  // namespace
@@ -182,6 +218,9 @@ void AddLogsCommand(const Command& root) {
   command.Flag("--prefix", &flags->prefix, "The pod and container before each line");
   command.Flag("--all-pods", &flags->all_pods, "Of every pod of the object; with --prefix");
   command.Flag("--ignore-errors", &flags->ignore_errors, "Go on with the next container after an error");
+  command.Flag("--insecure-skip-tls-verify-backend", &flags->insecure_backend,
+               "Do not check the certificate of the node");
+  AddPodRunningTimeout(command, &flags->pod_timeout, "20s");
   command.Flag("--all-containers", &flags->all_containers, "Of every container");
   RunVerb(command, [flags](Session& session) { return RunLogs(session, *flags); });
 }

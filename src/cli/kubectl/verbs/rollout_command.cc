@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "api/apply/last_applied.h"
@@ -38,6 +39,7 @@ struct Revision {
   std::int64_t number = 0;
   std::string change_cause;
   json::Value pod_template, annotations;
+  json::Value object;  // the ReplicaSet, or the workload as it was
 };
 
 // Kinds whose pods are replaced by a rollout.
@@ -55,10 +57,13 @@ Result<std::vector<ObjectRef>> RolloutObjects(Session& session, const RolloutFla
   return NamedObjects(session, flags.files, flags.args, selection);
 }
 
-Result<ObjectRef> OneObject(Session& session, const RolloutFlags& flags) {
-  FLYBALL_ASSIGN(auto objects, RolloutObjects(session, flags));
-  if (objects.size() != 1) return Unexpected(LocalError("rollout works on one object at a time"));
-  return objects[0];
+// Errors are reported, and the rest goes on.
+Status ForEachRollout(Session& session, const RolloutFlags& flags,
+                      const std::function<Status(const ObjectRef&)>& change) {
+  FLYBALL_ASSIGN(const auto refs, RolloutObjects(session, flags));
+  for (const ObjectRef& ref : refs)
+    if (const Status done = change(ref); !done) session.Report(done.error());
+  return {};
 }
 
 bool RevisionsOwnedBy(const json::Value& object, const json::Value& owner) {
@@ -85,9 +90,12 @@ Result<std::vector<Revision>> HistoryOf(Session& session, const json::Value& obj
     if (deployment) {
       revision.number = std::atoll(std::string(annotations[kRevision].string_or("0")).c_str());
       revision.pod_template = item["spec"]["template"];
+      revision.object = item;
     } else {
       revision.number = item["revision"].int_or(0);
       revision.pod_template = item["data"]["spec"]["template"];
+      revision.object = object;
+      revision.object["spec"]["template"] = revision.pod_template;
     }
     if (revision.number > 0) history.push_back(std::move(revision));
   }
@@ -95,8 +103,7 @@ Result<std::vector<Revision>> HistoryOf(Session& session, const json::Value& obj
   return history;
 }
 
-Status PrintHistory(Session& session, const RolloutFlags& flags) {
-  FLYBALL_ASSIGN(const ObjectRef ref, OneObject(session, flags));
+Status PrintHistory(Session& session, const RolloutFlags& flags, const ObjectRef& ref) {
   FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
   if (!RollsOut(ref.kind))
     return Unexpected(LocalError("error retrieving history for \"" + ref.kind.kind +
@@ -107,6 +114,13 @@ Status PrintHistory(Session& session, const RolloutFlags& flags) {
         return revision.number == *flags.revision;
       }))
     return Unexpected(LocalError("unable to find the specified revision"));
+  FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
+  if (printer) {
+    for (const Revision& revision : history)
+      if (!flags.revision || revision.number == *flags.revision)
+        FLYBALL_TRY(PrintTo(session.out(), *printer, revision.object));
+    return {};
+  }
   session.out() << DisplayName(ref.kind, ref.name);
   if (flags.revision) {
     for (const Revision& revision : history) {
@@ -116,7 +130,7 @@ Status PrintHistory(Session& session, const RolloutFlags& flags) {
       return {};
     }
   }
-  TabWriter writer = TableWriter();
+  TabWriter writer = DescriptionWriter();
   writer.Write("REVISION\tCHANGE-CAUSE\n");
   for (const Revision& revision : history)
     writer.Write(std::to_string(revision.number) + "\t" + revision.change_cause + "\n");
@@ -124,15 +138,19 @@ Status PrintHistory(Session& session, const RolloutFlags& flags) {
   return {};
 }
 
-Status FollowStatus(Session& session, const RolloutFlags& flags) {
-  FLYBALL_ASSIGN(const ObjectRef ref, OneObject(session, flags));
+Status FollowStatus(Session& session, const RolloutFlags& flags, const ObjectRef& ref) {
   FLYBALL_ASSIGN(const Duration timeout, api::ParseDuration(flags.timeout));
-  FLYBALL_ASSIGN(json::Value object, session.Get(ref.kind, ref.ns, ref.name));
+  FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
   if (!flags.watch) {
     FLYBALL_ASSIGN(const RolloutState state, RolloutStateOf(object));
     session.out() << state.message;
     return {};
   }
+  const std::string running(object["metadata"]["annotations"][kRevision].string_or("0"));
+  if (flags.revision && *flags.revision > 0 && ref.kind.kind == "Deployment" &&
+      std::to_string(*flags.revision) != running)
+    return Unexpected(LocalError("desired revision (" + std::to_string(*flags.revision) +
+                                 ") is different from the running revision (" + running + ")"));
   std::string last;
   return WaitForObject(session, ref, timeout, [&](const json::Value* now) -> Result<bool> {
     if (!now) return Unexpected(LocalError("object has been deleted"));
@@ -153,49 +171,40 @@ Status Say(Session& session, const RolloutFlags& flags, const ObjectRef& ref, co
   return {};
 }
 
-Status SetPaused(Session& session, const RolloutFlags& flags, bool paused) {
-  FLYBALL_ASSIGN(const auto refs, RolloutObjects(session, flags));
-  for (const ObjectRef& ref : refs) {
-    const std::string verb = paused ? "paused" : "resumed";
-    if (ref.kind.kind != "Deployment")
-      return Unexpected(LocalError(ref.kind.GroupResource() + " \"" + ref.name + "\" " +
-                                   (paused ? "pausing" : "resuming") + " is not supported"));
-    FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
-    if (object["spec"]["paused"].bool_or(false) == paused)
-      return Unexpected(LocalError(ref.kind.GroupResource() + " \"" + ref.name + "\" is " +
-                                   (paused ? "already paused" : "not paused")));
-    json::Value patch;
-    patch["spec"]["paused"] = paused ? json::Value(true) : json::Value(nullptr);
-    FLYBALL_ASSIGN(const json::Value after,
-                   session.Patch(ref.kind, ref.ns, ref.name, kStrategicPatch, patch, flags.field_manager));
-    FLYBALL_TRY(Say(session, flags, ref, after, verb));
-  }
-  return {};
+Status SetPaused(Session& session, const RolloutFlags& flags, const ObjectRef& ref, bool paused) {
+  if (ref.kind.kind != "Deployment")
+    return Unexpected(LocalError(ref.kind.GroupResource() + " \"" + ref.name + "\" " +
+                                 (paused ? "pausing" : "resuming") + " is not supported"));
+  FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
+  if (object["spec"]["paused"].bool_or(false) == paused)
+    return Unexpected(LocalError(ref.kind.GroupResource() + " \"" + ref.name + "\" is " +
+                                 (paused ? "already paused" : "not paused")));
+  json::Value patch;
+  patch["spec"]["paused"] = paused ? json::Value(true) : json::Value(nullptr);
+  FLYBALL_ASSIGN(const json::Value after,
+                 session.Patch(ref.kind, ref.ns, ref.name, kStrategicPatch, patch, flags.field_manager));
+  return Say(session, flags, ref, after, paused ? "paused" : "resumed");
 }
 
-Status Restart(Session& session, const RolloutFlags& flags) {
-  FLYBALL_ASSIGN(const auto refs, RolloutObjects(session, flags));
-  for (const ObjectRef& ref : refs) {
-    FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
-    if (!RollsOut(ref.kind))
-      return Unexpected(
-          LocalError(ref.kind.GroupResource() + " \"" + ref.name + "\" restarting is not supported"));
-    if (object["spec"]["paused"].bool_or(false))
-      return Unexpected(LocalError(ref.kind.GroupResource() + " \"" + ref.name +
-                                   "\" can't restart paused deployment (run rollout resume first)"));
-    const std::string now = api::FormatTime(session.clock().Now());
-    if (object["spec"]["template"]["metadata"]["annotations"][kRestartedAt].string_or("") == now)
-      return Unexpected(
-          LocalError("failed to create patch for " + ref.name +
-                     ": if restart has already been triggered within the past second, please wait "
-                     "before attempting to trigger another"));
-    json::Value patch;
-    patch["spec"]["template"]["metadata"]["annotations"][kRestartedAt] = now;
-    FLYBALL_ASSIGN(const json::Value after,
-                   session.Patch(ref.kind, ref.ns, ref.name, kStrategicPatch, patch, flags.field_manager));
-    FLYBALL_TRY(Say(session, flags, ref, after, "restarted"));
-  }
-  return {};
+Status Restart(Session& session, const RolloutFlags& flags, const ObjectRef& ref) {
+  FLYBALL_ASSIGN(const json::Value object, session.Get(ref.kind, ref.ns, ref.name));
+  if (!RollsOut(ref.kind))
+    return Unexpected(
+        LocalError(ref.kind.GroupResource() + " \"" + ref.name + "\" restarting is not supported"));
+  if (object["spec"]["paused"].bool_or(false))
+    return Unexpected(LocalError(ref.kind.GroupResource() + " \"" + ref.name +
+                                 "\" can't restart paused deployment (run rollout resume first)"));
+  const std::string now = api::FormatTime(session.clock().Now());
+  if (object["spec"]["template"]["metadata"]["annotations"][kRestartedAt].string_or("") == now)
+    return Unexpected(
+        LocalError("failed to create patch for " + ref.name +
+                   ": if restart has already been triggered within the past second, please wait "
+                   "before attempting to trigger another"));
+  json::Value patch;
+  patch["spec"]["template"]["metadata"]["annotations"][kRestartedAt] = now;
+  FLYBALL_ASSIGN(const json::Value after,
+                 session.Patch(ref.kind, ref.ns, ref.name, kStrategicPatch, patch, flags.field_manager));
+  return Say(session, flags, ref, after, "restarted");
 }
 
 // The revision to return to: the requested one, or the one before the newest.
@@ -289,16 +298,7 @@ Status UndoOne(Session& session, const RolloutFlags& flags, const ObjectRef& ref
   if (!patched)
     return Unexpected(
         LocalError("failed restoring revision " + std::to_string(wanted) + ": " + patched.error().message()));
-  session.out() << DisplayName(ref.kind, ref.name) << " rolled back" << DryRunNote(flags.dry_run) << "\n";
-  return {};
-}
-
-Status Undo(Session& session, const RolloutFlags& flags) {
-  FLYBALL_TRY(CheckDryRun(flags.dry_run));
-  FLYBALL_ASSIGN(const auto refs, RolloutObjects(session, flags));
-  for (const ObjectRef& ref : refs)
-    if (const Status done = UndoOne(session, flags, ref); !done) session.Report(done.error());
-  return {};
+  return Say(session, flags, ref, *patched, "rolled back" + DryRunNote(flags.dry_run));
 }
 
 }  // namespace
@@ -307,35 +307,46 @@ void AddRolloutCommand(const Command& root) {
   const Command rollout = root.Sub("rollout", "Follow, pause, undo and restart rollouts",
                                    "flyball rollout status deploy/web\n  flyball rollout undo deploy/web");
   rollout.RequireSub();
-  using Verb = Status (*)(Session&, const RolloutFlags&);
+  using Verb = Status (*)(Session&, const RolloutFlags&, const ObjectRef&);
   const auto add = [&](const char* name, const char* summary, const char* example, Verb verb) {
     auto flags = std::make_shared<RolloutFlags>();
     const Command command = rollout.Sub(name, summary, example);
     command.Args("TYPE/NAME", &flags->args, "Which object");
     AddManifestFlags(command, &flags->files);
     command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
-    RunVerb(command, [flags, verb](Session& session) { return verb(session, *flags); });
+    RunVerb(command, [flags, verb](Session& session) -> Status {
+      FLYBALL_TRY(CheckDryRun(flags->dry_run));
+      return ForEachRollout(session, *flags,
+                            [&](const ObjectRef& ref) { return verb(session, *flags, ref); });
+    });
     return std::pair(command, flags);
   };
   const auto [status, status_flags] =
       add("status", "Wait until the rollout is done", "flyball rollout status deploy/web", &FollowStatus);
   status.Flag("-w,--watch", &status_flags->watch, "Wait (default); --watch=false only says how far it is");
+  status.Option("--revision", &status_flags->revision, "Of this state; an error if another one has begun");
   status.Option("--timeout", &status_flags->timeout, "How long; 0s: as long as it takes");
   const auto [history, history_flags] =
       add("history", "Show earlier states", "flyball rollout history deploy/web", &PrintHistory);
+  AddPrintFlags(history, &history_flags->print);
   history.Option("--revision", &history_flags->revision, "Show this one in full");
   const auto changes = [](const std::pair<Command, std::shared_ptr<RolloutFlags>>& added) {
     AddPrintFlags(added.first, &added.second->print);
     added.first.Option("--field-manager", &added.second->field_manager, "Who is said to own the fields");
   };
   const auto [undo, undo_flags] =
-      add("undo", "Go back to an earlier state", "flyball rollout undo deploy/web", &Undo);
+      add("undo", "Go back to an earlier state", "flyball rollout undo deploy/web", &UndoOne);
   undo.Option("--to-revision", &undo_flags->to_revision, "Which; the one before if absent");
   AddDryRunFlag(undo, &undo_flags->dry_run);
+  AddPrintFlags(undo, &undo_flags->print);
   changes(add("pause", "Let changes wait", "flyball rollout pause deploy/web",
-              [](Session& session, const RolloutFlags& flags) { return SetPaused(session, flags, true); }));
+              [](Session& session, const RolloutFlags& flags, const ObjectRef& ref) {
+                return SetPaused(session, flags, ref, true);
+              }));
   changes(add("resume", "Go on after a pause", "flyball rollout resume deploy/web",
-              [](Session& session, const RolloutFlags& flags) { return SetPaused(session, flags, false); }));
+              [](Session& session, const RolloutFlags& flags, const ObjectRef& ref) {
+                return SetPaused(session, flags, ref, false);
+              }));
   changes(add("restart", "Replace all pods, one by one", "flyball rollout restart deploy/web", &Restart));
 }
 

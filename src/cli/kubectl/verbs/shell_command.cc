@@ -1,6 +1,10 @@
+#include <unistd.h>
+
 #include <iostream>
+#include <map>
 #include <memory>
 
+#include "base/values/ascii.h"
 #include "cli/command/error_text.h"
 #include "cli/command/plugins.h"
 #include "cli/kubectl/session/resource_args.h"
@@ -88,16 +92,45 @@ std::vector<std::string> LiveCandidates(const Invocation& invocation, const std:
   return out;
 }
 
-int ListPlugins(bool name_only) {
+// What is wrong with a plugin: nobody can start it, or something else is started in its place.
+std::vector<std::string> PluginWarnings(const Command& root, const std::string& path,
+                                        std::map<std::string, std::string>& seen) {
+  std::vector<std::string> warnings;
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (::access(path.c_str(), X_OK) != 0)
+    warnings.push_back("warning: " + path + " identified as a kubectl plugin, but it is not executable");
+  if (const auto [earlier, fresh] = seen.emplace(name, path); !fresh)
+    warnings.push_back("warning: " + path +
+                       " is overshadowed by a similarly named plugin: " + earlier->second);
+  auto words = SplitText(name, '-');
+  words.erase(words.begin());
+  if (const std::string command = root.PathOf(words); !command.empty())
+    warnings.push_back("warning: " + name + " overwrites existing command: \"" + command + "\"");
+  return warnings;
+}
+
+int ListPlugins(const Command& root, bool name_only) {
   const auto plugins = FindPlugins();
   if (plugins.empty()) {
     std::cerr << "error: unable to find any kubectl plugins in your PATH\n";
     return 1;
   }
   std::cout << "The following compatible plugins are available:\n\n";
-  for (const std::string& path : plugins)
-    std::cout << (name_only ? path.substr(path.rfind('/') + 1) : path) << "\n";
-  return 0;
+  std::map<std::string, std::string> seen;
+  std::size_t count = 0;
+  for (const std::string& path : plugins) {
+    std::cout << (name_only ? path.substr(path.rfind('/') + 1) : path) << "\n" << std::flush;
+    for (const std::string& warning : PluginWarnings(root, path, seen)) {
+      std::cerr << "  - " << warning << "\n";
+      ++count;
+    }
+  }
+  if (count == 0) return 0;
+  std::cerr << "error: "
+            << (count == 1 ? "one plugin warning was found"
+                           : std::to_string(count) + " plugin warnings were found")
+            << "\n";
+  return 1;
 }
 
 }  // namespace
@@ -117,7 +150,7 @@ void AddShellCommands(const Command& root) {
   const Command list = plugin.Sub("list", "List them", "flyball plugin list");
   auto name_only = std::make_shared<bool>(false);
   list.Flag("--name-only", name_only.get(), "Only their names");
-  list.RunLocal([name_only] { return ListPlugins(*name_only); });
+  list.RunLocal([name_only, root] { return ListPlugins(root, *name_only); });
 }
 
 }  // namespace flyball::cli

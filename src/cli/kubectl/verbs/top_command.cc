@@ -20,6 +20,7 @@ struct TopFlags {
   std::vector<std::string> args;
   std::string label_selector, field_selector, sort_by;
   bool no_headers = false, show_capacity = false, all_namespaces = false, containers = false;
+  bool sum = false, protobuf = true;
 };
 
 // What the metrics server says of one object.
@@ -125,6 +126,18 @@ std::vector<Usage> PodUsages(const json::Value& item, bool containers) {
   return {pod};
 }
 
+// --sum: a line below the table.
+void WriteSum(const TopFlags& flags, const std::vector<Usage>& usages, TabWriter& writer) {
+  const int names = 1 + (flags.all_namespaces ? 1 : 0) + (flags.containers ? 1 : 0);
+  const std::string indent(static_cast<std::size_t>(names), '\t');
+  double cpu = 0, memory = 0;
+  for (const Usage& usage : usages) {
+    cpu += usage.cpu;
+    memory += usage.memory;
+  }
+  writer.Write(indent + "________\t________\n" + indent + Millicores(cpu) + "\t" + Mebibytes(memory) + "\n");
+}
+
 Status TopPod(Session& session, const TopFlags& flags) {
   FLYBALL_TRY(CheckSortBy(flags));
   FLYBALL_TRY(RequireMetrics(session));
@@ -148,6 +161,7 @@ Status TopPod(Session& session, const TopFlags& flags) {
     writer.Write((flags.all_namespaces ? usage.ns + "\t" : "") + usage.name + "\t" +
                  (flags.containers ? usage.container + "\t" : "") + Millicores(usage.cpu) + "\t" +
                  Mebibytes(usage.memory) + "\n");
+  if (flags.sum) WriteSum(flags, usages, writer);
   session.out() << writer.Take();
   return {};
 }
@@ -160,10 +174,12 @@ void AddTop(const Command& top, const std::string& names, const std::string& sum
   command.Option("-l,--selector", &flags->label_selector, "Those with these labels");
   command.Option("--sort-by", &flags->sort_by, "cpu or memory");
   command.Flag("--no-headers", &flags->no_headers, "Leave out the line of headers");
+  command.Flag("--use-protocol-buffers", &flags->protobuf, "Accepted; metrics are read as JSON");
   if (pods) {
     command.Option("--field-selector", &flags->field_selector, "Those with these field values");
     command.Flag("-A,--all-namespaces", &flags->all_namespaces, "In every namespace");
     command.Flag("--containers", &flags->containers, "Each container by itself");
+    command.Flag("--sum", &flags->sum, "The sum in a last line");
   } else {
     command.Flag("--show-capacity", &flags->show_capacity,
                  "In percent of the capacity, not of what pods may have");
