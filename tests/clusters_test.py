@@ -10,7 +10,11 @@ import subprocess
 import sys
 import tempfile
 
-from program import wait_until
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'kubectl'))
+
+import newer  # noqa: E402
+import session  # noqa: E402
+from program import wait_until  # noqa: E402
 
 WORK = """apiVersion: v1
 kind: Config
@@ -182,10 +186,34 @@ def preferences_are_aliases_and_defaults(machine):
     machine.environment['KUBERC'] = 'off'
     expect(machine.kubectl('names', 'cm', status=1), 'unknown command "names"')
     del machine.environment['KUBERC']
-    with open(path, 'w') as f:
-        f.write('apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference\ncredentialPluginPolicy: DenyAll\n')
-    expect(machine.kubectl('get', 'ns', status=1), 'credentialPluginPolicy is not implemented')
     os.remove(path)
+    machine.kubectl('kuberc', 'set', '--section=aliases', '--name=named', '--command=get', '--option=output=name')
+    assert 'namespace/default' in machine.kubectl('named', 'ns').split()
+    expect(machine.kubectl('kuberc', 'set', '--section=aliases', '--name=named', '--command=get', status=1), 'use --overwrite to replace')
+    machine.kubectl('kuberc', 'set', '--section=credentialplugin', '--policy=DenyAll')
+    expect(machine.kubectl('kuberc', 'view'), 'name: named', 'credentialPluginPolicy: DenyAll')
+    os.remove(path)
+
+
+class Ours:
+    """Our client under the name kubectl, for the sessions of tests/kubectl/."""
+
+    def __init__(self, machine):
+        self.machine = machine
+
+    def run(self, *arguments, stdin=None, check=True, timeout=60, env=None, cwd=None):
+        return subprocess.run([self.machine.kubectl_link, *arguments], input=stdin, capture_output=True, text=True, timeout=timeout, cwd=cwd,
+                              env={**self.machine.environment, **(env or {})})
+
+
+def newer_commands_do_what_kubectl_does(machine):
+    machine.kubectl('create', 'namespace', 'newer')
+    folder = os.path.join(machine.home, 'newer')
+    os.mkdir(folder)
+    played = session.Session(Ours(machine), 'newer', folder)
+    for part in newer.PARTS:
+        part(played)
+    assert not played.failures, '\n'.join(played.failures)
 
 
 def a_trace_says_who_did_what_and_why(machine):
@@ -231,7 +259,7 @@ def main():
         for check in (two_clusters_live_side_by_side, a_cluster_keeps_its_data_port_and_namespace, refusals_say_what_to_do,
                       under_the_name_kubectl_it_is_kubectl, a_dry_run_changes_nothing,
                       versions_say_the_commit_and_the_build, apply_sets_prune_what_they_no_longer_have, objects_are_printed_as_kyaml,
-                      preferences_are_aliases_and_defaults, a_trace_says_who_did_what_and_why, top_shows_one_picture,
+                      preferences_are_aliases_and_defaults, newer_commands_do_what_kubectl_does, a_trace_says_who_did_what_and_why, top_shows_one_picture,
                       a_file_has_the_flags_of_up, deleting_leaves_what_others_wrote):
             check(machine)
             print('ok   ' + check.__name__, flush=True)
