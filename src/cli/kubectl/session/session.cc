@@ -1,5 +1,6 @@
 #include "cli/kubectl/session/session.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "api/values/duration.h"
@@ -189,6 +190,9 @@ Session::~Session() {
 }
 
 Result<std::string> Session::CallText(RestRequest request) {
+  // In Go's order, so that what is logged reads the same.
+  std::stable_sort(request.query.begin(), request.query.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   auto response = rest_->Do(std::move(request));
   if (!response) return Unexpected(response.error());
   for (const std::string_view header : response->headers.GetAll("warning")) {

@@ -115,6 +115,7 @@ Status PrintHistory(Session& session, const RolloutFlags& flags, const ObjectRef
       }))
     return Unexpected(LocalError("unable to find the specified revision"));
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
+  if (printer && flags.print.output.empty()) return PrintTo(session.out(), *printer, object);  // --template
   if (printer) {
     for (const Revision& revision : history)
       if (!flags.revision || revision.number == *flags.revision)
