@@ -79,7 +79,12 @@ std::vector<std::string> FindPlugins() {
     std::error_code ec;
     if (folder.empty() || !seen.insert(folder).second) continue;
     std::vector<std::string> here;
-    for (const auto& entry : fs::directory_iterator(folder, ec))
+    fs::directory_iterator entries(folder, ec);
+    if (ec)
+      std::cerr << "Unable to read directory \"" << folder << "\" from your PATH: open " << folder << ": "
+                << (ec == std::errc::no_such_file_or_directory ? "no such file or directory" : ec.message())
+                << ". Skipping...\n";
+    for (const auto& entry : entries)
       if (entry.path().filename().string().starts_with(kPrefix) && !entry.is_directory(ec))
         here.push_back(entry.path().string());
     std::sort(here.begin(), here.end());

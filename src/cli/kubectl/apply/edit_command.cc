@@ -149,9 +149,10 @@ class EditSession {
 };
 
 Status RunEdit(Session& session, const EditFlags& flags) {
-  if (!flags.print.output.empty() && flags.print.output != "yaml" && flags.print.output != "json")
-    return Unexpected(LocalError("unable to match a printer suitable for the output format \"" +
-                                 flags.print.output + "\", allowed formats are: json,yaml"));
+  const std::string& output = flags.print.output;
+  if (!output.empty() && output != "yaml" && output != "json" && output != "kyaml")
+    return Unexpected(LocalError("unable to match a printer suitable for the output format \"" + output +
+                                 "\", allowed formats are: json,kyaml,yaml"));
   FLYBALL_ASSIGN(const auto refs, NamedObjects(session, flags.files, flags.args, {.all = true}));
   if (session.failed()) return {};  // nothing is edited if something cannot be read
   std::vector<Edited> items;

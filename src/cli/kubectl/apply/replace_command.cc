@@ -52,9 +52,10 @@ Status ReplaceOne(Session& session, const ReplaceFlags& flags, const Manifest& m
   // A manifest without a version means the newest: the last write wins, as in kubectl.
   if (std::as_const(object)["metadata"]["resourceVersion"].is_null()) {
     auto current = session.Get(manifest.kind, manifest.ns, manifest.name);
-    if (!current)
+    if (!current && !current.error().Is(Reason::kNotFound))
       return Unexpected(current.error().Annotate("error when replacing \"" + manifest.source + "\""));
-    object["metadata"]["resourceVersion"] = (*current)["metadata"]["resourceVersion"];
+    // Some kinds may be created by a PUT: the server decides.
+    if (current) object["metadata"]["resourceVersion"] = (*current)["metadata"]["resourceVersion"];
   }
   RestRequest request;
   request.verb = "PUT";

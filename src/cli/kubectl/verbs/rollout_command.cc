@@ -276,9 +276,8 @@ Status UndoOne(Session& session, const RolloutFlags& flags, const ObjectRef& ref
   }
   const json::Value plain = PlainTemplate(revision.pod_template);
   if (plain == object["spec"]["template"]) {
-    session.out() << DisplayName(ref.kind, ref.name)
-                  << " skipped rollback (current template already matches revision " << wanted << ")\n";
-    return {};
+    return Say(session, flags, ref, object,
+               "skipped rollback (current template already matches revision " + std::to_string(wanted) + ")");
   }
   json::Value patch;
   if (deployment) {
