@@ -1,219 +1,292 @@
 #include "base/files/time_zone.h"
 
 #include <algorithm>
-#include <charconv>
+#include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <mutex>
-#include <optional>
 
 namespace flyball {
 namespace {
 
-constexpr std::size_t kZoneHeaderBytes = 44;
+constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kDay = 86400;
 // Zone files have a few kilobytes; nothing larger is one.
-constexpr std::size_t kMaxZoneBytes = 1 << 20;
-// There are some 600 names; anything beyond is not cached.
-constexpr std::size_t kMaxCachedZones = 1024;
+constexpr std::streamsize kMaxZoneFile = 1 << 20;
+constexpr std::size_t kMaxZoneName = 255;
+// There are some 600 names; anything beyond is not kept.
+constexpr std::size_t kMaxKeptZones = 1024;
 
-std::int64_t ReadZoneInteger(std::string_view bytes, std::size_t at, std::size_t width) {
-  std::uint64_t n = static_cast<signed char>(bytes[at]) < 0 ? ~std::uint64_t{0} : 0;
-  for (std::size_t i = 0; i < width; ++i) n = n << 8 | static_cast<unsigned char>(bytes[at + i]);
-  return static_cast<std::int64_t>(n);
+Error NotAZoneFile() {
+  return BadRequest("malformed time zone information");
 }
 
-struct ZoneCounts {
-  std::size_t utc, standard, leap, times, types, characters;
-
-  static ZoneCounts Read(std::string_view bytes, std::size_t header) {
-    const auto count = [&](std::size_t i) {
-      return static_cast<std::size_t>(
-          static_cast<std::uint32_t>(ReadZoneInteger(bytes, header + 20 + 4 * i, 4)));
-    };
-    return {count(0), count(1), count(2), count(3), count(4), count(5)};
-  }
-  std::size_t Size(std::size_t width) const {
-    return times * width + times + types * 6 + characters + leap * (width + 4) + standard + utc;
-  }
-};
-
-bool HasZoneHeader(std::string_view bytes, std::size_t at) {
-  return bytes.size() >= at + kZoneHeaderBytes && bytes.substr(at, 4) == "TZif";
-}
-
-std::int64_t ZoneDays(std::int64_t year, int month, int day) {
-  year -= month <= 2;
-  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
-  const std::int64_t yoe = year - era * 400;
-  const std::int64_t doy = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
-}
-
-std::int64_t YearOf(std::int64_t seconds) {
-  std::int64_t year = 1970 + seconds / 31556952;
-  while (ZoneDays(year, 1, 1) * 86400 > seconds) --year;
-  while (ZoneDays(year + 1, 1, 1) * 86400 <= seconds) ++year;
-  return year;
-}
-
-// The pieces of a POSIX TZ string.
-class ZoneRuleText {
+// Reads big-endian numbers from a byte string. Reading beyond the end returns zero and sets a flag.
+class ByteReader {
  public:
-  explicit ZoneRuleText(std::string_view text) : rest_(text) {}
-  bool empty() const { return rest_.empty(); }
-  bool Take(char c) {
-    if (rest_.empty() || rest_[0] != c) return false;
-    rest_.remove_prefix(1);
-    return true;
+  explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
+  std::int64_t Read(std::size_t size) {
+    if (bytes_.size() < size) return failed_ = true, 0;
+    std::uint64_t value = size == 8 || static_cast<signed char>(bytes_[0]) >= 0 ? 0 : ~std::uint64_t{0};
+    for (std::size_t i = 0; i < size; ++i) value = value << 8 | static_cast<unsigned char>(bytes_[i]);
+    bytes_.remove_prefix(size);
+    return static_cast<std::int64_t>(value);
   }
-  bool SkipName() {
-    if (Take('<')) {
-      const std::size_t end = rest_.find('>');
-      if (end == std::string_view::npos) return false;
-      rest_.remove_prefix(end + 1);
-      return true;
-    }
-    std::size_t length = 0;
-    while (length < rest_.size() && ((rest_[length] | 32) >= 'a' && (rest_[length] | 32) <= 'z')) ++length;
-    rest_.remove_prefix(length);
-    return length > 0;
+  std::string_view Take(std::size_t size) {
+    if (bytes_.size() < size) return failed_ = true, std::string_view();
+    const std::string_view taken = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return taken;
   }
-  std::optional<int> Number() {
-    int n = 0;
-    const auto result = std::from_chars(rest_.data(), rest_.data() + rest_.size(), n);
-    if (result.ec != std::errc()) return std::nullopt;
-    rest_.remove_prefix(static_cast<std::size_t>(result.ptr - rest_.data()));
-    return n;
-  }
-  // [+-]hh[:mm[:ss]] in seconds.
-  std::optional<std::int32_t> Time() {
-    const bool negative = Take('-');
-    if (!negative) Take('+');
-    std::int32_t seconds = 0;
-    for (int unit : {3600, 60, 1}) {
-      const auto n = Number();
-      if (!n) return std::nullopt;
-      seconds += *n * unit;
-      if (!Take(':')) break;
-    }
-    return negative ? -seconds : seconds;
-  }
+  std::string_view rest() const { return bytes_; }
+  bool failed() const { return failed_; }
 
  private:
-  std::string_view rest_;
+  std::string_view bytes_;
+  bool failed_ = false;
 };
 
-std::shared_ptr<const TimeZone> ReadZoneFile(const std::string& name) {
-  if (name.empty() || name[0] == '/' || name[0] == '.' || name.find("..") != std::string::npos ||
-      name.find('\\') != std::string::npos || name.find('\0') != std::string::npos || name.size() > 255)
-    return nullptr;
-  std::ifstream file("/usr/share/zoneinfo/" + name, std::ios::binary);
-  if (!file) return nullptr;
-  std::string bytes(kMaxZoneBytes, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  return TimeZone::Parse(bytes);
+// The counts in a header, in file order.
+struct Counts {
+  std::size_t ut = 0, standard = 0, leap = 0, times = 0, types = 0, chars = 0;
+  std::size_t BodySize(std::size_t time_size) const {
+    return times * time_size + times + types * 6 + chars + leap * (time_size + 4) + standard + ut;
+  }
+};
+
+std::optional<Counts> ReadHeader(ByteReader& in, char& version) {
+  if (in.Take(4) != "TZif") return std::nullopt;
+  const std::string_view kind = in.Take(16);
+  if (in.failed()) return std::nullopt;
+  version = kind[0];
+  Counts counts;
+  for (std::size_t* count :
+       {&counts.ut, &counts.standard, &counts.leap, &counts.times, &counts.types, &counts.chars})
+    *count = static_cast<std::size_t>(in.Read(4)) & 0xffffffff;
+  if (in.failed() || counts.types == 0) return std::nullopt;
+  return counts;
+}
+
+std::int64_t DaysTo(int year, unsigned month, unsigned day) {
+  const std::chrono::sys_days date =
+      std::chrono::year(year) / std::chrono::month(month) / std::chrono::day(day);
+  return date.time_since_epoch().count();
+}
+
+// Whether a file of the database may be called so: a path that does not leave its folder.
+bool IsZoneName(std::string_view name) {
+  return name.size() <= kMaxZoneName && name[0] != '/' && name[0] != '.' &&
+         name.find("..") == std::string_view::npos && name.find('\\') == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
+}
+
+int YearOf(std::int64_t time) {
+  const auto day =
+      std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds(std::chrono::seconds(time)));
+  return static_cast<int>(std::chrono::year_month_day(day).year());
 }
 
 }  // namespace
+
+// Parses "CET-1CEST,M3.5.0,M10.5.0/3".
+class TzStringReader {
+ public:
+  explicit TzStringReader(std::string_view text) : text_(text) {}
+
+  std::optional<TimeZone::Footer> Read() {
+    TimeZone::Footer footer;
+    SkipName();
+    footer.standard = -Time();
+    if (text_.empty()) return Finished(footer);
+    footer.has_daylight = true;
+    SkipName();
+    footer.daylight = footer.standard + 3600;
+    if (!text_.empty() && text_[0] != ',') footer.daylight = -Time();
+    // Without dates the rule is undefined. American dates are usual, and no file omits them.
+    if (!Skip(',')) return std::nullopt;
+    footer.start = Rule();
+    if (!Skip(',')) return std::nullopt;
+    footer.end = Rule();
+    return Finished(footer);
+  }
+
+ private:
+  std::optional<TimeZone::Footer> Finished(const TimeZone::Footer& footer) const {
+    return bad_ || !text_.empty() ? std::nullopt : std::optional(footer);
+  }
+  bool Skip(char c) {
+    if (text_.empty() || text_[0] != c) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  void SkipName() {
+    std::size_t end = 0;
+    if (!text_.empty() && text_[0] == '<') {
+      end = std::min(text_.find('>'), text_.size() - 1) + 1;
+    } else {
+      while (end < text_.size() && ((text_[end] | 32) >= 'a' && (text_[end] | 32) <= 'z')) ++end;
+    }
+    if (end == 0) bad_ = true;
+    text_.remove_prefix(end);
+  }
+  int Number() {
+    int value = 0;
+    bool any = false;
+    while (!text_.empty() && text_[0] >= '0' && text_[0] <= '9' && value < 100000) {
+      value = value * 10 + (text_[0] - '0');
+      text_.remove_prefix(1);
+      any = true;
+    }
+    if (!any) bad_ = true;
+    return value;
+  }
+  // "-3:30" in seconds.
+  std::int64_t Time() {
+    const bool negative = Skip('-');
+    if (!negative) Skip('+');
+    std::int64_t seconds = Number() * 3600;
+    if (Skip(':')) seconds += Number() * 60;
+    if (Skip(':')) seconds += Number();
+    return negative ? -seconds : seconds;
+  }
+  TimeZone::YearlyRule Rule() {
+    TimeZone::YearlyRule rule;
+    if (Skip('M')) {
+      rule.month = std::clamp(Number(), 1, 12);
+      if (!Skip('.')) bad_ = true;
+      rule.week = std::clamp(Number(), 1, 5);
+      if (!Skip('.')) bad_ = true;
+      rule.day = std::clamp(Number(), 0, 6);
+    } else {
+      using Kind = TimeZone::YearlyRule::Kind;
+      rule.kind = Skip('J') ? Kind::kJulian : Kind::kDayOfYear;
+      rule.day = Number();
+    }
+    if (Skip('/')) rule.second = Time();
+    return rule;
+  }
+
+  std::string_view text_;
+  bool bad_ = false;
+};
+
+// Since the start of the year, in local time before the change.
+std::int64_t TimeZone::YearlyRule::SecondsInto(int year) const {
+  const std::int64_t new_year = DaysTo(year, 1, 1);
+  if (kind == Kind::kDayOfYear) return day * kDay + second;
+  if (kind == Kind::kJulian) {
+    // 29 February is never counted.
+    const bool shifted = std::chrono::year(year).is_leap() && day >= 60;
+    return (day - 1 + (shifted ? 1 : 0)) * kDay + second;
+  }
+  const std::int64_t first = DaysTo(year, static_cast<unsigned>(month), 1);
+  const std::int64_t next_month =
+      month == 12 ? DaysTo(year + 1, 1, 1) : DaysTo(year, static_cast<unsigned>(month) + 1, 1);
+  // 1 January 1970 was a Thursday.
+  const std::int64_t weekday = ((first + 4) % 7 + 7) % 7;
+  std::int64_t at = first + (day - weekday + 7) % 7 + (week - 1) * 7;
+  if (at >= next_month) at -= 7;
+  return (at - new_year) * kDay + second;
+}
+
+Result<TimeZone> TimeZone::Load(std::string_view name) {
+  if (name.empty() || name == "UTC" || name == "Etc/UTC") return TimeZone();
+  const Error unknown(Reason::kNotFound, "unknown time zone " + std::string(name));
+  if (!IsZoneName(name)) return Unexpected(unknown);
+  const char* folder = std::getenv("ZONEINFO");
+  const std::string path = std::string(folder && *folder ? folder : "/usr/share/zoneinfo") + "/";
+  std::ifstream file(path + std::string(name), std::ios::binary);
+  if (!file) return Unexpected(unknown);
+  std::string bytes(kMaxZoneFile, '\0');
+  file.read(bytes.data(), kMaxZoneFile);
+  bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  auto zone = Parse(bytes);
+  if (!zone) return Unexpected(unknown);
+  return zone;
+}
 
 std::shared_ptr<const TimeZone> TimeZone::Find(std::string_view name) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<const TimeZone>, std::less<>> zones;
   const std::lock_guard lock(mutex);
   if (const auto it = zones.find(name); it != zones.end()) return it->second;
-  auto zone = ReadZoneFile(std::string(name));
+  auto loaded = Load(name);
   // Names that do not exist are the caller's to make up: they are not kept.
-  if (zone && zones.size() < kMaxCachedZones) zones.emplace(name, zone);
+  if (!loaded) return nullptr;
+  auto zone = std::make_shared<const TimeZone>(std::move(*loaded));
+  if (zones.size() < kMaxKeptZones) zones.emplace(name, zone);
   return zone;
 }
 
-std::shared_ptr<const TimeZone> TimeZone::Parse(std::string_view bytes) {
-  if (!HasZoneHeader(bytes, 0)) return nullptr;
-  std::size_t header = 0, width = 4;
-  if (bytes[4] >= '2') {
-    header = kZoneHeaderBytes + ZoneCounts::Read(bytes, 0).Size(4);
-    width = 8;
-    if (!HasZoneHeader(bytes, header)) return nullptr;
+Result<TimeZone> TimeZone::Parse(std::string_view bytes) {
+  ByteReader in(bytes);
+  char version = 0;
+  auto counts = ReadHeader(in, version);
+  if (!counts) return Unexpected(NotAZoneFile());
+  std::size_t time_size = 4;
+  if (version >= '2') {
+    // The same again with 64-bit times; the first part is for old readers.
+    in.Take(counts->BodySize(4));
+    counts = ReadHeader(in, version);
+    if (!counts) return Unexpected(NotAZoneFile());
+    time_size = 8;
   }
-  const ZoneCounts counts = ZoneCounts::Read(bytes, header);
-  const std::size_t times = header + kZoneHeaderBytes;
-  if (bytes.size() < times + counts.Size(width) || counts.types == 0) return nullptr;
-  const std::size_t indices = times + counts.times * width, types = indices + counts.times;
-  const auto offset = [&](std::size_t type) {
-    return static_cast<std::int32_t>(ReadZoneInteger(bytes, types + 6 * type, 4));
-  };
-  auto zone = std::make_shared<TimeZone>();
-  zone->first_offset_ = offset(0);
-  for (std::size_t i = 0; i < counts.times; ++i) {
-    const auto type = static_cast<unsigned char>(bytes[indices + i]);
-    if (type >= counts.types) return nullptr;
-    zone->transitions_.push_back({ReadZoneInteger(bytes, times + i * width, width), offset(type)});
+  TimeZone zone;
+  zone.transitions_.resize(std::min(counts->times, bytes.size()));
+  for (Transition& transition : zone.transitions_) transition.at = in.Read(time_size);
+  const std::string_view types = in.Take(counts->times);
+  std::vector<std::int64_t> offsets(std::min(counts->types, bytes.size()));
+  for (std::int64_t& offset : offsets) {
+    offset = in.Read(4);
+    in.Take(2);
   }
-  const std::size_t end = times + counts.Size(width);
-  if (width == 8 && end < bytes.size() && bytes[end] == '\n') {
-    const std::string_view footer = bytes.substr(end + 1);
-    zone->has_rule_ = zone->ParseFooter(footer.substr(0, footer.find('\n')));
+  if (in.failed()) return Unexpected(NotAZoneFile());
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const auto type = static_cast<unsigned char>(types[i]);
+    if (type >= offsets.size()) return Unexpected(NotAZoneFile());
+    zone.transitions_[i].offset = offsets[type];
+  }
+  zone.first_offset_ = offsets[0];
+  in.Take(counts->chars + counts->leap * (time_size + 4) + counts->standard + counts->ut);
+  if (in.failed()) return Unexpected(NotAZoneFile());
+  std::string_view footer = in.rest();
+  if (footer.size() > 2 && footer.front() == '\n') {
+    footer = footer.substr(1, footer.find('\n', 1) - 1);
+    zone.footer_ = TzStringReader(footer).Read();
   }
   return zone;
 }
 
-bool TimeZone::ParseFooter(std::string_view rule) {
-  ZoneRuleText text(rule);
-  if (rule.empty() || !text.SkipName()) return false;
-  const auto standard = text.Time();
-  if (!standard) return false;
-  standard_ = -*standard;
-  if (text.empty()) return true;
-  if (!text.SkipName()) return false;
-  daylight_ = standard_ + 3600;
-  if (!text.Take(',')) {
-    const auto daylight = text.Time();
-    if (!daylight || !text.Take(',')) return false;
-    daylight_ = -*daylight;
+TimeZone::Period TimeZone::At(std::int64_t time) const {
+  const auto next = std::upper_bound(transitions_.begin(), transitions_.end(), time,
+                                     [](std::int64_t t, const Transition& tr) { return t < tr.at; });
+  if (next == transitions_.end() && footer_) return ByFooter(time);
+  const std::int64_t end = next == transitions_.end() ? kAlways : next->at;
+  if (next == transitions_.begin()) return {kNever, end, first_offset_};
+  return {std::prev(next)->at, end, std::prev(next)->offset};
+}
+
+TimeZone::Period TimeZone::ByFooter(std::int64_t time) const {
+  const std::int64_t since = transitions_.empty() ? kNever : transitions_.back().at;
+  if (!footer_->has_daylight) return {since, kAlways, footer_->standard};
+  // The changes of the adjacent years are enough to find the two around `time`.
+  std::vector<Transition> changes;
+  const int year = YearOf(time);
+  for (int y = year - 1; y <= year + 1; ++y) {
+    const std::int64_t new_year = DaysTo(y, 1, 1) * kDay;
+    changes.push_back({new_year + footer_->start.SecondsInto(y) - footer_->standard, footer_->daylight});
+    changes.push_back({new_year + footer_->end.SecondsInto(y) - footer_->daylight, footer_->standard});
   }
-  const auto change = [&](Change& c) {
-    // Only the form in use: M<month>.<week>.<weekday>[/time].
-    if (!text.Take('M')) return false;
-    const auto month = text.Number();
-    const auto week = text.Take('.') ? text.Number() : std::nullopt;
-    const auto weekday = text.Take('.') ? text.Number() : std::nullopt;
-    if (!month || !week || !weekday || *month < 1 || *month > 12) return false;
-    c.month = *month;
-    c.week = *week;
-    c.weekday = *weekday;
-    if (!text.Take('/')) return true;
-    const auto time = text.Time();
-    if (time) c.time = *time;
-    return time.has_value();
-  };
-  has_daylight_ = change(to_daylight_) && text.Take(',') && change(to_standard_);
-  return has_daylight_;
-}
-
-std::int32_t TimeZone::OffsetByRule(std::int64_t seconds) const {
-  if (!has_daylight_) return standard_;
-  const std::int64_t year = YearOf(seconds + standard_);
-  const auto instant = [&](const Change& c, std::int32_t offset) {
-    const std::int64_t first = ZoneDays(year, c.month, 1);
-    const auto first_weekday = static_cast<int>(((first % 7) + 11) % 7);
-    std::int64_t day = first + (c.weekday - first_weekday + 7) % 7 + (c.week - 1) * 7;
-    const std::int64_t next = c.month == 12 ? ZoneDays(year + 1, 1, 1) : ZoneDays(year, c.month + 1, 1);
-    while (day >= next) day -= 7;
-    return day * 86400 + c.time - offset;
-  };
-  const std::int64_t start = instant(to_daylight_, standard_), end = instant(to_standard_, daylight_);
-  const bool daylight = start < end ? seconds >= start && seconds < end : seconds >= start || seconds < end;
-  return daylight ? daylight_ : standard_;
-}
-
-std::int32_t TimeZone::OffsetAt(std::int64_t seconds) const {
-  if (transitions_.empty() || (has_rule_ && seconds >= transitions_.back().at))
-    return has_rule_ ? OffsetByRule(seconds) : first_offset_;
-  const auto it = std::upper_bound(transitions_.begin(), transitions_.end(), seconds,
-                                   [](std::int64_t at, const Transition& t) { return at < t.at; });
-  return it == transitions_.begin() ? first_offset_ : std::prev(it)->offset;
+  std::sort(changes.begin(), changes.end(),
+            [](const Transition& a, const Transition& b) { return a.at < b.at; });
+  const auto next = std::upper_bound(changes.begin(), changes.end(), time,
+                                     [](std::int64_t t, const Transition& tr) { return t < tr.at; });
+  const Transition& current = *std::prev(next);
+  return {std::max(since, current.at), next->at, current.offset};
 }
 
 }  // namespace flyball

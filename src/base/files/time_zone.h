@@ -1,44 +1,65 @@
-// TimeZone: when a place is how far from UTC, from the system's zone files (/usr/share/zoneinfo). Immutable;
-// thread-safe.
+// TimeZone: converts to local time with the machine's time zone database (/usr/share/zoneinfo, or the folder
+// in $ZONEINFO), in the format of RFC 8536.
+//
+// Not a library's: cctz, the usual one, keeps every name it is ever asked for, and here users send the names.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/values/result.h"
+
 namespace flyball {
 
+// A value; immutable. Times are seconds since 1970 in UTC.
 class TimeZone {
  public:
-  // The zone of that name ("Europe/Berlin"); null if there is none. Files are read once.
-  static std::shared_ptr<const TimeZone> Find(std::string_view name);
-  // Of a zone file's bytes (RFC 8536); null if they are no such file.
-  static std::shared_ptr<const TimeZone> Parse(std::string_view bytes);
+  // A period in which the UTC offset does not change. `end` is the first second after it.
+  struct Period {
+    std::int64_t begin, end;
+    std::int64_t offset;  // seconds east of UTC
+  };
 
-  // Seconds east of UTC at a time given in seconds since 1970.
-  std::int32_t OffsetAt(std::int64_t seconds) const;
+  TimeZone() = default;  // UTC
+  // Reads "Europe/Berlin" from the database; "UTC" needs none. NotFound, in Go's words, if there is no such
+  // zone.
+  static Result<TimeZone> Load(std::string_view name);
+  // The same, read once and shared; null if there is no such zone. Thread-safe.
+  static std::shared_ptr<const TimeZone> Find(std::string_view name);
+  // Parses a file of the database. BadRequest if it is not such a file.
+  static Result<TimeZone> Parse(std::string_view bytes);
+
+  Period At(std::int64_t time) const;
+  std::int64_t OffsetAt(std::int64_t time) const { return At(time).offset; }
 
  private:
+  // One of the two days per year on which clocks change, as described by POSIX TZ strings.
+  struct YearlyRule {
+    enum class Kind { kMonthWeekDay, kJulian, kDayOfYear } kind = Kind::kMonthWeekDay;
+    int month = 1, week = 1, day = 0;
+    std::int64_t second = 2 * 3600;
+    std::int64_t SecondsInto(int year) const;
+  };
+  // The rule that applies forever after the last transition in the file.
+  struct Footer {
+    std::int64_t standard = 0, daylight = 0;
+    bool has_daylight = false;
+    YearlyRule start, end;
+  };
   struct Transition {
-    std::int64_t at;
-    std::int32_t offset;
+    std::int64_t at, offset;
   };
-  // A day of the year in the footer's rules: the week-th weekday of a month.
-  struct Change {
-    int month = 0, week = 0, weekday = 0;
-    std::int64_t time = 7200;  // seconds after midnight, local time
-  };
-  bool ParseFooter(std::string_view rule);
-  std::int32_t OffsetByRule(std::int64_t seconds) const;
+  friend class TzStringReader;
 
-  std::vector<Transition> transitions_;
-  std::int32_t first_offset_ = 0;
-  bool has_rule_ = false;
-  std::int32_t standard_ = 0, daylight_ = 0;
-  bool has_daylight_ = false;
-  Change to_daylight_, to_standard_;
+  Period ByFooter(std::int64_t time) const;
+
+  std::vector<Transition> transitions_;  // by time
+  std::int64_t first_offset_ = 0;        // before the first of them
+  std::optional<Footer> footer_;
 };
 
 }  // namespace flyball

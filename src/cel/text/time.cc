@@ -450,7 +450,7 @@ std::optional<std::int32_t> ZoneOffset(std::string_view zone, std::int64_t secon
       *problem = "unknown time zone " + std::string(zone);
       return std::nullopt;
     }
-    return found->OffsetAt(seconds);
+    return static_cast<std::int32_t>(found->OffsetAt(seconds));
   }
   const std::string_view hours_text = zone.substr(0, colon), minutes_text = zone.substr(colon + 1);
   const auto hours = ParseGoInteger(hours_text);

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "api/values/cron_schedule.h"
+#include "base/files/time_zone.h"
 #include "base/run/clock.h"
 #include "base/values/result.h"
-#include "controllers/cronjob/time_zone.h"
 
 namespace flyball::controllers {
 

@@ -1,3 +1,4 @@
+#include "base/testing/zone_file.h"
 #include "controllers/cronjob/cron_schedule.h"
 #include "controllers/testing/control_plane_test.h"
 
@@ -25,42 +26,6 @@ TEST(CronScheduleTest, AnInterval) {
   EXPECT_TRUE(CronSchedule::Parse("*/5 * * * *")
                   ->MissedSince(At("2024-01-01T00:00:00Z"), At("2024-01-01T09:00:00Z"))
                   .many);
-}
-
-// A file of the database as in RFC 8536: no transitions, one type, and a rule that applies forever.
-std::string ZoneFile(const std::string& rule) {
-  const auto header = [](char types, char chars) {
-    std::string out = "TZif2" + std::string(15, '\0');
-    for (const char count : {char{0}, char{0}, char{0}, char{0}, types, chars})
-      out += std::string(3, '\0') + count;
-    return out;
-  };
-  const std::string body = std::string(6, '\0') + std::string("UTC\0", 4);
-  return header(1, 4) + body + header(1, 4) + body + "\n" + rule + "\n";
-}
-
-TEST(TimeZoneTest, ARuleForEver) {
-  const auto berlin = TimeZone::Parse(ZoneFile("CET-1CEST,M3.5.0,M10.5.0/3"));
-  ASSERT_TRUE(berlin);
-  const auto offset = [&](std::string_view at) { return berlin->At(At(at).time_since_epoch() / 1s).offset; };
-  EXPECT_EQ(offset("2024-03-31T00:59:59Z"), 3600);
-  EXPECT_EQ(offset("2024-03-31T01:00:00Z"), 7200);
-  EXPECT_EQ(offset("2050-10-30T00:59:59Z"), 7200);
-  EXPECT_EQ(offset("2050-10-30T01:00:00Z"), 3600);
-  const auto sydney = TimeZone::Parse(ZoneFile("AEST-10AEDT,M10.1.0,M4.1.0/3"));
-  ASSERT_TRUE(sydney);
-  EXPECT_EQ(sydney->At(At("2024-01-01T00:00:00Z").time_since_epoch() / 1s).offset, 11 * 3600);
-  EXPECT_EQ(sydney->At(At("2024-07-01T00:00:00Z").time_since_epoch() / 1s).offset, 10 * 3600);
-  EXPECT_EQ(TimeZone::Parse(ZoneFile("<+0545>-5:45"))->At(0).offset, (5 * 60 + 45) * 60);
-}
-
-TEST(TimeZoneTest, FilesThatAreNone) {
-  const std::string good = ZoneFile("CET-1CEST,M3.5.0,M10.5.0/3");
-  for (std::size_t size = 0; size < good.size() - 30; ++size)
-    EXPECT_FALSE(TimeZone::Parse(good.substr(0, size))) << size;
-  for (const char* name : {"Mars/Olympus", "../../etc/passwd", "/etc/passwd"})
-    EXPECT_FALSE(TimeZone::Load(name)) << name;
-  EXPECT_TRUE(TimeZone::Load("UTC"));
 }
 
 TEST(CronScheduleTest, ClocksThatChange) {
