@@ -3,8 +3,10 @@
 #include <string>
 
 #include "cel/eval/call.h"
+#include "cel/eval/lookup.h"
+#include "cel/eval/message.h"
 #include "cel/eval/program.h"
-#include "cel/text/time.h"
+#include "cel/eval/tracker_stack.h"
 #include "cel/values/opaque.h"
 
 namespace flyball::cel {
@@ -12,36 +14,6 @@ namespace {
 
 constexpr std::uint64_t kListCost = 10, kMapCost = 30, kStructCost = 40;
 constexpr std::size_t kInlineSlots = 6, kInlineArgs = 4;
-
-// What upstream's cost tracker has on its stack, by the ids of expressions only.
-class TrackerStack {
- public:
-  explicit TrackerStack(std::int32_t max_id) : last_(static_cast<std::size_t>(max_id) + 1, kNone) {}
-
-  void Push(std::int32_t id) {
-    entries_.push_back({id, last_[Index(id)]});
-    last_[Index(id)] = static_cast<std::int32_t>(entries_.size() - 1);
-  }
-  // Removes the topmost entry of that id and all above it. False if there is none.
-  bool Drop(std::int32_t id) {
-    const std::int32_t at = last_[Index(id)];
-    if (at == kNone) return false;
-    while (entries_.size() > static_cast<std::size_t>(at)) {
-      last_[Index(entries_.back().id)] = entries_.back().previous;
-      entries_.pop_back();
-    }
-    return true;
-  }
-
- private:
-  struct Entry {
-    std::int32_t id, previous;
-  };
-  static constexpr std::int32_t kNone = -1;
-  static std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
-  std::vector<Entry> entries_;
-  std::vector<std::int32_t> last_;
-};
 
 }  // namespace
 
@@ -234,7 +206,7 @@ class Interpreter {
           return TypedField(qualifier, value, may_be_absent, present);
         [[fallthrough]];
       case Qualifier::Kind::kConst:
-        return Lookup(value, qualifier.constant, may_be_absent, present);
+        return Lookup(arena_, value, qualifier.constant, may_be_absent, present);
       case Qualifier::Kind::kAttribute:
       case Qualifier::Kind::kNode: {
         const Value key = qualifier.kind == Qualifier::Kind::kNode
@@ -247,7 +219,7 @@ class Interpreter {
           case ValueKind::kUint:
           case ValueKind::kBool:
           case ValueKind::kDouble:
-            return Lookup(value, key, may_be_absent, present);
+            return Lookup(arena_, value, key, may_be_absent, present);
           default:
             return Value::Error(arena_, "invalid qualifier type: " + std::string(GoTypeName(key)));
         }
@@ -255,79 +227,12 @@ class Interpreter {
     }
     return {};
   }
-  Value Missing(const Value& key) { return Value::Error(arena_, "no such key: " + DisplayText(arena_, key)); }
   Value TypedField(const Qualifier& qualifier, const Value& value, bool may_be_absent, bool* present) {
     const json::Value* field = value.json_map().Find(qualifier.raw_name);
     if (field && !field->is_null()) return FromJson(arena_, *field, qualifier.field);
     *present = false;
-    return may_be_absent ? Value() : Missing(qualifier.constant);
+    return may_be_absent ? Value() : MissingKey(arena_, qualifier.constant);
   }
-  Value Lookup(const Value& value, const Value& key, bool may_be_absent, bool* present) {
-    Value found;
-    switch (value.kind()) {
-      case ValueKind::kError:
-        return value;
-      case ValueKind::kMap:
-        if (MapFind(arena_, value, key, &found)) return found;
-        if (value.holding() == Holding::kValues && value.map_table().otherwise())
-          return *value.map_table().otherwise();
-        break;
-      case ValueKind::kList: {
-        std::int64_t index = 0;
-        if (const Value error = ListIndex(key, &index); error.IsError()) return error;
-        if (index >= 0 && static_cast<std::size_t>(index) < ListSize(value)) {
-          if (value.schema() && !key.Is(ValueKind::kInt))
-            return Value::Error(arena_, "unsupported index: " + DisplayText(arena_, key));
-          return ListElement(arena_, value, static_cast<std::size_t>(index));
-        }
-        *present = false;
-        return may_be_absent ? Value()
-                             : Value::Error(arena_, "index out of bounds: " + DisplayText(arena_, key));
-      }
-      case ValueKind::kOpaque:
-        if (FindField(*value.opaque(), key, &found)) return found;
-        break;
-      default:
-        break;
-    }
-    *present = false;
-    return may_be_absent ? Value() : Missing(key);
-  }
-  static bool FindField(const OpaqueValue& value, const Value& key, Value* found) {
-    if (!key.Is(ValueKind::kString)) return false;
-    if (value.kind == OpaqueKind::kLazyFields)
-      return const_cast<LazyFields&>(static_cast<const LazyFields&>(value)).Find(key.text(), found);
-    if (value.kind != OpaqueKind::kObject && value.kind != OpaqueKind::kJsonPatch) return false;
-    const Value* field = static_cast<const PatchValue&>(value).fields->Find(key);
-    if (field) *found = *field;
-    return field != nullptr;
-  }
-  Value ListIndex(const Value& key, std::int64_t* index) {
-    switch (key.kind()) {
-      case ValueKind::kInt:
-        *index = key.as_int();
-        return {};
-      case ValueKind::kUint:
-        if (key.as_uint() <= static_cast<std::uint64_t>(INT64_MAX)) {
-          *index = key.as_int();
-          return {};
-        }
-        break;
-      case ValueKind::kDouble: {
-        const double d = key.as_double();
-        if (d > -9223372036854775808.0 && d < 9223372036854775808.0 &&
-            static_cast<double>(static_cast<std::int64_t>(d)) == d) {
-          *index = static_cast<std::int64_t>(d);
-          return {};
-        }
-        break;
-      }
-      default:
-        return Value::Error(arena_, "unsupported index type '" + std::string(TypeNameOf(key)) + "' in list");
-    }
-    return Value::Error(arena_, "unsupported index value " + DisplayText(arena_, key) + " in list");
-  }
-
   Value EvalLogical(const Node& node) {
     const bool decides = node.op == Op::kOr;
     const std::uint32_t* children = Children(node);
@@ -549,103 +454,8 @@ class Interpreter {
       }
       fields->Set(Value::String(table.fields[i]), value);
     }
-    return MessageValue(table, *fields);
+    return MakeMessage(arena_, {table.type_name, table.type_kind, table.is_wrapper}, *fields);
   }
-  Value MessageValue(const Program::Table& table, const MapTable& fields) {
-    const auto field = [&](std::string_view name) { return fields.Find(Value::String(name)); };
-    const std::string_view name = table.type_name;
-    const auto number = [&](std::string_view part) {
-      const Value* value = field(part);
-      return value && value->Is(ValueKind::kInt) ? value->as_int() : 0;
-    };
-    if (name == "google.protobuf.Any")
-      return Value::Error(arena_, "unsupported conversion to ref.Val: (*dynamicpb.Message)");
-    if (name == "google.protobuf.Duration") {
-      std::int64_t nanos = 0;
-      if (__builtin_mul_overflow(number("seconds"), std::int64_t{1'000'000'000}, &nanos) ||
-          __builtin_add_overflow(nanos, number("nanos"), &nanos))
-        return Value::Error(arena_, "integer overflow");
-      return Value::Duration(nanos);
-    }
-    if (name == "google.protobuf.Timestamp")
-      return Value::Timestamp(number("seconds"), static_cast<std::uint32_t>(std::clamp<std::int64_t>(
-                                                     number("nanos"), 0, 999'999'999)));
-    if (name == "google.protobuf.Struct") {
-      const Value* entries = field("fields");
-      return entries ? *entries : Value::Map(arena_.New<MapTable>(arena_));
-    }
-    if (name == "google.protobuf.ListValue") {
-      const Value* values = field("values");
-      return values ? *values : Value::List(nullptr, 0);
-    }
-    if (name == "google.protobuf.Value") return fields.size() ? fields.begin()->value : Value();
-    if (!table.is_wrapper) return Patch(name, fields);
-    if (const Value* value = field("value")) return *value;
-    switch (table.type_kind) {
-      case TypeKind::kBool:
-        return Value::Bool(false);
-      case TypeKind::kDouble:
-        return Value::Double(0);
-      case TypeKind::kInt:
-        return Value::Int(0);
-      case TypeKind::kUint:
-        return Value::Uint(0);
-      case TypeKind::kBytes:
-        return Value::Bytes({});
-      default:
-        return Value::String({});
-    }
-  }
-
-  // Object{}, Object.spec{} or JSONPatch{}.
-  Value Patch(std::string_view name, const MapTable& fields) {
-    const bool json = name == "JSONPatch";
-    if (json)
-      if (const Value problem = WrongPatchField(fields); problem.IsError()) return problem;
-    const auto* type = arena_.New<Type>(Type{TypeKind::kStruct, std::string(name), {}, false, -1, nullptr});
-    return Value::Opaque(
-        arena_.New<PatchValue>(json ? OpaqueKind::kJsonPatch : OpaqueKind::kObject, type, &fields));
-  }
-  Value WrongPatchField(const MapTable& fields) {
-    for (const MapTable::Entry& entry : fields) {
-      const std::string_view name = entry.key.text();
-      if (name == "value") continue;
-      if (name != "op" && name != "path" && name != "from")
-        return Value::Error(arena_, "unexpected JSONPatchType field: " + std::string(name));
-      if (!entry.value.Is(ValueKind::kString))
-        return Value::Error(arena_, "unexpected type " + std::string(NativeTypeName(entry.value)) +
-                                        " for JSONPatchType '" + std::string(name) + "' field");
-    }
-    return {};
-  }
-  // Go's name of what a value holds (%T of its Value()).
-  static std::string_view NativeTypeName(const Value& value) {
-    switch (value.kind()) {
-      case ValueKind::kNull:
-        return "structpb.NullValue";
-      case ValueKind::kBool:
-        return "bool";
-      case ValueKind::kInt:
-        return "int64";
-      case ValueKind::kUint:
-        return "uint64";
-      case ValueKind::kDouble:
-        return "float64";
-      case ValueKind::kBytes:
-        return "[]uint8";
-      case ValueKind::kDuration:
-        return "time.Duration";
-      case ValueKind::kTimestamp:
-        return "time.Time";
-      case ValueKind::kList:
-        return "[]ref.Val";
-      case ValueKind::kMap:
-        return "map[ref.Val]ref.Val";
-      default:
-        return GoTypeName(value);
-    }
-  }
-
   // An empty list or map that a comprehension begins with is one it can add to in place.
   Value Accumulating(const Value& initial) {
     if (initial.Is(ValueKind::kList) && ListSize(initial) == 0)
