@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "base/values/ascii.h"
 #include "cel/formats/url.h"
 #include "cel/text/time.h"
 
@@ -218,9 +219,7 @@ bool IsClock(std::string_view s) {
 }
 
 std::vector<std::string> ValidateDateTime(std::string_view s) {
-  std::string lower(s);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  const std::string lower = LowerCase(s);
   const std::string_view text = lower;
   const std::size_t t = text.find('t');
   if (text.size() < 4 || t == std::string_view::npos || !IsFullDate(text.substr(0, t)))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/values/ascii.h"
 #include "cel/formats/net_address.h"
 #include "cel/text/number_text.h"
 
@@ -170,8 +171,7 @@ class UrlParser {
       }
       if (c != ':') return true;
       if (i == 0) return Fail("missing protocol scheme");
-      for (char letter : text_.substr(0, i))
-        url_.scheme += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+      url_.scheme = LowerCase(text_.substr(0, i));
       *rest = text_.substr(i + 1);
       return true;
     }

@@ -371,8 +371,7 @@ void StopManager(Manager& manager) {
 std::vector<std::string> NodeNames(int count) {
   char host[256] = {};
   if (::gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') std::snprintf(host, sizeof host, "node");
-  std::string base(host);
-  for (auto& c : base) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string base = LowerCase(host);
   std::vector<std::string> names{base};
   for (int i = 1; i < count; ++i) names.push_back(base + "-" + std::to_string(i + 1));
   return names;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/run/notification.h"
+#include "base/values/ascii.h"
 
 namespace flyball::net {
 
@@ -10,12 +11,6 @@ namespace {
 
 char Lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
-
-std::string LowerCase(std::string_view s) {
-  std::string out(s);
-  std::transform(out.begin(), out.end(), out.begin(), Lower);
-  return out;
 }
 
 // `stored` is lower case already.

@@ -1,7 +1,8 @@
 #include "network/pods/pod_filters.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "base/values/ascii.h"
 
 namespace flyball::network {
 namespace {
@@ -90,8 +91,7 @@ std::vector<HostPort> HostPortsOf(const Pod& pod) {
   const auto add = [&](const Container& container) {
     for (const ContainerPort& port : container.ports) {
       if (port.host_port == 0) continue;
-      std::string protocol = port.protocol.empty() ? "tcp" : port.protocol;
-      for (char& c : protocol) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      const std::string protocol = port.protocol.empty() ? "tcp" : LowerCase(port.protocol);
       const bool any = port.host_ip == "0.0.0.0" || port.host_ip == "::";
       ports.push_back({protocol, any ? "" : port.host_ip, port.host_port, port.container_port});
     }

@@ -3,6 +3,8 @@
 #include <cctype>
 #include <map>
 
+#include "base/values/ascii.h"
+
 namespace flyball::node {
 namespace {
 
@@ -24,8 +26,7 @@ void AddLinks(const std::string& prefix, const Service& service, Variables& vari
   bool first = true;
   for (const ServicePort& port : service.spec.ports) {
     const std::string protocol = port.protocol.empty() ? "TCP" : port.protocol;
-    std::string scheme = protocol;
-    for (char& c : scheme) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string scheme = LowerCase(protocol);
     const std::string url = scheme + "://" + HostAndPort(ip, port.port);
     if (std::exchange(first, false)) variables.emplace_back(prefix + "_PORT", url);
     const std::string link = prefix + "_PORT_" + std::to_string(port.port) + "_" + protocol;

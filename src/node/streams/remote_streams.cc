@@ -1,8 +1,8 @@
 #include "node/streams/remote_streams.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/values/ascii.h"
 #include "json/json.h"
 #include "node/streams/node_request.h"
 #include "node/streams/spdy_streams.h"
@@ -12,10 +12,8 @@ namespace flyball::node {
 namespace {
 
 bool AsksFor(const net::Headers& headers, std::string_view protocol) {
-  for (std::string word : HeaderList(headers, "upgrade")) {
-    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (word == protocol) return true;
-  }
+  for (const std::string& word : HeaderList(headers, "upgrade"))
+    if (LowerCase(word) == protocol) return true;
   return false;
 }
 

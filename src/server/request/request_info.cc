@@ -1,9 +1,9 @@
 #include "server/request/request_info.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "api/rules/format.h"
+#include "base/values/ascii.h"
 
 namespace flyball::server {
 namespace {
@@ -139,8 +139,7 @@ std::vector<std::string_view> Query::GetAll(std::string_view name) const {
 
 bool Query::Bool(std::string_view name) const {
   if (!Has(name)) return false;
-  std::string value(Get(name));
-  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string value = LowerCase(Get(name));
   return value != "0" && value != "false";
 }
 
@@ -171,9 +170,7 @@ Result<RequestInfo> ParseRequestInfo(std::string_view method, std::string_view t
     RefineVerb(info);
     ReadSelector(info);
   } else {
-    info.verb.assign(method);
-    std::transform(info.verb.begin(), info.verb.end(), info.verb.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
+    info.verb = LowerCase(method);
   }
   return info;
 }

@@ -5,6 +5,7 @@
 #include "api/rules/access.h"
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
+#include "base/values/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -23,10 +24,7 @@ bool IsNetBiosName(std::string_view name) {
 }
 
 bool IsDomainName(std::string_view name) {
-  std::string lowered(name);
-  std::transform(lowered.begin(), lowered.end(), lowered.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return DnsSubdomainProblems(lowered).empty();
+  return DnsSubdomainProblems(LowerCase(name)).empty();
 }
 
 void ValidateUserName(const Value& value, const FieldPath& path, FieldErrors& errors) {

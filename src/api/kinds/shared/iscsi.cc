@@ -99,9 +99,7 @@ void ValidateFibreChannel(const Value& source, const FieldPath& path, FieldError
 void ValidateFlexVolume(const Value& source, const FieldPath& path, FieldErrors& errors) {
   RequireMembers(source, {"driver"}, path, errors);
   for (const auto& [key, value] : Entries(source["options"])) {
-    std::string domain = "." + key.substr(0, key.find('/'));
-    std::transform(domain.begin(), domain.end(), domain.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    const std::string domain = "." + LowerCase(key.substr(0, key.find('/')));
     if (!domain.ends_with(".kubernetes.io") && !domain.ends_with(".k8s.io")) continue;
     errors.Invalid(path.Child("options").Key(key), key, "kubernetes.io and k8s.io namespaces are reserved");
   }

@@ -10,6 +10,7 @@
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
 #include "api/rules/object_meta.h"
+#include "base/values/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -34,10 +35,7 @@ void ValidateParameters(const Value& parameters, const FieldPath& path, FieldErr
 
 void ValidateProvisioner(std::string_view provisioner, const FieldPath& path, FieldErrors& errors) {
   if (provisioner.empty()) return errors.Required(path);
-  std::string lowered(provisioner);
-  std::transform(lowered.begin(), lowered.end(), lowered.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  AddProblems(QualifiedNameProblems(lowered), path, provisioner, errors);
+  AddProblems(QualifiedNameProblems(LowerCase(provisioner)), path, provisioner, errors);
 }
 
 using TopologyTerm = std::map<std::string_view, std::set<std::string_view>>;  // the values of each key

@@ -9,6 +9,7 @@
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
 #include "api/values/cron_schedule.h"
+#include "base/values/ascii.h"
 
 namespace flyball::api {
 namespace {
@@ -38,10 +39,7 @@ void ValidateTimeZone(const Value& zone, const FieldPath& path, FieldErrors& err
   if (zone.is_null()) return;
   const std::string name(zone.string_or({}));
   if (name.empty()) return errors.Invalid(path, zone, "timeZone must be nil or non-empty string");
-  std::string lowered = name;
-  std::transform(lowered.begin(), lowered.end(), lowered.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  if (lowered == "local") {
+  if (LowerCase(name) == "local") {
     return errors.Invalid(
         path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
   }
