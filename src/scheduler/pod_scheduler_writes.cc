@@ -1,6 +1,7 @@
 // What the scheduler writes: bindings, conditions, evictions, events.
 #include "api/values/time.h"
 #include "base/observe/log.h"
+#include "controller/objects/owner.h"
 #include "json/json.h"
 #include "scheduler/devices/claim_writer.h"
 #include "scheduler/pod_scheduler.h"
@@ -17,15 +18,9 @@ json::Value BindingOf(const Pod& pod, const std::string& node) {
                       {"target", json::Object{{"kind", "Node"}, {"name", node}}}};
 }
 
-const PodCondition* FindCondition(const Pod& pod, std::string_view type) {
-  for (const PodCondition& condition : pod.status.conditions)
-    if (condition.type == type) return &condition;
-  return nullptr;
-}
-
 json::Value ConditionPatch(const Pod& pod, std::string_view type, std::string_view status,
                            std::string_view reason, const std::string& message, TimePoint now) {
-  const PodCondition* known = FindCondition(pod, type);
+  const PodCondition* known = FindCondition(pod.status.conditions, type);
   const std::string since = known && known->status == status && known->last_transition_time
                                 ? api::FormatTime(*known->last_transition_time)
                                 : api::FormatTime(now);
@@ -108,7 +103,7 @@ void PodScheduler::NoPlace(const PodInfoPtr& pod, const Snapshot& snapshot, cons
 
 void PodScheduler::ReportUnschedulable(const Pod& pod, const std::string& message,
                                        const std::string& nominated) {
-  const PodCondition* known = FindCondition(pod, "PodScheduled");
+  const PodCondition* known = FindCondition(pod.status.conditions, "PodScheduled");
   const bool same = known && known->status == "False" && known->message == message;
   if (same && (nominated.empty() || nominated == pod.status.nominated_node_name)) return;
   json::Value status =

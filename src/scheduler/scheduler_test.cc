@@ -7,6 +7,7 @@
 #include "base/run/sim_executor.h"
 #include "base/values/ascii.h"
 #include "client/client.h"
+#include "controller/objects/owner.h"
 #include "json/json.h"
 #include "server/api_server.h"
 #include "store/memory/memory_store.h"
@@ -15,6 +16,28 @@ namespace flyball::scheduler {
 namespace {
 
 using namespace std::chrono_literals;
+
+// Spoils as many bindings as it is told, so that the server refuses them.
+class SpoiledBindings final : public net::Transport {
+ public:
+  SpoiledBindings(std::unique_ptr<net::Transport> server, int& left)
+      : server_(std::move(server)), left_(left) {}
+  std::shared_ptr<net::Call> Start(net::Request request, std::shared_ptr<net::ResponseSink> sink) override {
+    if (left_ > 0 && request.target.ends_with("/binding")) {
+      --left_;
+      request.body = "{}";
+    }
+    return server_->Start(std::move(request), std::move(sink));
+  }
+  void OpenWebSocket(net::Request request, std::vector<std::string> protocols,
+                     UniqueFunction<void(Result<std::shared_ptr<net::WebSocket>>)> done) override {
+    server_->OpenWebSocket(std::move(request), std::move(protocols), std::move(done));
+  }
+
+ private:
+  const std::unique_ptr<net::Transport> server_;
+  int& left_;
+};
 
 class SchedulerTest : public ::testing::Test {
  protected:
@@ -27,7 +50,9 @@ class SchedulerTest : public ::testing::Test {
         runtime_{
             .executor = executor_, .random = executor_.random(), .metrics = metrics_, .may_block = false},
         client_(std::make_shared<RestClient>(
-            server_->InProcess({.name = "admin", .groups = {"system:masters", "system:authenticated"}}),
+            std::make_unique<SpoiledBindings>(
+                server_->InProcess({.name = "admin", .groups = {"system:masters", "system:authenticated"}}),
+                bindings_to_spoil_),
             runtime_)),
         manager_(std::make_unique<Manager>(client_, ManagerOptions{.name = "scheduler"})) {
     EXPECT_TRUE(AddScheduler(*manager_));
@@ -51,9 +76,11 @@ class SchedulerTest : public ::testing::Test {
     const auto made = client_.Create(node);
     ASSERT_TRUE(made) << made.error().ToString();
   }
-  void MakePod(const std::string& name, const char* cpu, const std::string& scheduler = {}) {
+  void MakePod(const std::string& name, const char* cpu, const std::string& scheduler = {},
+               const std::string& priority_class = {}) {
     Pod pod{.metadata = {.name = name, .namespace_ = "default"}};
     pod.spec.scheduler_name = scheduler;
+    pod.spec.priority_class_name = priority_class;
     pod.spec.containers = {{.name = "c", .image = "host", .command = {"sleep"}}};
     pod.spec.containers[0].resources.requests = {{"cpu", *api::Quantity::Parse(cpu)}};
     const auto made = client_.Create(pod);
@@ -73,6 +100,17 @@ class SchedulerTest : public ::testing::Test {
     return messages;
   }
 
+  void MakePriorityClass(const std::string& name, std::int64_t value, const std::string& preemption) {
+    const json::Value made = json::Object{{"apiVersion", "scheduling.k8s.io/v1"},
+                                          {"kind", "PriorityClass"},
+                                          {"metadata", json::Object{{"name", name}}},
+                                          {"value", value},
+                                          {"preemptionPolicy", preemption}};
+    ASSERT_TRUE(
+        client_.Dynamic({"scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", false}).Create(made));
+  }
+
+  int bindings_to_spoil_ = 0;
   SimExecutor executor_;
   Metrics metrics_;
   std::unique_ptr<store::Store> store_;
@@ -152,6 +190,50 @@ TEST_F(SchedulerTest, KeepsPodsOffNodesWhoseTaintsTheyDoNotTolerate) {
   executor_.RunFor(1s);
   EXPECT_EQ(Get("plain").spec.node_name, "");
   EXPECT_EQ(Get("tolerant").spec.node_name, "noexecute");
+}
+
+// The room is given back, and the pod is tried again.
+TEST_F(SchedulerTest, ABindingThatFailsIsTriedAgain) {
+  MakeNode("n1", "1");
+  bindings_to_spoil_ = 1;
+  MakePod("p", "1");
+  executor_.RunFor(100ms);
+  EXPECT_EQ(bindings_to_spoil_, 0);
+  EXPECT_EQ(Get("p").spec.node_name, "");
+  executor_.RunFor(1min);
+  EXPECT_EQ(Get("p").spec.node_name, "n1");
+}
+
+TEST_F(SchedulerTest, EvictsAPodForOneOfHigherPriority) {
+  MakePriorityClass("high", 1000, "PreemptLowerPriority");
+  MakeNode("n1", "1");
+  MakePod("low", "1");
+  executor_.RunFor(1s);
+  ASSERT_EQ(Get("low").spec.node_name, "n1");
+  MakePod("urgent", "1", {}, "high");
+  executor_.RunFor(1s);
+  const Pod low = Get("low");
+  EXPECT_TRUE(low.metadata.deletion_timestamp);
+  const PodCondition* why = FindCondition(low.status.conditions, "DisruptionTarget");
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->reason, "PreemptionByScheduler");
+  EXPECT_EQ(Get("urgent").status.nominated_node_name, "n1");
+  EXPECT_EQ(Events("Preempted").size(), 1u);
+  // The node has ended it.
+  ASSERT_TRUE(client_.Delete<Pod>("default", "low", {.grace_period_seconds = 0}));
+  executor_.RunFor(1s);
+  EXPECT_EQ(Get("urgent").spec.node_name, "n1");
+}
+
+TEST_F(SchedulerTest, EvictsNobodyForAPodThatNeverPreempts) {
+  MakePriorityClass("patient", 1000, "Never");
+  MakeNode("n1", "1");
+  MakePod("low", "1");
+  executor_.RunFor(1s);
+  MakePod("waiting", "1", {}, "patient");
+  executor_.RunFor(1min);
+  EXPECT_FALSE(Get("low").metadata.deletion_timestamp);
+  EXPECT_EQ(Get("waiting").spec.node_name, "");
 }
 
 TEST_F(SchedulerTest, PlacesFiveHundredPods) {
