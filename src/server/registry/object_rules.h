@@ -27,6 +27,11 @@ void PrepareKindForCreate(const RequestScope& scope, const ServedResource& resou
 void PrepareForUpdate(const RequestScope& scope, const ServedResource& resource, std::string_view subresource,
                       const json::Value& old, json::Value& object);
 
+// Fills in times that a client may leave out: when a device was tainted. `old` is null for a new object.
+// Before validation.
+void FillInTimes(const ServedResource& resource, std::string_view subresource, TimePoint now,
+                 json::Value& object, const json::Value* old);
+
 // Whether everything but metadata and, where it is an endpoint of its own, status is the same.
 bool SameSpec(const ServedResource& resource, const json::Value& a, const json::Value& b);
 

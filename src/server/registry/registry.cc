@@ -11,7 +11,6 @@
 #include "server/registry/field_manager.h"
 #include "server/registry/object_codec.h"
 #include "server/registry/object_rules.h"
-#include "server/registry/time_stamps.h"
 #include "server/request/api_errors.h"
 
 namespace flyball::server {
@@ -110,23 +109,11 @@ Error AllocationsMove(const ServedResource& resource) {
                                            " change faster than this request could be stored; try again");
 }
 
-bool IsEvent(const ServedResource& resource) {
-  return resource.prefix == "/registry/events/";
-}
-
 }  // namespace
 
 Registry::Registry(store::Store& store, const AdmissionChain& admission, Random& random, Duration event_ttl,
                    Executor* workers)
-    : store_(store), admission_(admission), random_(random), event_ttl_(event_ttl), workers_(workers) {}
-
-Task<bool> Registry::IsStale(RequestScope& scope, std::string key) {
-  if (!store_.shared()) co_return store_.IsStale(key);
-  if (workers_ == nullptr) co_return false;
-  scope.executor = *workers_;
-  co_await ResumeOn(scope.executor);
-  co_return store_.IsStale(key);
-}
+    : writer_(store, event_ttl, workers), admission_(admission), random_(random) {}
 
 void Registry::AddLifecycle(std::string group_resource, std::unique_ptr<ObjectLifecycle> lifecycle) {
   lifecycles_[std::move(group_resource)] = std::move(lifecycle);
@@ -136,65 +123,6 @@ ObjectLifecycle* Registry::LifecycleOf(const ServedResource& resource) const {
   if (resource.custom) return nullptr;
   const auto it = lifecycles_.find(resource.kind->GroupResource());
   return it == lifecycles_.end() ? nullptr : it->second.get();
-}
-
-Registry::Written Registry::WhatCameOf(const store::CommitOutcome& outcome) {
-  if (outcome.committed) return Written::kYes;
-  return outcome.failed_operation == 0 ? Written::kObjectDiffers : Written::kCompanionDiffers;
-}
-
-Task<Result<store::CommitOutcome>> Registry::Commit(RequestScope& scope, store::Operation operation,
-                                                    store::Transaction companions) {
-  FLYBALL_CO_TRY(scope.CheckAlive());
-  store::Transaction transaction;
-  transaction.push_back(std::move(operation));
-  for (auto& companion : companions) transaction.push_back(std::move(companion));
-  auto start = [this, &transaction](UniqueFunction<void(Result<store::CommitOutcome>)> done) {
-    store_.Commit(std::move(transaction), std::move(done));
-  };
-  auto committed = Callback<Result<store::CommitOutcome>>(scope.executor, std::move(start));
-  co_return co_await committed;
-}
-
-Task<Result<store::CommitOutcome>> Registry::CommitExpected(RequestScope& scope,
-                                                            const ServedResource& resource,
-                                                            std::shared_ptr<StoredObject> object,
-                                                            store::Operation put,
-                                                            store::Transaction companions) {
-  const Expectation expectation = resource.cache->Expect(std::move(object));
-  auto committing = Commit(scope, std::move(put), std::move(companions));
-  co_return co_await std::move(committing);
-}
-
-Task<Result<std::shared_ptr<StoredObject>>> Registry::Encode(RequestScope& scope,
-                                                             const ServedResource& resource,
-                                                             json::Value& object, store::Revision revision) {
-  const auto& kind = resource.cache->kind();
-  if (!resource.converter || resource.IsStorageVersion()) {
-    Bytes bytes = EncodeObject(resource, object);
-    co_return StoredObject::FromValue(object, std::move(bytes), revision, kind);
-  }
-  std::vector<json::Value> one{object};
-  const std::string api_version = kind.ApiVersion();
-  auto converting = resource.converter->Convert(std::move(one), api_version, scope.executor);
-  FLYBALL_CO_ASSIGN(std::vector<json::Value> stored, co_await std::move(converting));
-  Bytes bytes = EncodeStoredCustom(kind, stored.front());
-  co_return StoredObject::FromValue(stored.front(), std::move(bytes), revision, kind);
-}
-
-Task<Result<Registry::Written>> Registry::CommitObject(RequestScope& scope, const ServedResource& resource,
-                                                       std::shared_ptr<StoredObject> object,
-                                                       store::Precondition precondition,
-                                                       store::Transaction companions) {
-  store::Operation put{resource.Key(object->namespace_name(), object->name()), object->bytes(), precondition,
-                       IsEvent(resource) ? event_ttl_ : Duration{}};
-  object->set_revision(0);
-  auto committing = CommitExpected(scope, resource, object, std::move(put), std::move(companions));
-  auto outcome = co_await std::move(committing);
-  if (!outcome) co_return Unexpected(outcome.error());
-  // Otherwise the cache has done it, and shares the object now.
-  if (outcome->committed && object->revision() == 0) object->set_revision(outcome->revision);
-  co_return WhatCameOf(*outcome);
 }
 
 Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResource& resource,
@@ -217,19 +145,18 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
   // so everything from here on is done again.
   const json::Value admitted = generated ? object : json::Value();
   for (int attempt = 1;; ++attempt) {
-    auto created = co_await TryCreate(request, object, options);
-    const bool taken = !created && created.error().Is(Reason::kAlreadyExists);
-    if (!taken || !generated || scope.dry_run || attempt == kMaxNameTries) co_return created;
+    auto tried = co_await TryCreate(request, options);
+    if (!generated || !tried.CanRetry(attempt)) co_return std::move(tried).Outcome();
     object = admitted;
     const std::string prefix(object["metadata"]["generateName"].string_or(""));
     object["metadata"]["name"] = prefix + random_.NameSuffix();
   }
 }
 
-Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Value& object,
-                                            const CreateOptions& options) {
+Task<Attempt<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, const CreateOptions& options) {
   RequestScope& scope = request.scope;
   const ServedResource& resource = request.resource;
+  json::Value& object = *request.object;
   const std::string name = NameOf(object);
   request.name = name;
   if (scope.disabled_fields) api::DropDisabledFields(resource.working_kind().Type(), object, nullptr);
@@ -249,7 +176,7 @@ Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Val
     if (lifecycle) {
       FLYBALL_CO_ASSIGN(companions, lifecycle->BeforeCreate(object));
     }
-    auto encoding = Encode(scope, resource, object, given_version);  // which a dry run shows again
+    auto encoding = writer_.Encode(scope, resource, object, given_version);  // which a dry run shows again
     const auto stored = co_await std::move(encoding);
     if (!stored) co_return Unexpected(stored.error());
     if (scope.dry_run) {
@@ -262,12 +189,11 @@ Task<Result<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, json::Val
       co_return Unexpected(
           Error(Reason::kUnknown, 500, "resourceVersion should not be set on objects to be created"));
     auto committing =
-        CommitObject(scope, resource, *stored, store::Precondition::Absent(), std::move(companions));
-    const auto written = co_await std::move(committing);
-    if (!written) co_return Unexpected(written.error());
-    if (*written == Written::kYes) co_return ObjectPtr(*stored);
-    if (*written == Written::kObjectDiffers)
-      co_return Unexpected(AlreadyExists(*resource.kind, NameOf(object)));
+        writer_.Put(scope, resource, *stored, store::Precondition::Absent(), std::move(companions));
+    FLYBALL_CO_ASSIGN(const Written written, co_await std::move(committing));
+    if (written == Written::kYes) co_return ObjectPtr(*stored);
+    if (written == Written::kObjectDiffers)
+      co_return Retry{kMaxNameTries, AlreadyExists(*resource.kind, NameOf(object))};
     object = asked;
   }
   co_return Unexpected(AllocationsMove(resource));
@@ -280,143 +206,160 @@ Task<Result<UpdateOutcome>> Registry::Update(RequestScope& scope, const ServedRe
       ServedResource::CacheKey(resource.kind->namespaced ? namespace_name : std::string_view{}, name);
   const std::string object_name(name);
   for (int attempt = 1;; ++attempt) {
-    const ObjectPtr current = resource.cache->Get(cache_key);
-    if (!current) {
-      if (!options.create_if_absent) co_return Unexpected(NotFound(*resource.kind, object_name));
-      FLYBALL_CO_ASSIGN(json::Value object, transform(json::Value()));
-      if (!object["metadata"]["resourceVersion"].string_or("").empty())
-        co_return Unexpected(NotFound(*resource.kind, object_name));
-      if (const auto uid = object["metadata"]["uid"].string_or(""); !uid.empty() && !options.track_fields)
-        co_return Unexpected(Conflict(*resource.kind, object_name,
-                                      "uid mismatch: the provided object specified uid " + std::string(uid) +
-                                          ", and no existing object was found"));
-      auto created = co_await Create(scope, resource, std::move(object),
-                                     {options.track_fields, options.authorize_create});
-      if (created) co_return UpdateOutcome{std::move(*created), true};
-      if (!created.error().Is(Reason::kAlreadyExists) || attempt >= kMaxPatchTries)
-        co_return Unexpected(created.error());
-      continue;
-    }
-    int tries = 0;
-    auto outcome = co_await TryUpdate(scope, resource, current, transform, options, tries);
-    if (tries == 0) co_return outcome;
-    if (attempt >= tries) co_return Unexpected(Modified(*resource.kind, object_name));
+    UpdateAttempt update{scope, resource, options, transform, object_name, resource.cache->Get(cache_key)};
+    auto trying = update.current ? TryUpdate(update) : TryCreateAbsent(update);
+    auto tried = co_await std::move(trying);
+    if (!tried.CanRetry(attempt)) co_return std::move(tried).Outcome();
   }
 }
 
-Task<Result<UpdateOutcome>> Registry::TryUpdate(RequestScope& scope, const ServedResource& resource,
-                                                const ObjectPtr& current, const Transform& transform,
-                                                const UpdateOptions& options, int& tries) {
-  FLYBALL_CO_ASSIGN(const json::Value old, co_await WorkingValue(resource, *current, scope.executor));
-  if (options.prepare) FLYBALL_CO_TRY(co_await options.prepare(old));
-  FLYBALL_CO_ASSIGN(json::Value object, transform(old));
+Task<Attempt<UpdateOutcome>> Registry::TryCreateAbsent(UpdateAttempt& update) {
+  RequestScope& scope = update.scope;
+  const ServedResource& resource = update.resource;
+  const UpdateOptions& options = update.options;
+  if (!options.create_if_absent) co_return Unexpected(NotFound(*resource.kind, update.name));
+  FLYBALL_CO_ASSIGN(json::Value object, update.transform(json::Value()));
+  if (!object["metadata"]["resourceVersion"].string_or("").empty())
+    co_return Unexpected(NotFound(*resource.kind, update.name));
+  if (const auto uid = object["metadata"]["uid"].string_or(""); !uid.empty() && !options.track_fields)
+    co_return Unexpected(Conflict(*resource.kind, update.name,
+                                  "uid mismatch: the provided object specified uid " + std::string(uid) +
+                                      ", and no existing object was found"));
+  auto creating = Create(scope, resource, std::move(object),
+                         CreateOptions{options.track_fields, options.authorize_create});
+  auto created = co_await std::move(creating);
+  if (created) co_return UpdateOutcome{std::move(*created), true};
+  if (created.error().Is(Reason::kAlreadyExists)) co_return Retry{kMaxPatchTries, created.error()};
+  co_return Unexpected(created.error());
+}
 
+Status Registry::CheckIdentity(UpdateAttempt& update) {
+  const ServedResource& resource = update.resource;
+  const UpdateOptions& options = update.options;
+  const StoredObject& current = *update.current;
+  json::Value& object = update.object;
   if (auto& metadata = object["metadata"];
       metadata.is_object() && resource.kind->namespaced && metadata["namespace"].string_or("").empty())
-    metadata["namespace"] = current->namespace_name();
+    metadata["namespace"] = current.namespace_name();
 
-  FLYBALL_CO_ASSIGN(const store::Revision wanted, WantedRevision(object));
+  FLYBALL_ASSIGN(const store::Revision wanted, WantedRevision(object));
   if (const auto uid = object["metadata"]["uid"].string_or("");
-      options.uid_precondition && !uid.empty() && uid != current->uid())
-    co_return Unexpected(UidMismatch(resource, object, *current));
-  if (wanted == 0 && !resource.hooks->allow_unconditional_update && !resource.custom &&
-      options.subresource.empty())
-    co_return Unexpected(MissingVersion(resource, object));
-  if (wanted == 0 && resource.custom) co_return Unexpected(MissingVersion(resource, object));
-  if (wanted != 0 && wanted != current->revision())
-    co_return Unexpected(Modified(*resource.kind, current->name()));
-  object["metadata"]["resourceVersion"] = std::to_string(current->revision());
+      options.uid_precondition && !uid.empty() && uid != current.uid())
+    return Unexpected(UidMismatch(resource, object, current));
+  const bool needs_version =
+      resource.custom || (!resource.hooks->allow_unconditional_update && options.subresource.empty());
+  if (wanted == 0 && needs_version) return Unexpected(MissingVersion(resource, object));
+  if (wanted != 0 && wanted != current.revision())
+    return Unexpected(Modified(*resource.kind, current.name()));
+  object["metadata"]["resourceVersion"] = std::to_string(current.revision());
   // A patch carries the version of what it was made from: that one may be made again.
-  const bool insists = wanted != 0 && !options.conflict_retries;
-  const int tries_if_modified =
-      insists ? 0 : (options.conflict_retries ? kMaxPatchTries : kMaxUnconditionalTries);
+  if (options.conflict_retries)
+    update.tries_if_modified = kMaxPatchTries;
+  else if (wanted == 0)
+    update.tries_if_modified = kMaxUnconditionalTries;
+  return {};
+}
 
-  AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]));
-  FillInTimes(resource, options.subresource, scope.now, object, &old);
-  if (options.track_fields) {
-    auto finding = FindChangesElsewhere(scope, resource, old, object);
-    FLYBALL_CO_ASSIGN(const ChangesElsewhere elsewhere, co_await std::move(finding));
-    TrackFields(scope, resource, &old, object, options.subresource, elsewhere);
-  }
+Task<Status> Registry::AdmitChange(UpdateAttempt& update) {
+  RequestScope& scope = update.scope;
+  const ServedResource& resource = update.resource;
+  const UpdateOptions& options = update.options;
+  json::Value& object = update.object;
   AdmissionRequest request{AdmissionRequest::Operation::kUpdate,
                            scope,
                            resource,
                            options.subresource,
-                           current->namespace_name(),
-                           current->name(),
+                           update.current->namespace_name(),
+                           update.current->name(),
                            &object,
-                           &old};
+                           &update.old};
   json::Value body, old_body;
   if (options.body) {
     body = options.body->from_object(object);
-    old_body = options.body->from_object(old);
+    old_body = options.body->from_object(update.old);
     request.object = &body;
     request.old_object = &old_body;
   }
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
   if (options.body) options.body->to_object(body, object);
-  if (scope.disabled_fields) api::DropDisabledFields(resource.working_kind().Type(), object, &old);
-  PrepareForUpdate(scope, resource, options.subresource, old, object);
+  if (scope.disabled_fields) api::DropDisabledFields(resource.working_kind().Type(), object, &update.old);
+  PrepareForUpdate(scope, resource, options.subresource, update.old, object);
   CanonicalizeObject(resource, object);
-  FLYBALL_CO_TRY(ValidateChange(resource, object, old, options.subresource, scope.warnings));
-  AddUpdateWarnings(scope, resource, options.subresource, object, old);
+  FLYBALL_CO_TRY(ValidateChange(resource, object, update.old, options.subresource, scope.warnings));
+  AddUpdateWarnings(scope, resource, options.subresource, object, update.old);
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Validate(request));
+  co_return Status();
+}
 
-  if (ReadyToRemove(resource, object)) {
-    bool conflict = false;
-    auto removed = co_await Remove(scope, resource, current, std::move(object), conflict);
-    if (!removed) {
-      if (conflict) tries = tries_if_modified;
-      co_return Unexpected(removed.error());
-    }
-    co_return UpdateOutcome{std::move(*removed)};
+Task<Attempt<UpdateOutcome>> Registry::TryUpdate(UpdateAttempt& update) {
+  RequestScope& scope = update.scope;
+  const ServedResource& resource = update.resource;
+  const UpdateOptions& options = update.options;
+  FLYBALL_CO_ASSIGN(update.old, co_await WorkingValue(resource, *update.current, scope.executor));
+  if (options.prepare) FLYBALL_CO_TRY(co_await options.prepare(update.old));
+  FLYBALL_CO_ASSIGN(update.object, update.transform(update.old));
+  FLYBALL_CO_TRY(CheckIdentity(update));
+  AddOwnerWarning(scope, DropRepeatedOwners(update.object["metadata"]));
+  FillInTimes(resource, options.subresource, scope.now, update.object, &update.old);
+  if (options.track_fields) {
+    auto finding = FindChangesElsewhere(scope, resource, update.old, update.object);
+    FLYBALL_CO_ASSIGN(const ChangesElsewhere elsewhere, co_await std::move(finding));
+    TrackFields(scope, resource, &update.old, update.object, options.subresource, elsewhere);
   }
+  auto admitting = AdmitChange(update);
+  FLYBALL_CO_TRY(co_await std::move(admitting));
+  if (!ReadyToRemove(resource, update.object)) {
+    auto storing = StoreChange(update);
+    co_return co_await std::move(storing);
+  }
+  auto removing = Remove(scope, resource, update.current, std::move(update.object), update.tries_if_modified);
+  auto removed = co_await std::move(removing);
+  co_return std::move(removed).As<UpdateOutcome>(
+      [](ObjectPtr object) { return UpdateOutcome{std::move(object)}; });
+}
 
+Task<Attempt<UpdateOutcome>> Registry::StoreChange(UpdateAttempt& update) {
+  RequestScope& scope = update.scope;
+  const ServedResource& resource = update.resource;
+  const UpdateOptions& options = update.options;
+  const ObjectPtr& current = update.current;
   auto* lifecycle = options.subresource.empty() ? LifecycleOf(resource) : nullptr;
   store::Transaction companions;
   if (lifecycle) {
-    FLYBALL_CO_ASSIGN(companions, lifecycle->BeforeUpdate(object, old));
+    FLYBALL_CO_ASSIGN(companions, lifecycle->BeforeUpdate(update.object, update.old));
   }
-  auto encoding = Encode(scope, resource, object, current->revision());
-  const auto stored = co_await std::move(encoding);
-  if (!stored) co_return Unexpected(stored.error());
+  auto encoding = writer_.Encode(scope, resource, update.object, current->revision());
+  FLYBALL_CO_ASSIGN(const auto stored, co_await std::move(encoding));
   // A write that changes nothing is not one, unless it brings the stored form up to date (a rotated key).
-  if (*(*stored)->bytes() == *current->bytes()) {
-    auto asking = IsStale(scope, resource.Key(current->namespace_name(), current->name()));
+  if (*stored->bytes() == *current->bytes()) {
+    auto asking = writer_.IsStale(scope, resource.Key(current->namespace_name(), current->name()));
     const bool stale = co_await std::move(asking);
     if (!stale) co_return UpdateOutcome{current};
   }
-  if (scope.dry_run) co_return UpdateOutcome{*stored};
-  auto committing = CommitObject(
-      scope, resource, *stored, store::Precondition::ModRevision(current->revision()), std::move(companions));
-  const auto written = co_await std::move(committing);
-  if (!written) co_return Unexpected(written.error());
-  if (*written == Written::kYes) co_return UpdateOutcome{*stored};
-  tries = *written == Written::kCompanionDiffers ? kMaxCompanionTries : tries_if_modified;
-  co_return Unexpected(Modified(*resource.kind, current->name()));
+  if (scope.dry_run) co_return UpdateOutcome{stored};
+  auto committing = writer_.Put(scope, resource, stored,
+                                store::Precondition::ModRevision(current->revision()), std::move(companions));
+  FLYBALL_CO_ASSIGN(const Written written, co_await std::move(committing));
+  if (written == Written::kYes) co_return UpdateOutcome{stored};
+  const int tries = written == Written::kCompanionDiffers ? kMaxCompanionTries : update.tries_if_modified;
+  co_return Retry{tries, Modified(*resource.kind, current->name())};
 }
 
-Task<Result<ObjectPtr>> Registry::Remove(RequestScope& scope, const ServedResource& resource,
-                                         const ObjectPtr& current, json::Value object, bool& conflict) {
+Task<Attempt<ObjectPtr>> Registry::Remove(RequestScope& scope, const ServedResource& resource,
+                                          const ObjectPtr& current, json::Value object, int tries) {
   const Bytes bytes = EncodeObject(resource, object);
   const auto shown_at = [&](store::Revision revision) {
     return ObjectPtr(StoredObject::FromValue(object, bytes, revision, resource.working_kind()));
   };
   if (scope.dry_run) co_return shown_at(current->revision());
-  store::Operation removal{resource.Key(current->namespace_name(), current->name()), nullptr,
-                           store::Precondition::ModRevision(current->revision())};
   store::Transaction companions;
   if (auto* lifecycle = LifecycleOf(resource)) {
     FLYBALL_CO_ASSIGN(companions, lifecycle->BeforeDelete(object));
   }
-  auto committing = Commit(scope, std::move(removal), std::move(companions));
-  const auto outcome = co_await std::move(committing);
-  if (!outcome) co_return Unexpected(outcome.error());
-  if (!outcome->committed) {
-    conflict = true;
-    co_return Unexpected(Modified(*resource.kind, current->name()));
-  }
-  co_return shown_at(outcome->revision);
+  auto erasing = writer_.Erase(scope, resource, *current, std::move(companions));
+  FLYBALL_CO_ASSIGN(const store::CommitOutcome outcome, co_await std::move(erasing));
+  if (!outcome.committed) co_return Retry{tries, Modified(*resource.kind, current->name())};
+  co_return shown_at(outcome.revision);
 }
 
 Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedResource& resource,
@@ -428,46 +371,56 @@ Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedRe
   for (int attempt = 1;; ++attempt) {
     const ObjectPtr current = resource.cache->Get(ServedResource::CacheKey(object_namespace, object_name));
     if (!current) co_return Unexpected(NotFound(*resource.kind, object_name));
-    FLYBALL_CO_TRY(CheckPreconditions(resource, *current, options));
-    if (options.unreadable_only)
-      co_return Unexpected(Conflict(
-          *resource.kind, object_name,
-          "StorageError: invalid object, Code: 4, Key: " + resource.Key(object_namespace, object_name) +
-              ", ResourceVersion: 0, AdditionalErrorMsg: unsafe deletion is not allowed because the object "
-              "is "
-              "decodable from storage"));
-    FLYBALL_CO_ASSIGN(const json::Value old, co_await WorkingValue(resource, *current, scope.executor));
-    AdmissionRequest request{AdmissionRequest::Operation::kDelete,
-                             scope,
-                             resource,
-                             {},
-                             object_namespace,
-                             // Upstream names the collection, not its members.
-                             scope.info.verb == "deletecollection" ? std::string_view() : object_name,
-                             nullptr,
-                             &old,
-                             &options};
-    if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
-    if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Validate(request));
-    FLYBALL_CO_ASSIGN(DeletionPlan plan, PlanDeletion(scope, resource, old, options));
-    if (plan.unchanged) co_return DeleteOutcome{current, false};
-
-    bool conflict = false;
-    if (plan.remove) {
-      auto removed = co_await Remove(scope, resource, current, std::move(plan.object), conflict);
-      if (removed) co_return DeleteOutcome{std::move(*removed), true};
-      if (!conflict || attempt == kMaxUnconditionalTries) co_return Unexpected(removed.error());
-      continue;
-    }
-    auto encoding = Encode(scope, resource, plan.object, current->revision());
-    FLYBALL_CO_ASSIGN(const auto stored, co_await std::move(encoding));
-    if (scope.dry_run) co_return DeleteOutcome{stored, false};
-    FLYBALL_CO_ASSIGN(const Written written,
-                      co_await CommitObject(scope, resource, stored,
-                                            store::Precondition::ModRevision(current->revision())));
-    if (written == Written::kYes) co_return DeleteOutcome{stored, false};
-    if (attempt == kMaxUnconditionalTries) co_return Unexpected(Modified(*resource.kind, object_name));
+    auto trying = TryDelete(scope, resource, current, options);
+    auto tried = co_await std::move(trying);
+    if (!tried.CanRetry(attempt)) co_return std::move(tried).Outcome();
   }
+}
+
+Status Registry::CheckDeletable(const ServedResource& resource, const StoredObject& current,
+                                const DeleteOptions& options) {
+  FLYBALL_TRY(CheckPreconditions(resource, current, options));
+  if (!options.unreadable_only) return {};
+  return Unexpected(Conflict(*resource.kind, current.name(),
+                             "StorageError: invalid object, Code: 4, Key: " +
+                                 resource.Key(current.namespace_name(), current.name()) +
+                                 ", ResourceVersion: 0, AdditionalErrorMsg: unsafe deletion is not allowed "
+                                 "because the object is decodable from storage"));
+}
+
+Task<Attempt<DeleteOutcome>> Registry::TryDelete(RequestScope& scope, const ServedResource& resource,
+                                                 const ObjectPtr& current, const DeleteOptions& options) {
+  FLYBALL_CO_TRY(CheckDeletable(resource, *current, options));
+  FLYBALL_CO_ASSIGN(const json::Value old, co_await WorkingValue(resource, *current, scope.executor));
+  AdmissionRequest request{AdmissionRequest::Operation::kDelete,
+                           scope,
+                           resource,
+                           {},
+                           current->namespace_name(),
+                           // Upstream names the collection, not its members.
+                           scope.info.verb == "deletecollection" ? std::string_view() : current->name(),
+                           nullptr,
+                           &old,
+                           &options};
+  if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Admit(request));
+  if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Validate(request));
+  FLYBALL_CO_ASSIGN(DeletionPlan plan, PlanDeletion(scope, resource, old, options));
+  if (plan.unchanged) co_return DeleteOutcome{current, false};
+  if (plan.remove) {
+    auto removing = Remove(scope, resource, current, std::move(plan.object), kMaxUnconditionalTries);
+    auto removed = co_await std::move(removing);
+    co_return std::move(removed).As<DeleteOutcome>([](ObjectPtr object) {
+      return DeleteOutcome{std::move(object), true};
+    });
+  }
+  auto encoding = writer_.Encode(scope, resource, plan.object, current->revision());
+  FLYBALL_CO_ASSIGN(const auto stored, co_await std::move(encoding));
+  if (scope.dry_run) co_return DeleteOutcome{stored, false};
+  auto committing =
+      writer_.Put(scope, resource, stored, store::Precondition::ModRevision(current->revision()));
+  FLYBALL_CO_ASSIGN(const Written written, co_await std::move(committing));
+  if (written == Written::kYes) co_return DeleteOutcome{stored, false};
+  co_return Retry{kMaxUnconditionalTries, Modified(*resource.kind, current->name())};
 }
 
 }  // namespace flyball::server

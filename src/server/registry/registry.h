@@ -19,6 +19,8 @@
 #include "json/value.h"
 #include "server/catalog/catalog.h"
 #include "server/registry/admission.h"
+#include "server/registry/attempt.h"
+#include "server/registry/object_writer.h"
 #include "server/request/request_scope.h"
 #include "store/store.h"
 
@@ -112,42 +114,42 @@ class Registry {
                                      DeleteOptions options);
 
  private:
-  // One attempt to create what admission has left: AlreadyExists if the name is taken. `object` is the one
-  // that `request` refers to.
-  Task<Result<ObjectPtr>> TryCreate(AdmissionRequest& request, json::Value& object,
-                                    const CreateOptions& options);
-  Task<Result<UpdateOutcome>> TryUpdate(RequestScope& scope, const ServedResource& resource,
-                                        const ObjectPtr& current, const Transform& transform,
-                                        const UpdateOptions& options, int& tries);
-  // What comes of a commit: it is done, the object is not as the precondition says, or what goes with it is
-  // not.
-  enum class Written { kYes, kObjectDiffers, kCompanionDiffers };
-  static Written WhatCameOf(const store::CommitOutcome& outcome);
-  // `companions` are written in the same transaction, or nothing is.
-  Task<Result<store::CommitOutcome>> Commit(RequestScope& scope, store::Operation operation,
-                                            store::Transaction companions);
-  // The cache expects the object while the commit is under way, and no longer.
-  Task<Result<store::CommitOutcome>> CommitExpected(RequestScope& scope, const ServedResource& resource,
-                                                    std::shared_ptr<StoredObject> object,
-                                                    store::Operation put, store::Transaction companions);
-  // The object as it is to be stored: in the storage version.
-  Task<Result<std::shared_ptr<StoredObject>>> Encode(RequestScope& scope, const ServedResource& resource,
-                                                     json::Value& object, store::Revision revision);
-  // If it is written, the object has its revision, and the cache has it.
-  Task<Result<Written>> CommitObject(RequestScope& scope, const ServedResource& resource,
-                                     std::shared_ptr<StoredObject> object, store::Precondition precondition,
-                                     store::Transaction companions = {});
-  // Whether the object is stored in another way than it would be now. May go on on a worker.
-  Task<bool> IsStale(RequestScope& scope, std::string key);
-  ObjectLifecycle* LifecycleOf(const ServedResource& resource) const;
-  Task<Result<ObjectPtr>> Remove(RequestScope& scope, const ServedResource& resource,
-                                 const ObjectPtr& current, json::Value object, bool& conflict);
+  // One try at an update: what is asked for, the object as it is, and as it is to be.
+  struct UpdateAttempt {
+    RequestScope& scope;
+    const ServedResource& resource;
+    const UpdateOptions& options;
+    const Transform& transform;
+    const std::string& name;
+    const ObjectPtr current;      // null: there is none
+    json::Value old{}, object{};  // in the version the resource is worked with
+    // How often the update may be tried if somebody else changes the object meanwhile; 0: the user insists on
+    // this version.
+    int tries_if_modified = 0;
+  };
 
-  store::Store& store_;
+  // Creates what admission has left. Retry: the name is taken.
+  Task<Attempt<ObjectPtr>> TryCreate(AdmissionRequest& request, const CreateOptions& options);
+  Task<Attempt<UpdateOutcome>> TryUpdate(UpdateAttempt& update);
+  // For an object that is not there. Retry: by now it is.
+  Task<Attempt<UpdateOutcome>> TryCreateAbsent(UpdateAttempt& update);
+  // Whether it is the object that the user means, and its version; decides about retries.
+  static Status CheckIdentity(UpdateAttempt& update);
+  // Admission, the kind's rules and validation: from here on the new object is canonical.
+  Task<Status> AdmitChange(UpdateAttempt& update);
+  Task<Attempt<UpdateOutcome>> StoreChange(UpdateAttempt& update);
+  Task<Attempt<DeleteOutcome>> TryDelete(RequestScope& scope, const ServedResource& resource,
+                                         const ObjectPtr& current, const DeleteOptions& options);
+  static Status CheckDeletable(const ServedResource& resource, const StoredObject& current,
+                               const DeleteOptions& options);
+  // Takes the object out of the store. Retry, with so many tries: somebody has changed it meanwhile.
+  Task<Attempt<ObjectPtr>> Remove(RequestScope& scope, const ServedResource& resource,
+                                  const ObjectPtr& current, json::Value object, int tries);
+  ObjectLifecycle* LifecycleOf(const ServedResource& resource) const;
+
+  ObjectWriter writer_;
   const AdmissionChain& admission_;
   Random& random_;
-  const Duration event_ttl_;
-  Executor* const workers_;
   std::map<std::string, std::unique_ptr<ObjectLifecycle>, std::less<>> lifecycles_;
 };
 
