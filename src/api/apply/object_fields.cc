@@ -208,11 +208,19 @@ class Comparer {
   void CompareItem(const ApplyType& item, const PathElement& element, const Value* before, const Value* after,
                    Delta& delta);
 
+  // Most of an object is not changed by a write. Looked for on the upper levels only: on each, all that is
+  // below is looked at again.
+  bool IsUnchanged(const Value* before, const Value* after) const {
+    constexpr int kUpperLevels = 6;
+    return depth_ < kUpperLevels && before != nullptr && after != nullptr && *before == *after;
+  }
+
   int depth_ = 0;
 };
 
 void Comparer::CompareMember(const MemberType& member, std::string_view name, const Value* before,
                              const Value* after, Scope scope, Delta& delta) {
+  if (IsUnchanged(before, after)) return;
   Delta child;
   CompareAt(member.type, before, after, ScopeBelow(scope, name), child);
   if (ScopeBelow(scope, name) == Scope::kMetadata) std::fill_n(child.here, Delta::kChanges, false);

@@ -45,7 +45,7 @@ class NamespaceLifecycle final : public AdmissionPlugin {
     if (request.operation != AdmissionRequest::Operation::kCreate) co_return Status();
     // Reviews ask about a place; they make nothing in it.
     if (!request.resource.cache) co_return Status();
-    if (!space->ToValue()["metadata"]["deletionTimestamp"].is_null())
+    if (!space->Parsed()["metadata"]["deletionTimestamp"].is_null())
       co_return Unexpected(Terminating(request));
     co_return Status();
   }

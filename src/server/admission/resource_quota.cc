@@ -124,7 +124,7 @@ class ResourceQuotaAdmission final : public AdmissionPlugin {
     if (quotas.empty() && limited_.empty()) return charges;
     QuotaCover cover;
     for (const auto& object : quotas) {
-      const json::Value quota = object->ToValue();
+      const json::Value& quota = object->Parsed();
       if (!QuotaIsAbout(quota, request)) continue;
       AddCover(quota, request, cover);
       FLYBALL_ASSIGN(const ResourceAmounts used, UseAfter(quota, request));

@@ -72,9 +72,10 @@ std::shared_ptr<StoredObject> StoredObject::FromValue(const json::Value& value, 
 }
 
 struct StoredObject::ConvertedForm {
-  std::string api_version;
+  std::string api_version;  // empty: what is kept is this object, parsed
   ObjectPtr object;
-  ConvertedForm* next;
+  json::Value value;
+  ConvertedForm* next = nullptr;
 };
 
 StoredObject::~StoredObject() {
@@ -98,9 +99,26 @@ ObjectPtr StoredObject::FormOf(std::string_view api_version) const {
 
 void StoredObject::KeepForm(std::string_view api_version, ObjectPtr object) const {
   if (FormOf(api_version)) return;
-  auto* form = new ConvertedForm{std::string(api_version), std::move(object), forms_.load()};
-  while (!forms_.compare_exchange_weak(form->next, form, std::memory_order_release)) {
+  auto form = std::make_unique<ConvertedForm>();
+  form->api_version = api_version;
+  form->object = std::move(object);
+  Keep(std::move(form));
+}
+
+StoredObject::ConvertedForm& StoredObject::Keep(std::unique_ptr<ConvertedForm> form) const {
+  ConvertedForm* kept = form.release();
+  kept->next = forms_.load();
+  while (!forms_.compare_exchange_weak(kept->next, kept, std::memory_order_release)) {
   }
+  return *kept;
+}
+
+const json::Value& StoredObject::Parsed() const {
+  for (const auto* form = forms_.load(std::memory_order_acquire); form != nullptr; form = form->next)
+    if (form->api_version.empty()) return form->value;
+  auto form = std::make_unique<ConvertedForm>();
+  form->value = ToValue();
+  return Keep(std::move(form)).value;
 }
 
 // Collects references to texts.

@@ -105,6 +105,9 @@ class StoredObject {
   // The object as a value, metadata.resourceVersion included.
   json::Value ToValue() const { return ToValue(revision_); }
   json::Value ToValue(store::Revision resource_version) const;
+  // The same, parsed once and kept as long as this object lives: for what requests about other objects ask
+  // again and again, such as namespaces and service accounts. Thread-safe.
+  const json::Value& Parsed() const;
 
  private:
   void Locate(std::string_view uid);
@@ -157,6 +160,7 @@ class StoredObject {
   // The name is always here: the order of objects is found by it, and the bytes are further away.
   std::unique_ptr<char[]> texts_;
   struct ConvertedForm;
+  ConvertedForm& Keep(std::unique_ptr<ConvertedForm> form) const;
   mutable std::atomic<ConvertedForm*> forms_{nullptr};  // a list that only grows
 };
 

@@ -41,6 +41,15 @@ TEST(StoredObjectTest, FieldsAndLabelsOfEverySizeReadBack) {
   ExpectReadsBack(many + "}}}", *api::FindBuiltinKind("", "v1", "ConfigMap"));
 }
 
+TEST(StoredObjectTest, IsParsedOnceForAll) {
+  const auto object = Store(R"({"metadata":{"name":"n","uid":"u"},"data":{"k":"v"}})",
+                            *api::FindBuiltinKind("", "v1", "ConfigMap"));
+  const json::Value& parsed = object->Parsed();
+  EXPECT_EQ(parsed, object->ToValue());
+  EXPECT_EQ(&object->Parsed(), &parsed);
+  EXPECT_EQ(object->FormOf("v1"), nullptr);  // no converted form
+}
+
 TEST(StoredObjectTest, LargeObjectsReadBackToo) {
   const std::string large(70000, 'x');
   const auto object = Store(

@@ -339,12 +339,17 @@ Result<json::Value> ApplyPatch(RequestScope& scope, const Patch& patch, const js
     FLYBALL_TRY(CheckAppliedText(scope, patch));
     return applied;
   }
-  json::Value served = resource.conversion ? resource.conversion->from_stored(current) : current;
-  FLYBALL_ASSIGN(json::Value merged, MergePatch(resource.kind->Type(), patch, std::move(served)));
+  const auto merge = [&] {
+    json::Value served = resource.conversion ? resource.conversion->from_stored(current) : current;
+    return MergePatch(resource.kind->Type(), patch, std::move(served));
+  };
+  FLYBALL_ASSIGN(json::Value merged, merge());
   const StrictErrors errors{patch.strict_errors, patch.type == PatchType::kStrategicMerge};
-  auto decoded = DecodeValue(scope, resource, merged, errors);
-  if (!decoded) return Unexpected(PatchInvalid(resource.kind->Type(), patch, merged, decoded.error()));
-  return decoded;
+  auto decoded = DecodeValue(scope, resource, std::move(merged), errors);
+  if (decoded) return decoded;
+  // The error shows the patched object, which decoding has taken.
+  FLYBALL_ASSIGN(merged, merge());
+  return Unexpected(PatchInvalid(resource.kind->Type(), patch, merged, decoded.error()));
 }
 
 }  // namespace flyball::server

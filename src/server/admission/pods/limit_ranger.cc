@@ -166,7 +166,7 @@ class LimitRanger final : public AdmissionPlugin {
 
   Task<Status> Admit(AdmissionRequest& request) override {
     if (!CreatesPod(request)) co_return Status();
-    for (const auto& range : RangesOf(request)) SetPodDefaults(*request.object, range);
+    for (const ObjectPtr& range : RangesOf(request)) SetPodDefaults(*request.object, range->Parsed());
     co_return Status();
   }
 
@@ -174,7 +174,8 @@ class LimitRanger final : public AdmissionPlugin {
     const bool pod = CreatesPod(request) || ChangesPodResources(request);
     const bool claim = WritesClaim(request);
     if (!pod && !claim) co_return Status();
-    for (const auto& range : RangesOf(request)) {
+    for (const ObjectPtr& object : RangesOf(request)) {
+      const json::Value& range = object->Parsed();
       std::vector<std::string> problems;
       const auto& items = range["spec"]["limits"];
       if (!items.is_array()) continue;
@@ -204,12 +205,10 @@ class LimitRanger final : public AdmissionPlugin {
            request.resource.kind->plural == "persistentvolumeclaims" && !IsDeleting(request);
   }
 
-  std::vector<json::Value> RangesOf(const AdmissionRequest& request) const {
-    std::vector<json::Value> ranges;
+  std::vector<ObjectPtr> RangesOf(const AdmissionRequest& request) const {
     ObjectFilter filter;
     filter.namespace_name = request.namespace_name;
-    for (const auto& object : ranges_->cache->List(filter).objects) ranges.push_back(object->ToValue());
-    return ranges;
+    return ranges_->cache->List(filter).objects;
   }
 
   const ResourcePtr ranges_;

@@ -34,7 +34,7 @@ class PriorityAdmission final : public AdmissionPlugin {
       if (!object)
         co_return Unexpected(
             AdmissionForbidden(request, "no PriorityClass with name " + wanted + " was found"));
-      chosen = object->ToValue();
+      chosen = object->Parsed();
     }
     const auto priority = chosen["value"].int_or(0);
     if (const auto* given = spec.Find("priority"); given && given->int_or(0) != priority)

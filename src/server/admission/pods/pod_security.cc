@@ -142,7 +142,7 @@ class PodSecurity final : public AdmissionPlugin {
     const auto object = namespaces_->cache->Get(space);
     if (!object || !HasPolicyLabels(*object)) return config_.defaults;
     api::FieldErrors ignored;
-    return PoliciesOf(object->ToValue(), config_.defaults, ignored);
+    return PoliciesOf(object->Parsed(), config_.defaults, ignored);
   }
 
   static bool HasPolicyLabels(const StoredObject& space) {

@@ -76,7 +76,7 @@ class ServiceAccountAdmission final : public AdmissionPlugin {
       co_return Unexpected(AdmissionForbidden(
           request, "error looking up service account " + std::string(request.namespace_name) + "/" +
                        account_name + ": serviceaccount \"" + account_name + "\" not found"));
-    const json::Value value = account->ToValue();
+    const json::Value& value = account->Parsed();
     if (WantsToken(spec, value)) MountToken(spec);
     if (!spec.Find("imagePullSecrets") && !value["imagePullSecrets"].empty())
       spec["imagePullSecrets"] = value["imagePullSecrets"];
