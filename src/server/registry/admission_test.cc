@@ -101,6 +101,25 @@ TEST_F(AdmissionTest, ADryRunIsCheckedAgainstTheQuotaButNotCharged) {
   EXPECT_EQ(Do("POST", maps + "?dryRun=All", R"({"metadata":{"name":"b"}})")->status, 403);
 }
 
+TEST_F(AdmissionTest, AnUpdateIsChargedForWhatItAdds) {
+  CreateQuota(R"({"hard":{"services":"5","services.nodeports":"1"}})",
+              R"({"services":"0","services.nodeports":"0"})");
+  const std::string services = "/api/v1/namespaces/default/services";
+  const auto service = [](const std::string& name, const char* type) {
+    return R"({"metadata":{"name":")" + name + R"("},"spec":{"type":")" + type +
+           R"(","ports":[{"port":80}]}})";
+  };
+  ASSERT_EQ(Do("POST", services, service("a", "ClusterIP"))->status, 201);
+  ASSERT_EQ(Do("POST", services, service("b", "ClusterIP"))->status, 201);
+  EXPECT_EQ(json::Write(UsedOfQuota()), R"({"services":"2","services.nodeports":"0"})");
+  const char* const to_node_port = R"({"spec":{"type":"NodePort"}})";
+  EXPECT_EQ(Do("PATCH", services + "/a", to_node_port, "application/merge-patch+json")->status, 200);
+  EXPECT_EQ(json::Write(UsedOfQuota()), R"({"services":"2","services.nodeports":"1"})");
+  EXPECT_EQ(Do("PATCH", services + "/b", to_node_port, "application/merge-patch+json")->message(),
+            "services \"b\" is forbidden: exceeded quota: q, requested: services.nodeports=1, used: "
+            "services.nodeports=1, limited: services.nodeports=1");
+}
+
 TEST_F(AdmissionTest, AQuotaWithScopesCountsOnlyWhatIsInThem) {
   CreateQuota(R"({"hard":{"pods":"1"},"scopes":["BestEffort"]})", R"({"pods":"1"})");
   EXPECT_EQ(CreatePod("b")->status, 403);
