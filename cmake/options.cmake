@@ -6,6 +6,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 set(FLYBALL_SANITIZE "" CACHE STRING "address (with undefined behaviour) or thread")
+option(FLYBALL_COVERAGE "count which lines and branches run (g++; see tools/coverage.py)" OFF)
 option(FLYBALL_FUZZ "build the libFuzzer targets (clang)" OFF)
 
 # Designated initialisers leave members out on purpose.
@@ -34,6 +35,12 @@ elseif(FLYBALL_SANITIZE STREQUAL "thread")
   add_link_options(-fsanitize=thread)
 endif()
 
+if(FLYBALL_COVERAGE)
+  # Threads count too; without, counts of shared code are lost or negative.
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
+
 # Tests import Debian's Python packages, which only the system's interpreter sees, whatever python3 comes first in the path.
 if(EXISTS /usr/bin/python3)
   set(Python3_EXECUTABLE /usr/bin/python3)
@@ -58,7 +65,8 @@ endif()
 option(FLYBALL_UNITY "compile several files at once; off: each alone, which finds a missing #include" ON)
 
 find_program(CCACHE ccache)
-if(CCACHE)
+# An object that counts names the file its counts go to: it is of use in one folder only.
+if(CCACHE AND NOT FLYBALL_COVERAGE)
   # Paths relative to the checkout: every worktree and clone on a machine shares what was compiled once.
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()
