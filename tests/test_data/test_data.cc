@@ -8,12 +8,16 @@ namespace flyball {
 
 const char* const kRecordedVersion = "v1.37";
 
+std::filesystem::path TestsFolder() {
+  return FLYBALL_TEST_DATA_DIR;
+}
+
 std::filesystem::path GoldenFolder() {
-  return std::filesystem::path(FLYBALL_TEST_DATA_DIR) / "golden" / kRecordedVersion;
+  return TestsFolder() / "golden" / kRecordedVersion;
 }
 
 std::filesystem::path ReferenceFolder() {
-  return std::filesystem::path(FLYBALL_TEST_DATA_DIR) / "reference" / kRecordedVersion;
+  return TestsFolder() / "reference" / kRecordedVersion;
 }
 
 std::vector<std::string> ReadFolder(const std::filesystem::path& folder) {

@@ -10,6 +10,9 @@ namespace flyball {
 // The version the recordings are of, such as "v1.37".
 extern const char* const kRecordedVersion;
 
+// tests/ of this checkout.
+std::filesystem::path TestsFolder();
+
 // tests/golden/VERSION of this checkout: conversations, protobuf bytes, placements, kubectl sessions.
 std::filesystem::path GoldenFolder();
 
