@@ -1,7 +1,8 @@
 """etcd_faults.py FLYBALL [--seconds 600] [--pace 8]: three etcds and three API servers, one of them hurt at a time, under load.
 
-What is hurt is killed and started again, stopped for a while (SIGSTOP), or cut off: each API server reaches each etcd through
-a relay of this script, and a cut relay is silent. Meanwhile writers count objects up, readers read them, watchers follow them,
+What is hurt is killed and started again, stopped for a while (SIGSTOP), or cut off: each API server reaches each etcd, and each
+etcd the others, through a relay of this script, and a cut relay is silent. An etcd that is cut off from the others can still
+be reached by the servers: it does not know that another leads. Meanwhile writers count objects up, readers read them, watchers follow them,
 and two `flyball controllers` elect a leader, which is killed too. The run fails if
 
 - a write that was acknowledged is lost, or a counter goes back;
@@ -38,22 +39,22 @@ from program import Kubectl, Program, wait_until
 LEASE = 15
 ELECTION = ['--leader-elect', '--leader-elect-lease-duration', '15s', '--leader-elect-renew-deadline', '10s',
             '--leader-elect-retry-period', '2s']
-FAULTS = ['kill etcd', 'stop etcd', 'kill server', 'stop server', 'cut server off']
+FAULTS = ['kill etcd', 'stop etcd', 'cut etcd off', 'kill server', 'stop server', 'cut server off']
 COUNTERS = 8
 PAUSE = 0.02  # of a writer or reader after each request: the load is to be there, not to fill the machine
 PATH = '/api/v1/namespaces/default/configmaps'
 
 
 class Member:
-    """One etcd of three."""
+    """One etcd of three. It listens for the others at one port; they reach it at `peers[index]`."""
 
-    def __init__(self, folder, index, clients, peers):
+    def __init__(self, folder, index, clients, listens, peers):
         self.name = 'etcd%d' % index
         own = 'http://127.0.0.1:%d'
         cluster = ','.join('etcd%d=%s' % (i, own % port) for i, port in enumerate(peers))
         self.command = [usable_etcd(), '--name', self.name, '--data-dir', os.path.join(folder, self.name),
                         '--listen-client-urls', own % clients[index], '--advertise-client-urls', own % clients[index],
-                        '--listen-peer-urls', own % peers[index], '--initial-advertise-peer-urls', own % peers[index],
+                        '--listen-peer-urls', own % listens[index], '--initial-advertise-peer-urls', own % peers[index],
                         '--initial-cluster', cluster, '--log-level', 'error']
         self.start()
 
@@ -63,6 +64,23 @@ class Member:
     def kill(self):
         self.process.kill()
         self.process.wait()
+
+    def has_socket(self, inode):
+        fds = '/proc/%d/fd' % self.process.pid
+        try:
+            return any(os.readlink(os.path.join(fds, fd)) == 'socket:[%s]' % inode for fd in os.listdir(fds))
+        except OSError:  # it has just been killed, or has closed one
+            return False
+
+
+def socket_inode(port):
+    """Of the socket of this machine whose own end has the port."""
+    with open('/proc/net/tcp') as f:
+        for line in f:
+            fields = line.split()
+            if fields[1].endswith(':%04X' % port) and fields[9] != '0':
+                return fields[9]
+    return None
 
 
 class Server:
@@ -97,13 +115,15 @@ class Relays:
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
 
-    def add(self, group, target):
+    def add(self, ends, target):
+        """`ends`: whose connection it is, by the port it comes from. It is cut if one of them is."""
         port = free_port()
-        serve = asyncio.start_server(lambda r, w: self._relay(group, target, r, w), '127.0.0.1', port)
+        serve = asyncio.start_server(lambda r, w: self._relay(ends, target, r, w), '127.0.0.1', port)
         asyncio.run_coroutine_threadsafe(serve, self.loop).result()
         return port
 
-    async def _relay(self, group, target, reader, writer):
+    async def _relay(self, ends, target, reader, writer):
+        group = ends(writer.get_extra_info('peername')[1])
         try:
             there, back = await asyncio.open_connection('127.0.0.1', target)
         except OSError:
@@ -113,7 +133,7 @@ class Relays:
     async def _pass(self, group, source, sink):
         try:
             while data := await source.read(65536):
-                while group in self.cut:
+                while group & self.cut:
                     await asyncio.sleep(0.05)
                 sink.write(data)
                 await sink.drain()
@@ -439,11 +459,17 @@ def main():
     folder = tempfile.mkdtemp(prefix='flyball-faults-')
     members, servers, leaders = [], [], None
     try:
-        clients, peers = [free_port() for _ in range(3)], [free_port() for _ in range(3)]
-        members = [Member(folder, i, clients, peers) for i in range(3)]
+        clients, listens = [free_port() for _ in range(3)], [free_port() for _ in range(3)]
         relays = Relays()
+
+        def members_of(index, port):
+            inode = socket_inode(port)
+            return {'etcd%d' % index} | {member.name for member in members if inode and member.has_socket(inode)}
+        peers = [relays.add(lambda port, i=i: members_of(i, port), listens[i]) for i in range(3)]
         for i in range(3):
-            urls = ','.join('http://127.0.0.1:%d' % relays.add('server%d' % i, port) for port in clients[i:] + clients[:i])
+            members.append(Member(folder, i, clients, listens, peers))
+        for i in range(3):
+            urls = ','.join('http://127.0.0.1:%d' % relays.add(lambda _, i=i: {'server%d' % i}, port) for port in clients[i:] + clients[:i])
             servers.append(Server(options.flyball, folder, i, urls, servers[0].folder + '/pki' if servers else None))
         tls = credentials(servers[0].program.kubeconfig, folder)
         run = Run(servers, tls, options.seconds)

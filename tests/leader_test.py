@@ -68,4 +68,5 @@ def main():
             program.remove()
 
 
-main()
+if __name__ == '__main__':
+    main()
