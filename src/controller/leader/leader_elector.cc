@@ -1,5 +1,6 @@
 #include "controller/leader/leader_elector.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -12,9 +13,9 @@
 namespace flyball {
 namespace {
 
-// Upstream's jitter: candidates wait up to this much longer than retry_period, so that they do not all ask at
-// once.
-constexpr double kJitter = 1.2;
+// Candidates wait up to this part of retry_period longer, so that they do not all ask at once. Upstream's 1.2
+// would let a renewal go unnoticed, and the lease seem to last, for 4.4 s instead of 2.4 s.
+constexpr double kJitter = 0.2;
 
 const KindRef& LeaseKind() {
   static const KindRef kind{"coordination.k8s.io", "v1", "Lease", "leases", true};
@@ -160,13 +161,20 @@ class LeaderElector::Machine : public std::enable_shared_from_this<Machine> {
     // Someone else holds it by now.
     if (leading_ && !lease_.is_null() && HolderOf(lease_) != options_.identity) StopLeading();
     state_ = State::kWaiting;
-    Duration wait = options_.retry_period;
-    if (!leading_)
-      wait += std::chrono::duration_cast<Duration>(options_.retry_period *
-                                                   (kJitter * client_.runtime().random.Unit()));
-    timer_ = strand_.PostAfter(wait, [weak = weak_from_this()] {
+    timer_ = strand_.PostAt(NextAttempt(), [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->Attempt();
     });
+  }
+
+  // A candidate asks again when the lease is over, if that is before its turn.
+  SteadyTime NextAttempt() const {
+    const SteadyTime now = Now();
+    if (leading_) return now + options_.retry_period;
+    const auto jitter = std::chrono::duration_cast<Duration>(options_.retry_period *
+                                                             (kJitter * client_.runtime().random.Unit()));
+    const SteadyTime turn = now + options_.retry_period + jitter;
+    const SteadyTime over = observed_at_ + options_.lease_duration;
+    return !lease_.is_null() && over > now ? std::min(turn, over) : turn;
   }
 
   // Leadership ends here, even if a renewal hangs.

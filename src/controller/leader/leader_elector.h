@@ -4,6 +4,9 @@
 // Guarantees: at most one replica leads at a time, as long as clocks run at about the same speed. Expiry is
 // measured from when *we* saw the record change, never from the times in it. A leader that could not renew
 // for renew_deadline, which is shorter than lease_duration, has stopped leading before anyone else can start.
+// When a leader dies, another leads at most lease_duration + 1.2 * retry_period after its last renewal, and
+// the time of two calls: the renewal is noticed with the next read, and the lease taken as soon as it is
+// over.
 #pragma once
 
 #include <functional>

@@ -138,6 +138,25 @@ TEST_F(LeaderElectorTest, ALeaderThatCannotRenewStopsBeforeAnotherStarts) {
   EXPECT_FALSE(a.elector->IsLeader());
 }
 
+TEST_F(LeaderElectorTest, ADeadLeaderIsReplacedAsSoonAsItsLeaseIsOver) {
+  std::vector<std::shared_ptr<Line>> lines;
+  for (const char* name : {"a", "b"}) {
+    lines.push_back(std::make_shared<Line>(server_));
+    Add(name, lines.back());
+  }
+  executor_.RunFor(5s);
+  for (int i = 0; i < 100; ++i) {
+    executor_.RunFor(std::chrono::milliseconds(30000 + executor_.random().Below(5000)));
+    const bool a_leads = candidates_[0]->elector->IsLeader();
+    LeaderElector& other = *candidates_[a_leads ? 1 : 0]->elector;
+    lines[a_leads ? 0 : 1]->cut = true;
+    const SteadyTime cut = executor_.clock().Steady();
+    while (!other.IsLeader()) executor_.RunFor(10ms);
+    EXPECT_LT(executor_.clock().Steady() - cut, 15s + 2400ms + 100ms) << "round " << i;
+    lines[a_leads ? 0 : 1]->cut = false;
+  }
+}
+
 TEST_F(LeaderElectorTest, ExpiryIsJudgedByOurOwnClock) {
   // A record from a holder whose clock is a year ahead and who never renews.
   server_->Put(kLeases, json::Object{{"metadata", json::Object{{"name", "lease"}, {"namespace", "default"}}},
