@@ -1,5 +1,6 @@
 // What our client and our server promise each other, over every wire.
 #include <atomic>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -302,6 +303,41 @@ TEST_P(ClientServerTest, GracefulShutdownLetsRequestsEndAndTellsStreams) {
   EXPECT_TRUE(watch->now().ended);
   EXPECT_EQ(slow->WaitForEnd().body, "done");
   EXPECT_FALSE(net.Get("/slow"));
+}
+
+Task<void> TellConnection(std::shared_ptr<Request> request, Answer answer) {
+  answer->Send(200, {}, request->peer.address);
+  co_return;
+}
+
+TEST_P(ClientServerTest, AConnectionWhoseAnswerSaysCloseIsNotUsedAgain) {
+  Loopback net(GetParam(), {{"/who", TellConnection},
+                            {"/bye", [](auto request, Answer answer) -> Task<void> {
+                               answer->Send(429, {{"connection", "close"}}, request->peer.address);
+                               co_return;
+                             }}});
+  const std::string first = net.Get("/who")->body;
+  EXPECT_EQ(net.Get("/who")->body, first);
+  EXPECT_EQ(net.Get("/bye")->body, first);
+  EXPECT_NE(net.Get("/who")->body, first);
+}
+
+TEST_P(ClientServerTest, GoawayChanceSpreadsRequestsOfHttp2OverConnections) {
+  ServerOptions options;
+  Random random(7);
+  options.random = &random;
+  options.goaway_chance = 0.2;
+  Loopback net(GetParam(), {{"/who", TellConnection}}, options);
+  std::set<std::string> connections;
+  for (int i = 0; i < 100; ++i) {
+    const auto response = net.Get("/who");
+    ASSERT_TRUE(response) << response.error().ToString();
+    connections.insert(response->body);
+  }
+  if (UsesH2(GetParam()))
+    EXPECT_GT(connections.size(), 5u);
+  else
+    EXPECT_EQ(connections.size(), 1u);
 }
 
 TEST_P(ClientServerTest, AClientMayBeDroppedByItsOwnSink) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/run/random.h"
 #include "net/http/http.h"
 #include "net/http/server_limits.h"
 
@@ -17,6 +18,8 @@ class ServerStream;
 struct ServerContext {
   Handler handler;
   ServerLimits limits;
+  double goaway_chance = 0;
+  Random* random = nullptr;  // null only if there is no chance
   std::atomic<std::size_t> running_handlers{0};
   std::atomic<std::size_t> open_connections{0};
   std::atomic<bool> shutting_down{false};

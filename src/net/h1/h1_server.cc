@@ -209,7 +209,7 @@ void H1ServerSession::AppendHead(const ServerStream::Head& head, std::string& ou
   const bool framed = HasLengthOrNoBody(head);
   chunked_ = !framed && !http10_ && !stream_->traits().no_body;
   if (!framed && http10_) keep_alive_ = false;  // its end is the connection's
-  if (shutting_down_) keep_alive_ = false;
+  if (shutting_down_ || EqualsIgnoringCase(head.headers.Get("connection"), "close")) keep_alive_ = false;
   out += "HTTP/1.1 ";
   out += std::to_string(head.status);
   out += ' ';

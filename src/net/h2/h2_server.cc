@@ -259,6 +259,7 @@ void H2ServerSession::StartHandler(Stream& stream) {
   any_request_ = true;
   stream.request->peer = peer_;
   if (context_->shutting_down) stream.answer->AnnounceClose();
+  if (context_->goaway_chance > 0 && context_->random->Unit() < context_->goaway_chance) Leave();
   const auto answer = stream.answer;  // the handler may end the stream, and with it `stream`
   ++running_->count;
   Dispatch(context_, std::move(stream.request), std::move(stream.body_share), answer,
@@ -313,6 +314,7 @@ void H2ServerSession::SubmitHead(Stream& stream, const ServerStream::Head& head)
   body.read_callback = &Callbacks::ReadBody;
   const bool no_body = stream.answer->ended() && stream.answer->available() == 0;
   nghttp2_submit_response(h2_, stream.id, fields.data(), fields.size(), no_body ? nullptr : &body);
+  if (EqualsIgnoringCase(head.headers.Get("connection"), "close")) Leave();
 }
 
 void H2ServerSession::SubmitContinue(Stream& stream) {
@@ -355,9 +357,13 @@ bool H2ServerSession::Finished() const {
 }
 
 void H2ServerSession::BeginShutdown() {
-  if (std::exchange(going_, true)) return;
   for (auto& [id, stream] : streams_)
     if (stream.answer) stream.answer->AnnounceClose();
+  Leave();
+}
+
+void H2ServerSession::Leave() {
+  if (std::exchange(going_, true)) return;
   nghttp2_submit_goaway(h2_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(h2_),
                         NGHTTP2_NO_ERROR, nullptr, 0);
 }

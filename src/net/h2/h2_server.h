@@ -72,6 +72,8 @@ class H2ServerSession final : public H2Session {
   void Update(Stream& stream);
   void SubmitHead(Stream& stream, const ServerStream::Head& head);
   void SubmitContinue(Stream& stream);
+  // Lets the client open no more streams here; the connection ends with those there are.
+  void Leave();
   void Terminate(std::uint32_t code);
   void Sweep(SteadyTime now);
 

@@ -30,7 +30,11 @@ struct Site {
 class Server final : public HttpServer {
  public:
   Server(const ServerOptions& options, std::shared_ptr<TlsContext> tls)
-      : address_(options.address), limits_(options.limits), tls_(std::move(tls)) {
+      : address_(options.address),
+        limits_(options.limits),
+        goaway_chance_(options.goaway_chance),
+        random_(options.random),
+        tls_(std::move(tls)) {
     for (int i = 0; i < std::max(1, options.io_threads); ++i)
       loops_.push_back(std::make_shared<IoLoop>("io-server-" + std::to_string(i)));
   }
@@ -62,6 +66,8 @@ class Server final : public HttpServer {
 
   const std::string address_;
   const ServerLimits limits_;
+  const double goaway_chance_;
+  Random* const random_;
   std::vector<std::shared_ptr<IoLoop>> loops_;
   int port_ = 0;
   std::atomic<std::size_t> next_loop_{0};
@@ -76,6 +82,8 @@ Result<int> Server::AlsoListen(int port, Handler handler, const std::string& add
   site->context = std::make_shared<ServerContext>();
   site->context->handler = std::move(handler);
   site->context->limits = limits_;
+  site->context->goaway_chance = goaway_chance_;
+  site->context->random = random_;
   MutexLock lock(mu_);
   for (const auto& loop : loops_)
     site->connections.push_back(std::make_shared<ServerConnections>(loop, site->context, tls_));

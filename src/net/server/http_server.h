@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/run/clock.h"
+#include "base/run/random.h"
 #include "base/values/result.h"
 #include "net/http/http.h"
 #include "net/http/server_limits.h"
@@ -18,6 +19,10 @@ struct ServerOptions {
   const ServerTls* tls = nullptr;     // null: plain text
   ServerLimits limits{};
   int io_threads = 2;
+  // How likely a request makes its HTTP/2 connection go away once what is under way on it has ended, so that
+  // the client opens another, perhaps to another server behind the same load balancer.
+  double goaway_chance = 0;
+  Random* random = &Random::System();
 };
 
 // Thread-safe. Listening when Start returns. Handlers run on the I/O threads and must not block them.

@@ -68,9 +68,9 @@ inline std::string PathOf(const Request& request) {
 // Serves routes by path; everything else is 404.
 class Loopback {
  public:
-  explicit Loopback(Wire wire, std::map<std::string, Route> routes, ServerLimits limits = {}) : wire_(wire) {
-    ServerOptions options;
-    options.limits = limits;
+  explicit Loopback(Wire wire, std::map<std::string, Route> routes, ServerLimits limits = {})
+      : Loopback(wire, std::move(routes), OptionsOf(limits)) {}
+  Loopback(Wire wire, std::map<std::string, Route> routes, ServerOptions options) : wire_(wire) {
     if (UsesTls(wire)) options.tls = &TestCertificates::Get().server_tls;
     auto started = HttpServer::Start(
         options, [routes = std::move(routes)](std::shared_ptr<Request> request, Answer answer) -> Task<void> {
@@ -81,6 +81,12 @@ class Loopback {
     EXPECT_TRUE(started) << started.error().ToString();
     server_ = std::move(*started);
     client_ = std::move(*NewHttpClient(Options()));
+  }
+
+  static ServerOptions OptionsOf(const ServerLimits& limits) {
+    ServerOptions options;
+    options.limits = limits;
+    return options;
   }
 
   static Task<void> NotFound(Answer answer) {
