@@ -1,12 +1,14 @@
 """`flyball apiserver` with kube-apiserver's flags: each is seen to do its work, with kubectl and openssl."""
 import json
 import os
+import re
 import signal
 import ssl
 import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import urllib.error
 import urllib.request
 
@@ -196,6 +198,7 @@ def refusals(folder):
             (('--enable-admission-plugins', 'Wishes'), 'plugin "Wishes" is unknown'),
             (('--service-account-key-file', folder.file('nowhere')), 'cannot read'),
             (('--audit-log-path', '/dev/null/audit/log'), 'audit'),
+            (('--goaway-chance', '0.1'), '--goaway-chance can not be less than 0 or greater than 0.02'),
             (('--secure-prot', '1'), 'unknown flag: --secure-prot')):
         said = folder.refused(*flags)
         assert wanted in said, '%s: %s' % (flags, said)
@@ -212,10 +215,36 @@ def hanging_up(folder):
         server.kill()
 
 
+def the_last_requests(folder):
+    """--shutdown-send-retry-after: what is under way gets its answer, what is new is sent elsewhere, health is told."""
+    tokens = folder.write('last-tokens', 'admin-token,admin,admin,"system:masters"\n')
+    server = folder.serve('--token-auth-file', tokens, '--shutdown-send-retry-after', '--goaway-chance', '0.02', data='last')
+    answers = []
+    # A list at a version that is yet to come waits for it, for some seconds.
+    waiting = threading.Thread(target=lambda: answers.append(get(server.url + '/api/v1/pods?resourceVersion=99999999', 'admin-token')))
+
+    def running():
+        return int(re.search(r'^apiserver_current_inflight_requests\{request_kind="readOnly"\} (\d+)', get(
+            server.url + '/metrics', 'admin-token')[1], re.M).group(1))
+    try:
+        before = running()
+        waiting.start()
+        wait_until('the list is under way', lambda: running() > before, 30)
+        server.process.send_signal(signal.SIGTERM)
+        wait_until('new requests are refused', lambda: get(server.url + '/api/v1/pods', 'admin-token')[0] == 429, 3)
+        assert get(server.url + '/readyz', 'admin-token')[0] == 500
+        waiting.join(60)
+        assert answers and answers[0][0] == 504, answers
+        assert server.process.wait(30) == 0, server.output()[-2000:]
+    finally:
+        server.kill()
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix='flyball-test-') as path:
         folder = Folder(sys.argv[1], path)
-        for step in (certificates_of_the_users_own, keys_of_tokens, who_may, what_is_admitted, ranges_and_times, hanging_up, refusals):
+        for step in (certificates_of_the_users_own, keys_of_tokens, who_may, what_is_admitted, ranges_and_times, hanging_up, the_last_requests,
+                     refusals):
             step(folder)
             print('ok   ' + step.__name__.replace('_', ' '), flush=True)
 

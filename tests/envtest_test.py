@@ -146,17 +146,17 @@ def flags(envtest, binary):
         refused = run(envtest.asset(command[0]), *command[1:])
         assert refused.returncode == status and wanted in refused.stderr, (command, refused)
     # The same flags are known to `flyball apiserver`.
-    refused = run(binary, 'apiserver', '--data-dir', envtest.path + '/x', '--goaway-chance=0.1', '--profiling', '--secure-prot=1')
+    refused = run(binary, 'apiserver', '--data-dir', envtest.path + '/x', '--delete-collection-workers=2', '--profiling', '--secure-prot=1')
     assert 'unknown flag: --secure-prot' in refused.stderr, refused
 
 
 def life(envtest, _):
     envtest.prepare()
-    server = envtest.up('--v=2', '--goaway-chance', '0', '--goaway-chance=0.1', '--feature-gates=kube:AllAlpha=false')
+    server = envtest.up('--v=2', '--delete-collection-workers', '1', '--delete-collection-workers=2', '--feature-gates=kube:AllAlpha=false')
     try:
         assert answers(envtest.url + '/readyz', 'ok')
         log = envtest.log()
-        assert log.count('--goaway-chance') == 1 and log.count('flag="--v"') + log.count('flag=--v') >= 1, log
+        assert log.count('--delete-collection-workers') == 1 and log.count('flag="--v"') + log.count('flag=--v') >= 1, log
         assert '--allow-privileged' not in log, log
         kubectl = envtest.kubectl()
         kubectl('create', 'configmap', 'kept', '--from-literal=a=b')

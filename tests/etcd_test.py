@@ -190,6 +190,56 @@ def survives_etcds_death(one, two, etcd):
     assert one('get', '--raw', '/readyz') == 'ok'
 
 
+EVENT = """{"apiVersion":"v1","kind":"Event","metadata":{"name":"%s"},"involvedObject":{"kind":"Pod","name":"p","namespace":"default"},
+"reason":"Tested","message":"m","type":"Normal"}"""
+LEASE = '{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l"},"spec":{"holderIdentity":"me"}}'
+
+
+def version(kubectl, resource):
+    return int(json.loads(kubectl('get', '--raw', '/api/v1/namespaces/default/' + resource))['metadata']['resourceVersion'])
+
+
+def some_resources_are_elsewhere(binary, folder, etcd):
+    """Events and leases in an etcd of their own, with revisions of their own; two servers, and one of the etcds dies."""
+    os.mkdir(os.path.join(folder, 'elsewhere'))
+    other = Etcd(os.path.join(folder, 'elsewhere'))
+    overrides = '/events#%s,coordination.k8s.io/leases#%s' % (other.url, other.url)
+    programs = []
+    try:
+        for name in ('three', 'four'):
+            data = Servers.folder(folder, name)
+            programs.append(Program(binary, 'apiserver', '--data-dir', data, '--secure-port', '0', '--etcd-servers', etcd.url,
+                                    '--etcd-servers-overrides', overrides, data_dir=data))
+        three, four = (Kubectl(program.kubeconfig) for program in programs)
+        watch = subprocess.Popen([*four.command, 'get', 'events', '--watch', '-o', 'name'], stdout=subprocess.PIPE, text=True)
+        three('create', '-f', '-', stdin=EVENT % 'first')
+        three('create', '-f', '-', stdin=LEASE)
+        read_until(watch.stdout, 'event/first')
+        assert 'event/first' in four('get', 'events', '-o', 'name').split()
+        four('patch', 'lease', 'l', '--type=merge', '-p', '{"spec":{"holderIdentity":"you"}}')
+        assert three('get', 'lease', 'l', '-o', 'jsonpath={.spec.holderIdentity}') == 'you'
+        assert other.get('/registry/events/default/first').startswith(b'k8s\0')
+        assert other.get('/registry/leases/default/l') and not etcd.get('/registry/leases/default/l')
+        events, maps = version(three, 'events'), version(three, 'configmaps')
+        for i in range(5):
+            three('create', 'configmap', 'here-%d' % i)
+        assert version(four, 'configmaps') >= maps + 5 and version(four, 'events') < events + 5, 'revisions are of each etcd'
+        other.stop()
+        ready = three.run('get', '--raw', '/readyz?verbose', check=False)
+        assert '[-]etcd-override-0 failed' in ready.stdout + ready.stderr and '[+]etcd ok' in ready.stdout + ready.stderr, ready
+        three('create', 'configmap', 'all-the-same')
+        assert four('get', 'configmap', 'all-the-same', '-o', 'name') == 'configmap/all-the-same'
+        other.start()
+        wait_until('events work again', lambda: three.run('create', '-f', '-', stdin=EVENT % 'second', check=False).returncode == 0)
+        read_until(watch.stdout, 'event/second')
+        watch.kill()
+        watch.wait()
+    finally:
+        for program in programs:
+            program.kill()
+        other.stop()
+
+
 def data_moves(binary, folder, etcd):
     """From etcd into a data folder and on into another etcd: the same objects, by their checksum."""
     def copy(source, target, status=0):
@@ -232,7 +282,9 @@ def says_what_is_wrong(binary, folder):
 
     assert '--storage-media-type "text/plain" invalid' in refusal('--etcd-servers', 'http://127.0.0.1:1', '--storage-media-type', 'text/plain')
     assert 'etcdctl snapshot save' in refusal('--etcd-servers', 'http://127.0.0.1:1', '--snapshot-interval', '1h')
-    assert '--etcd-servers-overrides' in refusal('--etcd-servers', 'http://127.0.0.1:1', '--etcd-servers-overrides', '/events#http://127.0.0.1:2')
+    assert 'Services, IPAddresses and node ports' in refusal('--etcd-servers', 'http://127.0.0.1:1', '--etcd-servers-overrides',
+                                                              '/services#http://127.0.0.1:2')
+    assert 'needs an etcd in --etcd-servers' in refusal('--etcd-servers-overrides', '/events#http://127.0.0.1:2')
     assert '--lease-reuse-duration-seconds' in refusal('--etcd-servers', 'http://127.0.0.1:1', '--lease-reuse-duration-seconds', '0')
 
 
@@ -252,6 +304,7 @@ def main(binary):
         stale_values_are_rewritten(binary, folder, etcd, one)
         survives_etcds_death(one, two, etcd)
         says_what_is_wrong(binary, folder)
+        some_resources_are_elsewhere(binary, folder, etcd)
         servers.programs[0].stop()
         wait_until('who ends is no endpoint', lambda: endpoints(two) == ADDRESSES[1:])
         servers.programs[1].stop()

@@ -130,6 +130,26 @@ def without_the_plugin_nothing_is_written(home):
     home.plugin.stop()
 
 
+def without_the_plugin_a_server_starts_and_is_not_ready(home):
+    """What the plugin has the key to cannot be read or written; all else is served. That changes when the plugin is back."""
+    server, kubectl = home.serve()
+    try:
+        ready = kubectl.run('get', '--raw', '/readyz?verbose', check=False)
+        assert '[-]kms-providers failed' in ready.stdout + ready.stderr, ready
+        kubectl('create', 'configmap', 'served')
+        for verb in (('get', 'secret', 'db'), ('get', 'secrets'), ('delete', 'secret', 'db')):
+            refused = kubectl.run(*verb, check=False)
+            assert refused.returncode != 0 and 'unable to transform key' in refused.stderr, refused
+        home.plugin.say(keyID='key-2')
+        home.plugin.start()
+        wait_until('Secrets can be read', lambda: kubectl.run('get', 'secret', 'db', check=False).returncode == 0)
+        assert kubectl('get', 'secret', 'db', '-o', 'jsonpath={.data.word}') == 'dHIwdWI0ZG9yLWFuZC0z'
+        wait_until('the server is ready', lambda: kubectl.run('get', '--raw', '/readyz', check=False).returncode == 0)
+    finally:
+        server.stop()
+        home.plugin.stop()
+
+
 def mistakes_are_refused(home):
     for provider, said in (('{name: cloud, endpoint: "unix:///x"}', 'KMSv1 is deprecated'),
                            ('{apiVersion: v2, name: "a:b", endpoint: "unix:///x"}', "must not contain ':'"),
@@ -152,7 +172,8 @@ def main():
         home = Home(sys.argv[1], path)
         try:
             for step in (secrets_are_sealed_and_come_back, a_new_key_is_written_with_and_old_ones_are_read,
-                         without_the_plugin_nothing_is_written, mistakes_are_refused):
+                         without_the_plugin_nothing_is_written, without_the_plugin_a_server_starts_and_is_not_ready,
+                         mistakes_are_refused):
                 step(home)
                 print('ok', step.__name__, flush=True)
         finally:

@@ -298,6 +298,10 @@ void ApiServer::AnnounceStop() {
   if (parts_->peers) parts_->peers->Stop();
 }
 
+void ApiServer::RefuseMore(Closure done) {
+  parts_->handler->RefuseMore(std::move(done));
+}
+
 void ApiServer::Stop() {
   if (parts_->stopped.exchange(true)) return;
   if (parts_->peers) parts_->peers->Stop();

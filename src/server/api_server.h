@@ -102,6 +102,10 @@ class ApiServer {
   // The server is about to end, and is to get no new work: /readyz says so, and it is not among the cluster's
   // endpoints any more. Everything is served as before. Blocks until that is stored, if it can be.
   void AnnounceStop();
+  // From now on requests are refused with 429 and the advice to try again, on another connection; health and
+  // metrics are answered. `done` is called when the requests under way have ended, except for watches and the
+  // like.
+  void RefuseMore(Closure done);
   // Ends every watch, and what waits for other servers. Requests that come later are still answered.
   void Stop();
 

@@ -255,6 +255,7 @@ Result<std::unique_ptr<net::HttpServer>> Serve(const ServingOptions& options, co
   server.address = options.bind_address;
   server.port = options.port;
   server.tls = &tls;
+  server.goaway_chance = options.goaway_chance;
   FLYBALL_ASSIGN(auto http, net::HttpServer::Start(server, handler));
   for (const std::string& address : options.further_addresses)
     if (const auto port = http->AlsoListen(http->port(), handler, address); !port)

@@ -34,6 +34,7 @@ struct ServingOptions {
       service_account_key_files;               // tokens signed by these are accepted too; public or private
   std::vector<std::string> alternative_names;  // further names and addresses of an issued certificate
   std::string kubeconfig_out;                  // empty: <data_dir>/kubeconfig
+  double goaway_chance = 0;                    // of each HTTP/2 request (net::ServerOptions)
 };
 
 // The files of <data_dir>/pki: our CA, and what it has issued. Read if they are there, made otherwise.

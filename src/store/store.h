@@ -140,6 +140,11 @@ class Store {
   // now on. The sink must outlive the Watch. Errors (Expired) come through the sink.
   virtual std::unique_ptr<Watch> WatchPrefix(std::string prefix, Revision after, WatchSink* sink) = 0;
 
+  // The store that has the keys with the prefix, which may be a part of this one (store/partition) with
+  // revisions of its own. Revisions of keys can be compared only within it, and it alone is to be caught up
+  // with before those keys are looked at. Lives as long as this store.
+  virtual Store& PartOf(std::string_view /*prefix*/) { return *this; }
+
   // True: other processes write the same keys. What a watch has delivered may then be behind what they have
   // committed.
   virtual bool shared() const { return false; }

@@ -7,6 +7,7 @@
 #include "base/observe/log.h"
 #include "cli/data/data_folder.h"
 #include "store/memory/memory_store.h"
+#include "store/partition/partitioned_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/transform/transforming_store.h"
 
@@ -43,6 +44,19 @@ bool UsesKms(const server::EncryptionConfig& config) {
 
 }  // namespace
 
+Result<store::EtcdOptions> EtcdOptionsOf(const ServerStoreOptions& options) {
+  store::EtcdOptions etcd = options.etcd;
+  const auto read = [](const std::string& path, std::string& into) -> Status {
+    if (path.empty()) return {};
+    FLYBALL_ASSIGN(into, ReadFile(path));
+    return {};
+  };
+  FLYBALL_TRY(read(options.etcd_ca_file, etcd.tls.ca_pem));
+  FLYBALL_TRY(read(options.etcd_cert_file, etcd.tls.certificate_pem));
+  FLYBALL_TRY(read(options.etcd_key_file, etcd.tls.private_key_pem));
+  return etcd;
+}
+
 std::string DefaultEncryptionConfig(const std::string& data_dir) {
   return PkiPath(data_dir) + "/encryption-config.yaml";
 }
@@ -70,21 +84,28 @@ Status ServerStore::OpenEtcd(const ServerStoreOptions& options, Executor& execut
     return Unexpected(
         BadRequest("--snapshot-interval is for the data folder's database: snapshots of an etcd "
                    "are made by `etcdctl snapshot save`"));
-  store::EtcdOptions etcd = options.etcd;
-  const auto read = [](const std::string& path, std::string& into) -> Status {
-    if (path.empty()) return {};
-    FLYBALL_ASSIGN(into, ReadFile(path));
-    return {};
-  };
-  FLYBALL_TRY(read(options.etcd_ca_file, etcd.tls.ca_pem));
-  FLYBALL_TRY(read(options.etcd_cert_file, etcd.tls.certificate_pem));
-  FLYBALL_TRY(read(options.etcd_key_file, etcd.tls.private_key_pem));
-  FLYBALL_ASSIGN(auto inner, store::OpenEtcdStore(etcd, executor));
+  FLYBALL_ASSIGN(store::EtcdOptions etcd, EtcdOptionsOf(options));
   media_type_ =
       std::make_unique<server::StoredMediaType>(options.storage_media_type == server::kStoredAsProtobuf);
-  auto sealed = store::NewTransformingStore(std::move(inner), encryption_);
-  store_ = store::NewTransformingStore(std::move(sealed), *media_type_);
+  FLYBALL_ASSIGN(store_, OpenCluster(etcd, executor));
+  if (options.etcd_overrides.empty()) return {};
+  std::vector<store::StorePart> parts;
+  for (const EtcdOverride& part : options.etcd_overrides) {
+    etcd.endpoints = part.endpoints;
+    auto cluster = OpenCluster(etcd, executor);
+    if (!cluster) return Unexpected(cluster.error().Annotate("--etcd-servers-overrides"));
+    parts.push_back({part.prefixes, std::move(*cluster)});
+  }
+  store_ = store::NewPartitionedStore(std::move(store_), std::move(parts));
+  overrides_ = options.etcd_overrides;
   return {};
+}
+
+Result<std::unique_ptr<store::Store>> ServerStore::OpenCluster(const store::EtcdOptions& etcd,
+                                                               Executor& executor) {
+  FLYBALL_ASSIGN(auto inner, store::OpenEtcdStore(etcd, executor));
+  auto sealed = store::NewTransformingStore(std::move(inner), encryption_);
+  return store::NewTransformingStore(std::move(sealed), *media_type_);
 }
 
 Status ServerStore::OpenStore(const std::string& data_dir, const ServerStoreOptions& options,
@@ -129,8 +150,12 @@ Status ServerStore::LoadEncryption(const std::string& data_dir, const ServerStor
 }
 
 server::HealthChecks ServerStore::HealthChecks() const {
-  if (!may_use_kms_) return {};
-  return {{"kms-providers", [this] { return encryption_.health(); }}};
+  server::HealthChecks checks;
+  for (std::size_t i = 0; i < overrides_.size(); ++i)
+    checks.emplace_back("etcd-override-" + std::to_string(i),
+                        [this, i] { return store_->PartOf(overrides_[i].prefixes.front()).Health(); });
+  if (may_use_kms_) checks.emplace_back("kms-providers", [this] { return encryption_.health(); });
+  return checks;
 }
 
 void ServerStore::AddMetrics(Metrics& metrics) {

@@ -9,6 +9,7 @@
 #include "base/observe/metrics.h"
 #include "base/run/executor.h"
 #include "base/values/result.h"
+#include "cli/data/etcd_overrides.h"
 #include "cli/data/snapshot_schedule.h"
 #include "server/api_server.h"
 #include "server/encryption/encryption_reload.h"
@@ -31,11 +32,16 @@ struct ServerStoreOptions {
 
   // An etcd cluster instead of the data folder's database; without endpoints: that.
   store::EtcdOptions etcd;
+  // Resources that are in other clusters, which are used with the same options.
+  std::vector<EtcdOverride> etcd_overrides;
   std::string etcd_ca_file, etcd_cert_file, etcd_key_file;
   std::string storage_media_type{server::kStoredAsProtobuf};  // in etcd
 
   bool uses_etcd() const { return !etcd.endpoints.empty(); }
 };
+
+// How to open the etcd of the options, with the texts of its files.
+Result<store::EtcdOptions> EtcdOptionsOf(const ServerStoreOptions& options);
 
 // The encryption configuration a data folder has by itself.
 std::string DefaultEncryptionConfig(const std::string& data_dir);
@@ -49,8 +55,8 @@ class ServerStore {
                                                    Metrics& metrics);
 
   store::Store& store() { return *store_; }
-  // What /healthz shows of it: "kms-providers" where there are KMS plugins, or may come to be. They end with
-  // this.
+  // What /healthz shows of it beside the store itself: "kms-providers" where there are KMS plugins, or may
+  // come to be, and "etcd-override-0" and so on. They end with this.
   server::HealthChecks HealthChecks() const;
 
  private:
@@ -58,10 +64,13 @@ class ServerStore {
   Status LoadEncryption(const std::string& data_dir, const ServerStoreOptions& options, Metrics& metrics);
   Status OpenStore(const std::string& data_dir, const ServerStoreOptions& options, Executor& executor);
   Status OpenEtcd(const ServerStoreOptions& options, Executor& executor);
+  // One cluster, whose values are transformed as all are.
+  Result<std::unique_ptr<store::Store>> OpenCluster(const store::EtcdOptions& etcd, Executor& executor);
   void AddMetrics(Metrics& metrics);
 
   server::ValueEncryption encryption_;
   bool may_use_kms_ = false;
+  std::vector<EtcdOverride> overrides_;
   std::unique_ptr<ThreadPool> reloading_;
   std::unique_ptr<server::EncryptionReload> reload_;
   std::unique_ptr<server::StoredMediaType> media_type_;

@@ -25,7 +25,7 @@ int RunApiserver(ApiserverFlags& flags) {
   std::cout << "serving " << (*process)->url() << "\nkubeconfig " << (*process)->kubeconfig_path()
             << std::endl;
   WaitForStopSignal();
-  (*process)->AwaitShutdownDelay();
+  (*process)->PrepareToEnd();
   return 0;
 }
 

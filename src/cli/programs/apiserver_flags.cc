@@ -7,6 +7,7 @@
 #include "api/schema/feature_gates.h"
 #include "api/values/duration.h"
 #include "base/values/ascii.h"
+#include "cli/data/etcd_overrides.h"
 #include "cli/programs/audit_flags.h"
 
 namespace flyball::cli {
@@ -142,6 +143,14 @@ void ApiserverFlags::DefineApi(CLI::App& command) {
                   "How long everything is still served when the server is to end. /readyz says so meanwhile, "
                   "and the server is no endpoint of the cluster any more, so load balancers turn elsewhere")
       ->capture_default_str();
+  command.add_flag("--shutdown-send-retry-after", process.shutdown_send_retry_after,
+                   "After that, go on listening until the requests under way have ended, and answer new ones "
+                   "with 429 and Retry-After");
+  command
+      .add_option("--goaway-chance", process.serving.goaway_chance,
+                  "How likely a request makes its HTTP/2 connection close once it is idle, so that clients "
+                  "spread over the servers behind a load balancer; 0 to 0.02")
+      ->capture_default_str();
   command.add_option("--feature-gates", feature_gates,
                      "Comma-separated NAME=true|false, with Kubernetes' names (docs/feature-gates.md)");
   command.add_option("--emulated-version", emulated_version,
@@ -218,15 +227,29 @@ void ApiserverFlags::DefineEtcd(CLI::App& command) {
       ->capture_default_str();
   command.add_flag("--metrics-api", process.metrics_api,
                    "Serve metrics.k8s.io: what nodes and pods use, asked of the nodes when somebody asks");
-  command.add_option("--etcd-servers-overrides", etcd_servers_overrides, "Not supported")->group("");
+  command.add_option("--etcd-servers-overrides", etcd_servers_overrides,
+                     "Comma-separated GROUP/RESOURCE#URL;URL: resources with an etcd of their own "
+                     "(/events#http://10.0.0.9:2379)");
+}
+
+Status ApiserverFlags::ReadShutdown() {
+  const auto delay = api::ParseDuration(shutdown_delay);
+  if (!delay) return Unexpected(BadRequest("--shutdown-delay-duration: " + delay.error().message()));
+  process.shutdown_delay = *delay;
+  constexpr double kLargestGoawayChance = 0.02;
+  const double chance = process.serving.goaway_chance;
+  if (!(chance >= 0 && chance <= kLargestGoawayChance))
+    return Unexpected(BadRequest("--goaway-chance can not be less than 0 or greater than 0.02"));
+  return {};
 }
 
 Status ApiserverFlags::ReadEtcd() {
   auto& etcd = process.store.etcd;
   etcd.endpoints = SplitWords(etcd_servers, ",");
-  if (!etcd_servers_overrides.empty())
-    return Unexpected(BadRequest(
-        "--etcd-servers-overrides: one etcd for some resources and another for the rest is not supported"));
+  FLYBALL_ASSIGN(process.store.etcd_overrides, ParseEtcdOverrides(etcd_servers_overrides));
+  if (etcd.endpoints.empty() && !process.store.etcd_overrides.empty())
+    return Unexpected(
+        BadRequest("--etcd-servers-overrides needs an etcd in --etcd-servers, for everything else"));
   const auto read = [](const char* flag, const std::string& text, Duration& into) -> Status {
     const auto parsed = api::ParseDuration(text);
     if (!parsed) return Unexpected(BadRequest(std::string(flag) + ": " + parsed.error().message()));
@@ -273,10 +296,7 @@ Status ApiserverFlags::Read() {
         BadRequest("--request-timeout: " + (request_timeout_read ? "must be more than zero"
                                                                  : request_timeout_read.error().message())));
   api.request_timeout = *request_timeout_read;
-  const auto shutdown_delay_read = api::ParseDuration(shutdown_delay);
-  if (!shutdown_delay_read)
-    return Unexpected(BadRequest("--shutdown-delay-duration: " + shutdown_delay_read.error().message()));
-  process.shutdown_delay = *shutdown_delay_read;
+  FLYBALL_TRY(ReadShutdown());
   for (auto& name : SplitWords(enable_admission, ",")) api.admission.enable.insert(name);
   for (auto& name : SplitWords(disable_admission, ",")) api.admission.disable.insert(name);
   return {};

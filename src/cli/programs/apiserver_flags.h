@@ -41,6 +41,7 @@ struct ApiserverFlags {
   void DefineStore(CLI::App& command);
   void DefineEtcd(CLI::App& command);
   Status ReadEtcd();
+  Status ReadShutdown();
 };
 
 // What /flagz shows: each flag of the command and its value.

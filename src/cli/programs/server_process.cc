@@ -62,6 +62,8 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(ServerProcessOptions
 Status ServerProcess::Open(ServerProcessOptions options) {
   const auto& dir = options.serving.data_dir;
   shutdown_delay_ = options.shutdown_delay;
+  shutdown_send_retry_after_ = options.shutdown_send_retry_after;
+  request_timeout_ = options.api.request_timeout;
   FLYBALL_TRY(options.store.uses_etcd() ? PrepareKeyFolder(dir) : PrepareDataFolder(dir));
   executor_ = std::make_unique<ThreadPool>("server", options.threads);
   workers_ = std::make_unique<ThreadPool>("worker", kWorkers, RealClock(), ThreadPool::Priority::kBackground);
@@ -72,6 +74,7 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   if (auto address = server::KubernetesServiceAddress(options.api.service_cluster_ip_range))
     options.serving.alternative_names.push_back(std::move(*address));
   FLYBALL_ASSIGN(pki_, server::LoadPki(options.serving, executor_->clock()));
+  if (options.keys_are_made) FLYBALL_TRY(options.keys_are_made(store_->store()));
   FLYBALL_TRY(server::PrepareTrust(pki_, options.api.authentication));
   options.api.files = &files_;
   options.api.service_account_signing_key = pki_.service_account_key;
@@ -168,14 +171,25 @@ Status ServerProcess::UseRenewed(const server::Pki& pki) {
   return WriteKubeconfig(pki);
 }
 
-void ServerProcess::AwaitShutdownDelay() {
+void ServerProcess::PrepareToEnd() {
   api_->AnnounceStop();
-  if (shutdown_delay_ <= Duration::zero()) return;
-  log::Info("the server ends soon; it is not ready any more",
-            {{"serves for", api::FormatDuration(shutdown_delay_)}});
-  Notification<bool> over;
-  executor_->PostAfter(shutdown_delay_, [&over] { over.Set(true); });
-  over.Wait();
+  if (shutdown_delay_ > Duration::zero()) {
+    log::Info("the server ends soon; it is not ready any more",
+              {{"serves for", api::FormatDuration(shutdown_delay_)}});
+    const auto over = std::make_shared<Notification<bool>>();
+    executor_->PostAfter(shutdown_delay_, [over] { over->Set(true); });
+    over->Wait();
+  }
+  if (shutdown_send_retry_after_) DrainRequests();
+}
+
+// No request takes longer than the timeout.
+void ServerProcess::DrainRequests() {
+  const auto drained = std::make_shared<Notification<bool>>();
+  const TimerId timeout = executor_->PostAfter(request_timeout_, [drained] { drained->Set(false); });
+  api_->RefuseMore([drained] { drained->Set(true); });
+  if (!drained->Wait()) log::Warning("requests are still under way; ending all the same");
+  executor_->Cancel(timeout);
 }
 
 ServerProcess::~ServerProcess() {

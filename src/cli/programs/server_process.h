@@ -35,8 +35,13 @@ struct ServerProcessOptions {
   // How long everything is still served once /readyz says that the server ends (upstream:
   // --shutdown-delay-duration), so that load balancers notice first.
   Duration shutdown_delay{};
+  // After that, goes on listening until the requests under way have ended, and refuses new ones with 429
+  // (upstream: --shutdown-send-retry-after). Otherwise connections are closed to new requests at once.
+  bool shutdown_send_retry_after = false;
   // Called when the data folder is this process' own, before anybody can connect; may change the options.
   std::function<Status(ServerProcessOptions& options)> folder_is_ours{};
+  // Called when the data folder has all its keys, before the store is written to.
+  std::function<Status(store::Store& store)> keys_are_made{};
 };
 
 // Ready to serve when Start returns. Destroying it shuts down in order. Thread-safe.
@@ -45,9 +50,9 @@ class ServerProcess {
   static Result<std::unique_ptr<ServerProcess>> Start(ServerProcessOptions options);
   ~ServerProcess();
 
-  // The first part of an orderly end: announces it, and goes on serving for shutdown_delay. Destroying it is
-  // the other part.
-  void AwaitShutdownDelay();
+  // The first part of an orderly end: announces it, goes on serving for shutdown_delay, and lets the requests
+  // under way end if shutdown_send_retry_after is set. Destroying it is the other part.
+  void PrepareToEnd();
 
   const std::string& url() const { return url_; }
   const std::string& kubeconfig_path() const { return kubeconfig_path_; }
@@ -58,7 +63,6 @@ class ServerProcess {
   Metrics& metrics() { return metrics_; }
 
  private:
-  Duration shutdown_delay_{};
   ServerProcess() = default;
   Status Open(ServerProcessOptions options);
   Status PrepareNodeAccess(const NodeAccessOptions& nodes, server::ApiServerOptions& api);
@@ -66,7 +70,10 @@ class ServerProcess {
   Status ServeMetrics();
   Status WriteKubeconfig(const server::Pki& pki);
   Status UseRenewed(const server::Pki& pki);
+  void DrainRequests();
 
+  Duration shutdown_delay_{}, request_timeout_{};
+  bool shutdown_send_retry_after_ = false;
   Metrics metrics_;
   // The metrics API has workers of its own: they wait for what the others do.
   std::unique_ptr<ThreadPool> executor_, workers_, metrics_workers_;

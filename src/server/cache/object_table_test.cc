@@ -161,7 +161,7 @@ TEST_F(CachedPodsTest, ListsThePast) {
     const std::string name = "pod" + std::to_string(random.Below(40));
     Commit("ns", name,
            random.OneIn(3) ? "" : PodText("ns", name, "node" + std::to_string(random.Below(3)), ""));
-    states[cache_.revision()] = Names(pods_->List({}).objects);
+    states[pods_->revision()] = Names(pods_->List({}).objects);
   }
   for (const auto& [revision, names] : states) {
     const auto whole = pods_->List({}, ListPage{.revision = revision});
@@ -183,7 +183,7 @@ TEST_F(CachedPodsTest, ListsThePast) {
 
 TEST_F(CachedPodsTest, SelectsInThePast) {
   Commit("ns", "a", PodText("ns", "a", "node1", "web"));
-  const auto then = cache_.revision();
+  const auto then = pods_->revision();
   Commit("ns", "a", PodText("ns", "a", "node2", "db"));
   Commit("ns", "b", PodText("ns", "b", "node1", "web"));
   const auto filter = Filter("ns", "spec.nodeName=node1", "app=web");
@@ -201,7 +201,7 @@ TEST_F(CachedPodsTest, TakesAnExpectedObjectAsItIs) {
   transaction[0].value = bytes;
   store_->Commit(std::move(transaction), [](Result<store::CommitOutcome>) {});
   EXPECT_EQ(pods_->Get("ns/a"), object);
-  EXPECT_EQ(object->revision(), cache_.revision());
+  EXPECT_EQ(object->revision(), pods_->revision());
   EXPECT_EQ(object->uid(), "u-a");
 }
 

@@ -5,6 +5,7 @@
 #include "api/schema/schema.h"
 #include "base/run/sim_executor.h"
 #include "store/memory/memory_store.h"
+#include "store/partition/partitioned_store.h"
 
 namespace flyball::server {
 namespace {
@@ -171,6 +172,7 @@ class EndableStore final : public store::Store {
   store::Revision CurrentRevision() const override { return inner_->CurrentRevision(); }
   Result<std::optional<store::KeyValue>> Get(std::string_view key) const override { return inner_->Get(key); }
   Result<store::RangeResult> Range(std::string_view prefix, const store::RangeOptions& o) const override {
+    if (prefix == unreadable) return Unexpected(Error(Reason::kServiceUnavailable, "no key"));
     return inner_->Range(prefix, o);
   }
   Result<std::size_t> Count(std::string_view prefix) const override { return inner_->Count(prefix); }
@@ -187,6 +189,8 @@ class EndableStore final : public store::Store {
   store::Revision CompactedRevision() const override { return inner_->CompactedRevision(); }
   Status Health() const override { return inner_->Health(); }
   store::StoreStats Stats() const override { return inner_->Stats(); }
+
+  std::string unreadable;  // a prefix whose values cannot be decrypted
 
  private:
   // Passes on while the watch has not been ended.
@@ -207,24 +211,33 @@ class EndableStore final : public store::Store {
   Gate gate_{*this};
 };
 
+constexpr char kMaps[] = "/registry/configmaps/";
+
+std::shared_ptr<const api::KindInfo> KindOf(const char* kind) {
+  return {api::FindBuiltinKind("", "v1", kind), [](const api::KindInfo*) {}};
+}
+
+// A null value deletes.
+void CommitTo(store::Store& store, const std::string& prefix, const std::string& name, const char* value) {
+  store::Transaction transaction(1);
+  transaction[0].key = prefix + "n/" + name;
+  if (value)
+    transaction[0].value =
+        MakeBytes(R"({"metadata":{"name":")" + name + R"(","namespace":"n"},"data":{"x":")" + value + "\"}}");
+  store.Commit(std::move(transaction), [](Result<store::CommitOutcome>) {});
+}
+
 TEST(WatchCacheResumeTest, AWatchThatEndedIsMadeUpFor) {
   SimExecutor sim(1);
   EndableStore store(store::NewMemoryStore(sim));
   const auto commit = [&](const std::string& name, const char* value) {
-    store::Transaction transaction(1);
-    transaction[0].key = "/registry/configmaps/n/" + name;
-    if (value)
-      transaction[0].value = MakeBytes(R"({"metadata":{"name":")" + name +
-                                       R"(","namespace":"n"},"data":{"x":")" + value + "\"}}");
-    store.Commit(std::move(transaction), [](Result<store::CommitOutcome>) {});
+    CommitTo(store, kMaps, name, value);
   };
   commit("kept", "1");
   commit("changed", "1");
   commit("deleted", "1");
   WatchCache cache(store, sim);
-  const std::shared_ptr<const api::KindInfo> kind(api::FindBuiltinKind("", "v1", "ConfigMap"),
-                                                  [](const api::KindInfo*) {});
-  const auto maps = *cache.AddResource("/registry/configmaps/", kind);
+  const auto maps = *cache.AddResource(kMaps, KindOf("ConfigMap"));
   auto watch = maps->SubscribeNow({});
   store.EndWatch();
   commit("changed", "2");
@@ -238,10 +251,73 @@ TEST(WatchCacheResumeTest, AWatchThatEndedIsMadeUpFor) {
   std::vector<Subscriber::Item> items;
   ASSERT_TRUE(watch.subscriber->Take(items, nullptr));
   EXPECT_EQ(items.size(), 3u);
-  EXPECT_EQ(cache.revision(), store.CurrentRevision());
+  EXPECT_EQ(maps->revision(), store.CurrentRevision());
   commit("later", "1");
   sim.RunReady();
   EXPECT_TRUE(maps->Get("n/later"));
+}
+
+TEST(WatchCacheUnreadableTest, ObjectsWhoseKeyIsMissingAreReadOnceItIsThere) {
+  SimExecutor sim(1);
+  EndableStore store(store::NewMemoryStore(sim));
+  CommitTo(store, kMaps, "old", "1");
+  store.unreadable = kMaps;
+  WatchCache cache(store, sim);
+  const auto added = cache.AddResource(kMaps, KindOf("ConfigMap"));
+  ASSERT_TRUE(added) << added.error().message();
+  const auto& maps = *added;
+  ASSERT_FALSE(maps->readable());
+  EXPECT_EQ(maps->readable().error().message(), "no key");
+  CommitTo(store, kMaps, "new", "1");
+  sim.RunFor(std::chrono::seconds(30));
+  EXPECT_FALSE(maps->readable());
+  store.unreadable.clear();
+  sim.RunFor(std::chrono::seconds(10));
+  EXPECT_TRUE(maps->readable());
+  EXPECT_TRUE(maps->Get("n/old"));
+  EXPECT_TRUE(maps->Get("n/new"));
+  CommitTo(store, kMaps, "later", "1");
+  EXPECT_TRUE(maps->Get("n/later"));
+}
+
+TEST(WatchCacheUnreadableTest, OtherResourcesGoOnWhenTheWatchIsMadeAgain) {
+  SimExecutor sim(1);
+  EndableStore store(store::NewMemoryStore(sim));
+  WatchCache cache(store, sim);
+  const std::string secrets_prefix = "/registry/secrets/";
+  const auto maps = *cache.AddResource(kMaps, KindOf("ConfigMap"));
+  const auto secrets = *cache.AddResource(secrets_prefix, KindOf("Secret"));
+  auto watch = secrets->SubscribeNow({});
+  store.unreadable = secrets_prefix;
+  store.EndWatch();
+  CommitTo(store, kMaps, "missed", "1");
+  CommitTo(store, secrets_prefix, "missed", "1");
+  sim.RunFor(std::chrono::seconds(1));
+  EXPECT_TRUE(maps->readable());
+  EXPECT_TRUE(maps->Get("n/missed"));
+  EXPECT_FALSE(secrets->readable());
+  store.unreadable.clear();
+  sim.RunFor(std::chrono::seconds(10));
+  EXPECT_TRUE(secrets->readable());
+  std::vector<Subscriber::Item> items;
+  ASSERT_TRUE(watch.subscriber->Take(items, nullptr));
+  EXPECT_EQ(items.size(), 1u) << "watchers are told what they have missed";
+}
+
+TEST(WatchCachePartsTest, EachPartOfTheStoreHasRevisionsOfItsOwn) {
+  SimExecutor sim(1);
+  std::vector<store::StorePart> parts;
+  parts.push_back({{kMaps}, store::NewMemoryStore(sim)});
+  const auto store = store::NewPartitionedStore(store::NewMemoryStore(sim), std::move(parts));
+  WatchCache cache(*store, sim);
+  const auto maps = *cache.AddResource(kMaps, KindOf("ConfigMap"));
+  const auto secrets = *cache.AddResource("/registry/secrets/", KindOf("Secret"));
+  for (const char* name : {"a", "b", "c"}) CommitTo(*store, kMaps, name, "1");
+  CommitTo(*store, "/registry/secrets/", "s", "1");
+  EXPECT_EQ(maps->List({}).objects.size(), 3u);
+  EXPECT_EQ(maps->List({}).revision, store->PartOf(kMaps).CurrentRevision());
+  EXPECT_EQ(secrets->List({}).revision, store->CurrentRevision());
+  EXPECT_NE(maps->revision(), secrets->revision());
 }
 
 // Events are many: whether they come from a request, from another server or from the store's file, the cache

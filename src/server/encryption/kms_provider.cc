@@ -238,7 +238,9 @@ Result<std::string> KmsProvider::Open(std::string_view key, std::string_view sea
   auto bytes = FindKnown(cache_key);
   if (!bytes) {
     auto plain = service_->Decrypt(random_.Uuid(), envelope.key);
-    if (!plain) return Unexpected(KmsError("failed to decrypt DEK, error: " + plain.error().message()));
+    if (!plain)
+      return Unexpected(
+          Error(Reason::kServiceUnavailable, "failed to decrypt DEK, error: " + plain.error().message()));
     Remember(cache_key, *plain);
     bytes = std::move(*plain);
   }

@@ -35,7 +35,8 @@ Status ValidateEnvelope(const KmsEnvelope& envelope);
 // States of the seed: none (before the plugin has answered once) -> current -> expired (the plugin has not
 // confirmed it for kSeedTtl: reading goes on, writing fails). A new key ID of the plugin has a new seed made.
 //
-// Thread-safe. Seal never waits. Open asks the plugin, and waits for it, when it meets a key it has not seen.
+// Thread-safe. Seal never waits. Open asks the plugin, and waits for it, when it meets a key it has not seen;
+// its error is ServiceUnavailable if the plugin does not give the key.
 class KmsProvider {
  public:
   // Upstream's kmsv2PluginHealthz*Interval and kmsv2PluginWriteDEKSourceMaxTTL.

@@ -184,19 +184,19 @@ Result<Bytes> ValueEncryption::ToStorage(std::string_view key, const Bytes& valu
 // Never ends at a key whose prefix fits but that does not open the value: two keys may have one name while
 // one is rotated to and the other away from.
 Result<Bytes> ValueEncryption::Read(const Sealers& sealers, std::string_view key, const Bytes& stored) {
-  std::string problem = "no matching prefix found";
+  Error problem = InternalError("no matching prefix found");
   for (const Sealer& sealer : sealers) {
     if (sealer.type == EncryptionProvider::Type::kIdentity) {
       if (!IsEncrypted(*stored)) return stored;
     } else if (stored->starts_with(sealer.prefix)) {
       auto plain = Open(sealer, key, *stored);
       if (plain) return MakeBytes(std::move(*plain));
-      problem = plain.error().message();
+      problem = plain.error();
     } else if (stored->starts_with(sealer.provider_prefix)) {
-      problem = NoMatchingKey(sealer.type);
+      problem = InternalError(NoMatchingKey(sealer.type));
     }
   }
-  return Unexpected(InternalError(problem));
+  return Unexpected(problem);
 }
 
 Result<Bytes> ValueEncryption::FromStorage(std::string_view key, const Bytes& stored) const {

@@ -32,15 +32,16 @@ Result<Presenter> PresenterFor(const RequestScope& scope, const net::Request& re
   return Presenter(scope.resource, PresentedFormat(scope, format), scope.now, include);
 }
 
-Task<Status> WaitForVersion(ServerState& state, RequestScope& scope, store::Revision wanted) {
-  if (wanted <= state.cache.revision()) co_return Status();
+Task<Status> WaitForVersion(RequestScope& scope, store::Revision wanted) {
+  const ResourceCache& cache = *scope.resource->cache;
+  if (wanted <= cache.revision()) co_return Status();
   auto start = [&scope](UniqueFunction<void(bool)> done) {
     scope.executor.get().PostAfter(kFutureVersionWait, [done = std::move(done)] { done(true); });
   };
   auto pause = Callback<bool>(scope.executor, std::move(start));
   co_await pause;
-  if (wanted <= state.cache.revision()) co_return Status();
-  co_return Unexpected(TooLargeResourceVersion(wanted, state.cache.revision(), kRetryFutureVersion));
+  if (wanted <= cache.revision()) co_return Status();
+  co_return Unexpected(TooLargeResourceVersion(wanted, cache.revision(), kRetryFutureVersion));
 }
 
 // A page of a state that is older than the cache remembers, from the store's history.
@@ -68,7 +69,8 @@ Result<ListSnapshot> ListPageOf(ServerState& state, const ServedResource& resour
                                 const ObjectFilter& filter, const ListPage& page) {
   // The cache of a quiet kind remembers more than the store. What is compacted is gone for clients all the
   // same: pages that belong together end with the store's history, whatever the kind.
-  const bool compacted = page.revision > 0 && page.revision < state.store.CompactedRevision();
+  const bool compacted =
+      page.revision > 0 && page.revision < state.store.PartOf(resource.prefix).CompactedRevision();
   if (!compacted) {
     auto snapshot = resource.cache->List(filter, page);
     if (snapshot || !snapshot.error().Is(Reason::kExpired)) return snapshot;
@@ -125,7 +127,7 @@ bool IsExact(const ListOptions& options) {
 }
 
 // The page that is wanted. A version that has to be met exactly is not waited for.
-Task<Result<ListPage>> PageOf(ServerState& state, RequestScope& scope, const ListOptions& options) {
+Task<Result<ListPage>> PageOf(RequestScope& scope, const ListOptions& options) {
   const store::Revision version = options.resource_version.value_or(0);
   ContinueToken from;
   if (!options.continue_token.empty()) {
@@ -133,10 +135,10 @@ Task<Result<ListPage>> PageOf(ServerState& state, RequestScope& scope, const Lis
   } else if (IsExact(options)) {
     from.revision = version;
   } else {
-    FLYBALL_CO_TRY(co_await WaitForVersion(state, scope, version));
+    FLYBALL_CO_TRY(co_await WaitForVersion(scope, version));
   }
-  if (from.revision > state.cache.revision())
-    co_return Unexpected(TooLargeResourceVersion(from.revision, state.cache.revision(), 0));
+  if (const auto newest = scope.resource->cache->revision(); from.revision > newest)
+    co_return Unexpected(TooLargeResourceVersion(from.revision, newest, 0));
   ListPage page{from.start_key, static_cast<std::size_t>(options.limit),
                 std::max<store::Revision>(from.revision, 0), [&scope] { return scope.CheckAlive(); }};
   // A list at version 0 takes what is cached, whole (upstream ignores the limit too).
@@ -156,7 +158,7 @@ Task<Result<RequestedList>> ListRequested(ServerState& state, RequestScope& scop
   const auto& resource = *scope.resource;
   FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *resource.kind, false));
   const ObjectFilter filter = FilterOf(scope.info, options);
-  FLYBALL_CO_ASSIGN(const ListPage page, co_await PageOf(state, scope, options));
+  FLYBALL_CO_ASSIGN(const ListPage page, co_await PageOf(scope, options));
   // The past may have to be read from the store, which takes a while if that is elsewhere.
   if (page.revision > 0 && state.store.shared()) co_await state.ContinueOnWorker(scope);
   auto listing = ListServed(state, scope, filter, page);
@@ -177,7 +179,7 @@ Task<Result<RequestedList>> ListRequested(ServerState& state, RequestScope& scop
 Task<Result<Answer>> HandleGet(ServerState& state, RequestScope& scope, const net::Request& request) {
   FLYBALL_CO_ASSIGN(const Presenter presenter, PresenterFor(scope, request));
   FLYBALL_CO_ASSIGN(const store::Revision version, ParseGetVersion(scope.info));
-  FLYBALL_CO_TRY(co_await WaitForVersion(state, scope, version));
+  FLYBALL_CO_TRY(co_await WaitForVersion(scope, version));
   const auto& info = scope.info;
   const auto stored = scope.resource->cache->Get(
       ServedResource::CacheKey(scope.resource->kind->namespaced ? info.namespace_name : "", info.name));

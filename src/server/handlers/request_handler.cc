@@ -103,21 +103,25 @@ bool IsLargeDocument(const RequestInfo& info, const ServerState& state) {
   return info.path.starts_with("/openapi/") || info.path == "/metrics" || (health && state.store.shared());
 }
 
-// Whether what other servers have committed must be in the cache before the request looks at it. A create
-// only looks for its namespace, which is missing here if another server has just made it.
-bool NeedsNewest(const ServerState& state, const RequestScope& scope) {
+// The store whose newest changes, by other servers, must be in the cache before the request looks at it;
+// null: none. A create only looks for its namespace, which is missing here if another server has just made
+// it.
+store::Store* StoreToCatchUpWith(const ServerState& state, const RequestScope& scope) {
+  if (!state.store.shared()) return nullptr;
   const auto& info = scope.info;
   if (info.verb == "create") {
-    if (!scope.resource->kind->namespaced) return false;
+    if (!scope.resource->kind->namespaced) return nullptr;
     const auto namespaces = state.catalog.Find("", "v1", "namespaces");
-    return namespaces && namespaces->cache && !namespaces->cache->Get(info.namespace_name);
+    const bool unknown = namespaces && namespaces->cache && !namespaces->cache->Get(info.namespace_name);
+    return unknown ? &state.store.PartOf(namespaces->prefix) : nullptr;
   }
-  if (info.verb != "get" && info.verb != "list" && info.verb != "watch") return true;
+  store::Store& part = state.store.PartOf(scope.resource->prefix);
+  if (info.verb != "get" && info.verb != "list" && info.verb != "watch") return &part;
   const auto version = info.query.Get("resourceVersion");
-  if (version.empty()) return true;
+  if (version.empty() || !scope.resource->cache) return &part;
   store::Revision wanted = 0;
   std::from_chars(version.data(), version.data() + version.size(), wanted);
-  return wanted > state.cache.revision();
+  return wanted > scope.resource->cache->revision() ? &part : nullptr;
 }
 
 // What the request brought, for the audit log: an object as it was understood, with its defaults; a patch and
@@ -179,8 +183,17 @@ Task<void> RequestHandler::Handle(std::shared_ptr<net::Request> request,
     SendAnswer(*stream, ErrorAnswer(info.error()), {});
     co_return;
   }
+  const auto user_agent = request->headers.Get("user-agent");
+  std::optional<RequestDrain::Ticket> under_way;
+  if (!RequestDrain::IsExempt(info->path, user_agent)) {
+    under_way = drain_.Enter(!IsLongRunning(*info));
+    if (!under_way) {
+      SendAnswer(*stream, RequestDrain::Refusal(), {});
+      co_return;
+    }
+  }
   RequestScope scope(std::move(*info), {}, stream->executor(), state_.clock().Now());
-  scope.user_agent = request->headers.Get("user-agent");
+  scope.user_agent = user_agent;
   scope.audit_id = AuditId(*request, state_.random);
   scope.audited = audit_.enabled();
   AuditTrail trail(audit_, scope, *request, state_.clock());
@@ -276,8 +289,9 @@ Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request&
 }
 
 Task<Status> RequestHandler::CatchUp(RequestScope& scope) const {
-  if (!NeedsNewest(state_, scope)) co_return Status();
-  auto start = [this](UniqueFunction<void(Status)> done) { state_.store.CatchUp(std::move(done)); };
+  store::Store* const part = StoreToCatchUpWith(state_, scope);
+  if (!part) co_return Status();
+  auto start = [part](UniqueFunction<void(Status)> done) { part->CatchUp(std::move(done)); };
   auto caught_up = Callback<Status>(scope.executor, std::move(start));
   co_return co_await caught_up;
 }
@@ -323,7 +337,8 @@ Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::
   if (info.verb == "create" && scope.resource->terminating)
     co_return Unexpected(DefinitionTerminating(kind, info.verb));
 
-  if (state_.store.shared()) FLYBALL_CO_TRY(co_await CatchUp(scope));
+  FLYBALL_CO_TRY(co_await CatchUp(scope));
+  if (scope.resource->cache) FLYBALL_CO_TRY(scope.resource->cache->readable());
   if (auto* endpoint = endpoints_.Find(*scope.resource, info.subresource))
     co_return co_await endpoint->Handle(state_, scope, request, std::move(stream));
   if (!scope.resource->cache || (!info.subresource.empty() && info.subresource != "status"))

@@ -13,6 +13,7 @@
 #include "server/flow/flow_control.h"
 #include "server/handlers/endpoint.h"
 #include "server/handlers/identity_metrics.h"
+#include "server/handlers/request_drain.h"
 #include "server/handlers/request_metrics.h"
 #include "server/registry/server_state.h"
 
@@ -42,6 +43,10 @@ class RequestHandler {
   // Answers on the stream, always: an exception becomes a 500 and is logged.
   Task<void> Handle(std::shared_ptr<net::Request> request, std::shared_ptr<net::ResponseStream> stream);
 
+  // From now on requests are refused, except for those that a server that ends still answers (RequestDrain).
+  // `done` is called when those under way have ended, except for long-running ones.
+  void RefuseMore(Closure done) { drain_.Close(std::move(done)); }
+
  private:
   Task<Result<std::optional<Answer>>> Route(RequestScope& scope, const net::Request& request,
                                             AuditTrail& trail, std::shared_ptr<net::ResponseStream> stream);
@@ -67,6 +72,7 @@ class RequestHandler {
   RequestMetrics request_metrics_;
   mutable IdentityMetrics identity_metrics_;
   const std::shared_ptr<RequestDeadlines> deadlines_;
+  RequestDrain drain_;
 };
 
 }  // namespace flyball::server

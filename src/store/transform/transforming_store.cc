@@ -11,7 +11,9 @@ namespace flyball::store {
 namespace {
 
 Error CannotTransform(std::string_view key, const Error& why) {
-  return InternalError("unable to transform key \"" + std::string(key) + "\": " + why.message());
+  const bool later = why.Is(Reason::kServiceUnavailable);
+  return Error(later ? Reason::kServiceUnavailable : Reason::kInternalError,
+               "unable to transform key \"" + std::string(key) + "\": " + why.message());
 }
 
 // Values whose commit is under way, by what is stored for them: their events give back the very Bytes the

@@ -9,8 +9,9 @@
 
 namespace flyball::store {
 
-// The transformer must outlive the store. A value that cannot be read back is an error of Range and Get, ends
-// a watch that has to deliver it, and is left out (null) where it only says what was there before.
+// The transformer must outlive the store. A value that cannot be read back is an error of Range and Get
+// (ServiceUnavailable if it may be read later, as the transformer says), ends a watch that has to deliver it,
+// and is left out (null) where it only says what was there before.
 std::unique_ptr<Store> NewTransformingStore(std::unique_ptr<Store> inner,
                                             const ValueTransformer& transformer);
 
