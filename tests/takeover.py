@@ -126,6 +126,16 @@ def dump(kubectl):
     return objects
 
 
+def differences(before, after, path=''):
+    """What differs, one line a field."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        return [line for key in sorted({*before, *after})
+                for line in differences(before.get(key, '(absent)'), after.get(key, '(absent)'), path + '.' + key)]
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return [line for i, (a, b) in enumerate(zip(before, after)) for line in differences(a, b, '%s[%d]' % (path, i))]
+    return [] if before == after else ['    %s: %.300s -> %.300s' % (path, json.dumps(before), json.dumps(after))]
+
+
 def compare(before, after, who):
     missing = [key for key in before if key not in after]
     changed = [key for key in before if key in after and before[key] != after[key]]
@@ -134,11 +144,11 @@ def compare(before, after, who):
     print('%s: %d objects, %d equal, %d rewritten by the new server, %d different, %d missing' %
           (who, len(before), len(before) - len(missing) - len(changed), len(rewritten), len(different), len(missing)))
     for key in rewritten:
-        print('  rewritten:', key)
+        print('  rewritten: ' + key, *differences(before[key], after[key]), sep='\n')
     for key in missing:
         print('  missing:', key)
     for key in different:
-        print('  different:', key, '\n    before', json.dumps(before[key])[:1500], '\n    after ', json.dumps(after[key])[:1500])
+        print('  different: ' + key, *differences(before[key], after[key]), sep='\n')
     return not missing and not different
 
 

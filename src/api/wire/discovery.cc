@@ -52,7 +52,7 @@ constexpr std::array kVersions = {
     VersionPlace{"", "v1", 1},
     VersionPlace{"autoscaling", "v2", 30},
     VersionPlace{"flowcontrol.apiserver.k8s.io", "v1", 21},
-    VersionPlace{"resource.k8s.io", "v1", 20},
+    VersionPlace{"resource.k8s.io", "v1", 21},
 };
 constexpr int kBuiltinVersionPriority = 15;
 constexpr DiscoveryPriority kCustomPriority = {1000, 100};  // upstream: crdRegistrationController

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "server/admission/rbac_escalation.h"
+#include "server/admission/granted_rules.h"
 
 namespace flyball::server {
 namespace {

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "server/auth/authorization.h"
 #include "server/registry/admission.h"
@@ -12,17 +10,5 @@
 namespace flyball::server {
 
 std::unique_ptr<AdmissionPlugin> NewRbacEscalationCheck(const Catalog& catalog, const Authorizer& authorizer);
-
-// One RBAC rule.
-struct GrantedRule {
-  std::vector<std::string> verbs, groups, resources, names, urls;
-
-  // `{APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}`
-  std::string ToString() const;
-};
-std::vector<GrantedRule> GrantedRules(const json::Value& rules);
-// What of `wanted` the holder of `held` may not do, as few rules as say it.
-std::vector<GrantedRule> MissingRights(const std::vector<GrantedRule>& held,
-                                       const std::vector<GrantedRule>& wanted);
 
 }  // namespace flyball::server

@@ -1,11 +1,13 @@
 #include "server/bootstrap/bootstrap.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 
 #include "api/values/time.h"
 #include "base/run/notification.h"
 #include "json/json.h"
+#include "server/admission/granted_rules.h"
 #include "server/registry/object_codec.h"
 #include "server/registry/own_object.h"
 
@@ -46,18 +48,26 @@ bool SameContent(json::Value a, json::Value b) {
   return a == b;
 }
 
+// Rules for the rights that the role's own do not give, in whatever words.
+bool AddMissingRules(json::Value& role, const json::Value& wanted) {
+  const auto missing = MissingRights(GrantedRules(std::as_const(role)["rules"]), GrantedRules(wanted));
+  if (missing.empty()) return false;
+  if (!role["rules"].is_array()) role["rules"] = json::Array();
+  for (const GrantedRule& rule : missing) role["rules"].as_array().push_back(ToJson(rule));
+  return true;
+}
+
 // Adds what is missing from a role or binding: members of these lists and maps. What is there besides stays.
 // False if nothing is missing, or its owner does not want it (upstream: reconciliation of bootstrap roles).
 bool Complete(json::Value& current, const json::Value& wanted) {
   const auto& keep = std::as_const(current)["metadata"]["annotations"];
   if (keep["rbac.authorization.kubernetes.io/autoupdate"].string_or("true") == "false") return false;
-  bool changed = false;
-  for (const char* list : {"rules", "subjects"}) {
-    // The rules of aggregated roles are a controller's business.
-    if (!wanted[list].is_array() || wanted.Find("aggregationRule")) continue;
-    if (!current[list].is_array()) current[list] = json::Array();
-    auto& members = current[list].as_array();
-    for (const auto& member : wanted[list].as_array()) {
+  // The rules of aggregated roles are a controller's business.
+  bool changed = !wanted.Find("aggregationRule") && AddMissingRules(current, wanted["rules"]);
+  if (wanted["subjects"].is_array()) {
+    if (!current["subjects"].is_array()) current["subjects"] = json::Array();
+    auto& members = current["subjects"].as_array();
+    for (const auto& member : wanted["subjects"].as_array()) {
       if (std::find(members.begin(), members.end(), member) != members.end()) continue;
       members.push_back(member);
       changed = true;
@@ -104,13 +114,24 @@ constexpr std::size_t kMaxOperationsAtOnce = 100;
 constexpr int kMaxEnsureTries = 10;
 
 // False: another server was faster with one of them.
-Result<bool> CommitAll(store::Store& store, store::Transaction transaction) {
+Result<bool> CommitInOne(store::Store& store, store::Transaction transaction) {
   const auto done = std::make_shared<Notification<Result<store::CommitOutcome>>>();
   store.Commit(std::move(transaction),
                [done](Result<store::CommitOutcome> outcome) { done->Set(std::move(outcome)); });
   const auto outcome = done->Wait();
   if (!outcome) return Unexpected(outcome.error());
   return outcome->committed;
+}
+
+// One transaction for each part of the store that has some of the keys.
+Result<bool> CommitAll(store::Store& store, store::Transaction transaction) {
+  std::map<store::Store*, store::Transaction> parts;
+  for (auto& operation : transaction) parts[&store.PartOf(operation.key)].push_back(std::move(operation));
+  for (auto& [part, operations] : parts) {
+    FLYBALL_ASSIGN(const bool committed, CommitInOne(*part, std::move(operations)));
+    if (!committed) return false;
+  }
+  return true;
 }
 
 // As many of the objects, from the first on, as fit into one transaction; how many that were.

@@ -1,9 +1,11 @@
 // The roles and bindings every cluster starts with (upstream:
 // plugin/pkg/auth/authorizer/rbac/bootstrappolicy). The notation of rules is in bootstrap_roles.h.
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/values/ascii.h"
 #include "server/bootstrap/bootstrap_roles.h"
 
 namespace flyball::server {
@@ -16,6 +18,7 @@ struct BindingRow {
   std::string_view role;
   std::vector<std::string_view> subjects;  // "Group:x", "User:x", "ServiceAccount:x" (of kube-system)
   std::string_view namespace_name = {};    // of a RoleBinding; empty: a ClusterRoleBinding
+  std::string_view name = {};              // empty: the role's
 };
 
 #define ALL_READ "get,list,watch"
@@ -42,26 +45,60 @@ const std::vector<RoleRow>& Rows() {
        {"create / authentication.k8s.io / tokenreviews",
         "create / authorization.k8s.io / subjectaccessreviews"}},
       {"system:node-proxier",
-       {"list,watch / - / services,endpoints", "get,list,watch / - / nodes",
-        "list,watch / discovery.k8s.io / endpointslices", "create,patch,update / -,events.k8s.io / events"}},
+       {"list,watch / - / endpoints,services", ALL_READ " / - / nodes",
+        "create,patch,update / -,events.k8s.io / events", "list,watch / networking.k8s.io / servicecidrs",
+        "list,watch / discovery.k8s.io / endpointslices"}},
       {"system:node-bootstrapper",
        {"create,get,list,watch / certificates.k8s.io / certificatesigningrequests"}},
-      {"system:node", {}},
+      {"system:node",
+       {"create / authentication.k8s.io / tokenreviews",
+        "create / authorization.k8s.io / localsubjectaccessreviews,subjectaccessreviews",
+        ALL_READ " / - / services",
+        "create,get,list,watch / - / nodes",
+        "patch,update / - / nodes/status",
+        "patch,update / - / nodes",
+        "create,patch,update / -,events.k8s.io / events",
+        ALL_READ " / - / pods",
+        "create,delete / - / pods",
+        "patch,update / - / pods/status",
+        "create / - / pods/eviction",
+        ALL_READ " / - / configmaps,secrets",
+        "get / - / persistentvolumeclaims,persistentvolumes",
+        "get / - / endpoints",
+        "create,get,list,watch / certificates.k8s.io / certificatesigningrequests",
+        "create,delete,get,patch,update / coordination.k8s.io / leases",
+        "get / storage.k8s.io / volumeattachments",
+        "create / - / serviceaccounts/token",
+        "get,patch,update / - / persistentvolumeclaims/status",
+        ALL_READ " / storage.k8s.io / csidrivers",
+        "create,delete,get,patch,update / storage.k8s.io / csinodes",
+        ALL_READ " / node.k8s.io / runtimeclasses",
+        "get / resource.k8s.io / resourceclaims",
+        "deletecollection / resource.k8s.io / resourceslices",
+        ALL_READ " / certificates.k8s.io / clustertrustbundles",
+        "get / - / serviceaccounts",
+        "create,get,list,watch / certificates.k8s.io / podcertificaterequests"}},
       {"system:kube-scheduler",
        {"create,patch,update / -,events.k8s.io / events",
-        "create,get,list,watch,update,patch / coordination.k8s.io / leases",
+        "create / coordination.k8s.io / leases",
+        "get,list,update,watch / coordination.k8s.io / leases / kube-scheduler",
+        ALL_READ "," ALL_WRITE " / coordination.k8s.io / leasecandidates",
         ALL_READ " / - / nodes",
         "delete,get,list,watch / - / pods",
         "create / - / bindings,pods/binding",
         "patch,update / - / pods/status",
-        ALL_READ " / - / namespaces,replicationcontrollers,services",
-        ALL_READ " / apps / replicasets,statefulsets",
+        ALL_READ " / - / replicationcontrollers,services",
+        ALL_READ " / apps,extensions / replicasets",
+        ALL_READ " / apps / statefulsets",
         ALL_READ " / policy / poddisruptionbudgets",
-        ALL_READ ",update,patch / - / persistentvolumeclaims,persistentvolumes",
-        ALL_READ
-        " / storage.k8s.io / csidrivers,csinodes,csistoragecapacities,storageclasses,volumeattachments",
+        ALL_READ " / - / persistentvolumeclaims,persistentvolumes",
         "create / authentication.k8s.io / tokenreviews",
         "create / authorization.k8s.io / subjectaccessreviews",
+        ALL_READ " / storage.k8s.io / csinodes",
+        ALL_READ " / storage.k8s.io / volumeattachments",
+        ALL_READ " / - / namespaces",
+        ALL_READ " / storage.k8s.io / csidrivers",
+        ALL_READ " / storage.k8s.io / csistoragecapacities",
         ALL_READ " / resource.k8s.io / deviceclasses",
         "get,list,patch,update,watch / resource.k8s.io / resourceclaims",
         "get,list,patch,update,watch / resource.k8s.io / resourceclaims/status",
@@ -80,11 +117,12 @@ const std::vector<RoleRow>& Rows() {
         "create / - / serviceaccounts/token"}},
       {"system:kubelet-api-admin",
        {ALL_READ " / - / nodes", "proxy / - / nodes",
-        "* / - / nodes/configz,nodes/healthz,nodes/log,nodes/metrics,nodes/pods,nodes/proxy,nodes/stats"}},
+        "* / - / nodes/log,nodes/metrics,nodes/proxy,nodes/stats",
+        "* / - / nodes/configz,nodes/healthz,nodes/pods"}},
       {"system:node-problem-detector",
        {"get / - / nodes", "patch / - / nodes/status", "create,patch,update / -,events.k8s.io / events"}},
       {"system:heapster",
-       {ALL_READ " / - / events,namespaces,nodes,pods", ALL_READ " / apps,extensions / deployments"}},
+       {ALL_READ " / - / events,namespaces,nodes,pods", ALL_READ " / extensions / deployments"}},
       {"system:kube-aggregator", {ALL_READ " / - / services,endpoints"}},
       {"system:kube-dns", {"list,watch / - / endpoints,services"}},
       {"system:persistent-volume-provisioner",
@@ -106,39 +144,52 @@ const std::vector<RoleRow>& Rows() {
        {"approve / certificates.k8s.io / signers / kubernetes.io/kube-apiserver-client"}},
       {"system:certificates.k8s.io:kube-apiserver-client-kubelet-approver",
        {"approve / certificates.k8s.io / signers / kubernetes.io/kube-apiserver-client-kubelet"}},
+      {"system:cluster-trust-bundle-discovery", {ALL_READ " / certificates.k8s.io / clustertrustbundles"}},
       {"system:aggregate-to-view",
-       {ALL_READ
-        " / - / configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/status,pods,"
-        "replicationcontrollers,replicationcontrollers/scale,serviceaccounts,services,services/status",
-        ALL_READ " / - / bindings,events,limitranges,namespaces/status,pods/log,pods/status,"
-                 "replicationcontrollers/status,resourcequotas,resourcequotas/status",
-        ALL_READ " / - / namespaces", ALL_READ " / discovery.k8s.io / endpointslices",
-        ALL_READ
-        " / apps / controllerrevisions,daemonsets,daemonsets/status,deployments,deployments/scale,"
-        "deployments/status,replicasets,replicasets/scale,replicasets/status,statefulsets,statefulsets/scale,"
-        "statefulsets/status",
+       {ALL_READ " / - / "
+                 "configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/"
+                 "status,pods,replicationcontrollers,replicationcontrollers/"
+                 "scale,serviceaccounts,services,services/status",
+        ALL_READ " / - / "
+                 "bindings,limitranges,namespaces/status,pods/log,pods/status,replicationcontrollers/"
+                 "status,resourcequotas,resourcequotas/status",
+        ALL_READ " / - / namespaces", ALL_READ " / -,events.k8s.io / events",
+        ALL_READ " / discovery.k8s.io / endpointslices",
+        ALL_READ " / apps / "
+                 "controllerrevisions,daemonsets,daemonsets/status,deployments,deployments/scale,deployments/"
+                 "status,replicasets,replicasets/scale,replicasets/status,statefulsets,statefulsets/"
+                 "scale,statefulsets/status",
         ALL_READ " / autoscaling / horizontalpodautoscalers,horizontalpodautoscalers/status",
         ALL_READ " / batch / cronjobs,cronjobs/status,jobs,jobs/status",
+        ALL_READ " / extensions / "
+                 "daemonsets,daemonsets/status,deployments,deployments/scale,deployments/"
+                 "status,ingresses,ingresses/status,networkpolicies,replicasets,replicasets/"
+                 "scale,replicasets/status,replicationcontrollers/scale",
         ALL_READ " / policy / poddisruptionbudgets,poddisruptionbudgets/status",
-        ALL_READ " / networking.k8s.io / ingresses,ingresses/status,networkpolicies"},
+        ALL_READ " / networking.k8s.io / ingresses,ingresses/status,networkpolicies",
+        ALL_READ " / resource.k8s.io / resourceclaims,resourceclaims/status,resourceclaimtemplates"},
        "view"},
       {"system:aggregate-to-edit",
        {ALL_READ " / - / pods/attach,pods/exec,pods/portforward,pods/proxy,secrets,services/proxy",
         "impersonate / - / serviceaccounts",
         ALL_WRITE " / - / pods,pods/attach,pods/exec,pods/portforward,pods/proxy",
         "create / - / pods/eviction",
-        ALL_WRITE
-        " / - / configmaps,events,persistentvolumeclaims,replicationcontrollers,replicationcontrollers/scale,"
-        "secrets,serviceaccounts,services,services/proxy",
-        "create / - / serviceaccounts/token",
-        ALL_WRITE
-        " / apps / "
-        "daemonsets,deployments,deployments/rollback,deployments/scale,replicasets,replicasets/scale,"
-        "statefulsets,statefulsets/scale",
+        ALL_WRITE " / - / "
+                  "configmaps,persistentvolumeclaims,replicationcontrollers,replicationcontrollers/"
+                  "scale,secrets,serviceaccounts,services,services/proxy",
+        "create / - / serviceaccounts/token", ALL_WRITE " / -,events.k8s.io / events",
+        ALL_WRITE " / apps / "
+                  "daemonsets,deployments,deployments/rollback,deployments/scale,replicasets,replicasets/"
+                  "scale,statefulsets,statefulsets/scale",
         ALL_WRITE " / autoscaling / horizontalpodautoscalers", ALL_WRITE " / batch / cronjobs,jobs",
+        ALL_WRITE
+        " / extensions / "
+        "daemonsets,deployments,deployments/rollback,deployments/"
+        "scale,ingresses,networkpolicies,replicasets,replicasets/scale,replicationcontrollers/scale",
         ALL_WRITE " / policy / poddisruptionbudgets",
         ALL_WRITE " / networking.k8s.io / ingresses,networkpolicies",
-        ALL_READ "," ALL_WRITE " / coordination.k8s.io / leases"},
+        ALL_READ "," ALL_WRITE " / coordination.k8s.io / leases",
+        ALL_WRITE " / resource.k8s.io / resourceclaims,resourceclaimtemplates"},
        "edit"},
       {"system:aggregate-to-admin",
        {"create / authorization.k8s.io / localsubjectaccessreviews",
@@ -162,11 +213,14 @@ const std::vector<BindingRow>& Bindings() {
       {"system:kube-dns", {"ServiceAccount:kube-dns"}},
       {"system:volume-scheduler", {"User:system:kube-scheduler"}},
       {"system:node", {}},
+      {"system:cluster-trust-bundle-discovery", {"Group:system:serviceaccounts"}},
       {"extension-apiserver-authentication-reader",
        {"User:system:kube-controller-manager", "User:system:kube-scheduler"},
-       "kube-system"},
+       "kube-system",
+       "system::extension-apiserver-authentication-reader"},
       {"system::leader-locking-kube-controller-manager",
-       {"User:system:kube-controller-manager", "ServiceAccount:kube-controller-manager"},
+       {"User:system:kube-controller-manager", "ServiceAccount:kube-controller-manager",
+        "ServiceAccount:leader-election-controller"},
        "kube-system"},
       {"system::leader-locking-kube-scheduler",
        {"User:system:kube-scheduler", "ServiceAccount:kube-scheduler"},
@@ -179,15 +233,12 @@ const std::vector<BindingRow>& Bindings() {
   return rows;
 }
 
+// Sorted, as upstream's are.
 json::Array Split(std::string_view text) {
-  json::Array parts;
-  while (true) {
-    const auto comma = text.find(',');
-    const auto part = text.substr(0, comma);
-    parts.push_back(part == "-" ? "" : part);
-    if (comma == std::string_view::npos) return parts;
-    text.remove_prefix(comma + 1);
-  }
+  std::vector<std::string> parts = SplitText(text, ',');
+  std::replace(parts.begin(), parts.end(), std::string("-"), std::string());
+  std::sort(parts.begin(), parts.end());
+  return {parts.begin(), parts.end()};
 }
 
 json::Value RuleValue(std::string_view text) {
@@ -273,7 +324,9 @@ json::Value BindingValue(std::string_view role, json::Array subjects, std::strin
 json::Value BindingValue(const BindingRow& row) {
   json::Array subjects;
   for (const auto subject : row.subjects) subjects.push_back(SubjectValue(subject));
-  return BindingValue(row.role, std::move(subjects), row.namespace_name);
+  json::Value binding = BindingValue(row.role, std::move(subjects), row.namespace_name);
+  if (!row.name.empty()) binding["metadata"]["name"] = row.name;
+  return binding;
 }
 
 void AddControllerRoles(std::vector<json::Value>& objects) {

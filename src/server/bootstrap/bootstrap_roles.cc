@@ -5,6 +5,7 @@ namespace {
 
 #define EVENTS "create,patch,update / -,events.k8s.io / events"
 #define READ "get,list,watch"
+#define LOCK "create,get,list,update,watch"
 
 }  // namespace
 
@@ -164,11 +165,11 @@ const std::vector<RoleRow>& NamespacedRoles() {
        "",
        "kube-system"},
       {"system::leader-locking-kube-controller-manager",
-       {"watch / - / configmaps", "get,update / - / configmaps / kube-controller-manager"},
+       {LOCK " / coordination.k8s.io / leases", LOCK " / coordination.k8s.io / leasecandidates"},
        "",
        "kube-system"},
       {"system::leader-locking-kube-scheduler",
-       {"watch / - / configmaps", "get,update / - / configmaps / kube-scheduler"},
+       {LOCK " / coordination.k8s.io / leases", LOCK " / coordination.k8s.io / leasecandidates"},
        "",
        "kube-system"},
       {"system:controller:bootstrap-signer", {READ " / - / secrets"}, "", "kube-system"},
@@ -184,5 +185,6 @@ const std::vector<RoleRow>& NamespacedRoles() {
 
 #undef EVENTS
 #undef READ
+#undef LOCK
 
 }  // namespace flyball::server

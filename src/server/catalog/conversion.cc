@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "json/json.h"
 
@@ -117,6 +118,9 @@ json::Value EventToCore(json::Value object) {
 json::Value EventFromCore(json::Value object) {
   object["apiVersion"] = "events.k8s.io/v1";
   for (const auto& field : kEventFields) Move(object, field.stored, field.served);
+  // Empty they are shown in the core group only.
+  for (const std::string_view field : {"reportingController", "reportingInstance"})
+    if (std::as_const(object)[field].string_or("-").empty()) object.as_object().Erase(field);
   return object;
 }
 

@@ -8,6 +8,7 @@
 #include "api/schema/schema.h"
 #include "api/wire/protobuf.h"
 #include "json/json.h"
+#include "server/encryption/stored_definition.h"
 
 namespace flyball::server {
 namespace {
@@ -54,6 +55,7 @@ Result<Bytes> FromProtobuf(std::string_view body) {
 
 // Of kube-apiserver: a kind of ours gets its defaults, a custom object stays as it is.
 Bytes FromStoredJson(std::string_view key, json::Value object) {
+  if (IsOldDefinition(object)) object = DefinitionFromOld(std::move(object));
   const std::string version(std::as_const(object)["apiVersion"].string_or(""));
   const std::string kind(std::as_const(object)["kind"].string_or(""));
   const auto [group, name] = SplitApiVersion(version);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/wire/protobuf.h"
+#include "json/json.h"
 
 namespace flyball::server {
 namespace {
@@ -33,6 +34,46 @@ TEST(StoredMediaTypeTest, JsonStaysAsItIs) {
   EXPECT_EQ(*json.FromStorage(kKey, kConfigMap), kConfigMap);
   // As Go's encoder leaves it.
   EXPECT_EQ(**json.FromStorage(kKey, MakeBytes(*kConfigMap + "\n")), *kConfigMap);
+}
+
+TEST(StoredMediaTypeTest, DefinitionsInTheVersionUpstreamStoresAreRead) {
+  const StoredMediaType media(true);
+  const auto read = [&](const std::string& spec) {
+    const auto stored = MakeBytes(
+        R"({"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1beta1","metadata":{"name":"toys.example.com"},"spec":)" +
+        spec + "}\n");
+    const auto plain = media.FromStorage(
+        "/registry/apiextensions.k8s.io/customresourcedefinitions/toys.example.com", stored);
+    EXPECT_TRUE(plain) << plain.error().message();
+    return *json::Parse(**plain);
+  };
+  const std::string names =
+      R"("group":"example.com","names":{"plural":"toys","kind":"Toy"},"scope":"Namespaced",)";
+  const json::Value common =
+      read("{" + names +
+           R"("version":"v1","preserveUnknownFields":false,"validation":{"openAPIV3Schema":{"type":"object"}},
+         "subresources":{"status":{}},"additionalPrinterColumns":[{"name":"A","type":"string","JSONPath":".a"}],
+         "selectableFields":[{"jsonPath":".b"}],
+         "versions":[{"name":"v1","served":true,"storage":true},{"name":"v2","served":true,"storage":false}],
+         "conversion":{"strategy":"Webhook","webhookClientConfig":{"url":"https://x"},"conversionReviewVersions":["v1"]}})");
+  EXPECT_EQ(common["apiVersion"].string_or(""), "apiextensions.k8s.io/v1");
+  const json::Value& spec = common["spec"];
+  for (const char* gone : {"version", "validation", "subresources", "additionalPrinterColumns",
+                           "selectableFields", "preserveUnknownFields"})
+    EXPECT_FALSE(spec.Find(gone)) << gone;
+  for (const auto& version : spec["versions"].as_array()) {
+    EXPECT_EQ(version["schema"]["openAPIV3Schema"]["type"].string_or(""), "object");
+    EXPECT_TRUE(version["subresources"]["status"].is_object());
+    EXPECT_EQ(version["additionalPrinterColumns"].as_array()[0]["jsonPath"].string_or(""), ".a");
+    EXPECT_EQ(version["selectableFields"].as_array()[0]["jsonPath"].string_or(""), ".b");
+  }
+  EXPECT_EQ(spec["conversion"]["webhook"]["clientConfig"]["url"].string_or(""), "https://x");
+  EXPECT_EQ(spec["conversion"]["webhook"]["conversionReviewVersions"].as_array()[0].string_or(""), "v1");
+  // Before there were lists of versions.
+  const json::Value single = read("{" + names + R"("version":"v1"})");
+  EXPECT_EQ(single["spec"]["versions"].as_array()[0]["name"].string_or(""), "v1");
+  EXPECT_TRUE(single["spec"]["versions"].as_array()[0]["storage"].bool_or(false));
+  EXPECT_TRUE(single["spec"]["preserveUnknownFields"].bool_or(false));
 }
 
 TEST(StoredMediaTypeTest, CustomObjectsAndDefinitionsAreJson) {

@@ -26,8 +26,9 @@ constexpr LevelRow kLevels[] = {{"exempt", 0, 0, -1, 0},
                                 {"catch-all", 5, 0, 0, 0}};
 constexpr int kQueueLength = 50;
 
-// Rules are written `subjects / verbs / groups / resources`, comma-separated ("-": the core group), or
-// `subjects / verbs / paths`. Subjects: "g:" a group, "u:" a user, "s:" a service account of kube-system.
+// Rules are written `subjects / verbs / groups / resources`, comma-separated ("-": the core group), with
+// ` / namespaced` if they are not about cluster-wide requests; or `subjects / verbs / paths`. Subjects: "g:"
+// a group, "u:" a user, "s:" a service account of kube-system.
 struct SchemaRow {
   std::string_view name, level;
   int precedence;
@@ -46,24 +47,14 @@ const std::vector<SchemaRow>& SchemaRows() {
        "leader-election",
        100,
        "ByUser",
-       {"u:system:kube-controller-manager,u:system:kube-scheduler / get,create,update / coordination.k8s.io "
-        "/ leases"}},
-      {"endpoint-controller",
-       "workload-high",
-       150,
-       "ByUser",
-       {"u:system:kube-controller-manager,s:endpoint-controller,s:endpointslicemirroring-controller / "
-        "get,create,update / - / endpoints"}},
-      {"workload-leader-election",
-       "leader-election",
-       200,
-       "ByUser",
-       {"s:* / get,create,update / coordination.k8s.io / leases"}},
+       {"u:system:kube-controller-manager,u:system:kube-scheduler,s:* / get,create,update / "
+        "coordination.k8s.io / leases / namespaced"}},
       {"system-node-high",
        "node-high",
        400,
        "ByUser",
-       {"g:system:nodes / * / - / nodes,nodes/status", "g:system:nodes / * / coordination.k8s.io / leases"}},
+       {"g:system:nodes / * / - / nodes,nodes/status",
+        "g:system:nodes / * / coordination.k8s.io / leases / namespaced"}},
       {"system-nodes", "system", 500, "ByUser", {ANYTHING("g:system:nodes")}},
       {"kube-controller-manager",
        "workload-high",
@@ -113,12 +104,11 @@ json::Value RuleOf(std::string_view text) {
     rule.Set("nonResourceRules", json::Array{std::move(path_rule)});
     return rule;
   }
-  json::Value resource_rule = json::Object{{"verbs", Words(parts[1])},
-                                           {"apiGroups", Words(parts[2])},
-                                           {"resources", Words(parts[3])},
-                                           {"clusterScope", true},
-                                           {"namespaces", json::Array{"*"}}};
-  rule.Set("resourceRules", json::Array{std::move(resource_rule)});
+  json::Object resource_rule{
+      {"verbs", Words(parts[1])}, {"apiGroups", Words(parts[2])}, {"resources", Words(parts[3])}};
+  if (parts.size() == 4) resource_rule.Set("clusterScope", true);
+  resource_rule.Set("namespaces", json::Array{"*"});
+  rule.Set("resourceRules", json::Array{json::Value(std::move(resource_rule))});
   return rule;
 }
 
