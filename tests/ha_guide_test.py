@@ -1,7 +1,8 @@
 """docs/high-availability.md, followed word by word: three machines on loopback addresses; the first of them fails.
 
 A machine is a loopback address and a folder. Unit files, commands and their order are the page's; `systemctl` starts what ExecStart
-says, `scp` copies between folders.
+says, `scp` copies between folders. The three commands of `flyball up` get a name for the node, which is the machine's otherwise, and
+simulated nodes.
 """
 import os
 import random
@@ -20,12 +21,12 @@ PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'docs', 'h
 NAMES = ['one', 'two', 'three']
 
 
-def guide():
-    """The blocks of code of the guide, each with the paragraph before it."""
+def guide(title):
+    """The blocks of code of a section, each with the paragraph before it."""
     with open(PAGE) as f:
         text = f.read()
-    text = text[text.index('## Three machines, step by step'):]
-    text = text[:text.index('\n## Flags')]
+    text = text[text.index('## ' + title):]
+    text = text[:text.index('\n## ', 1)]
     return re.findall(r'([^\n]+(?:\n[^\n]+)*)\n\n```(\w+)\n(.*?)```', text, re.S)
 
 
@@ -60,6 +61,7 @@ class Machine:
         return [self.binaries.get(word, word) for word in shlex.split(command)]
 
     def start(self, unit, command):
+        """`command`: what the page says, or its words."""
         self.keepers.append(threading.Thread(target=self.keep, args=(unit, self.local(command))))
         self.keepers[-1].start()
 
@@ -67,14 +69,14 @@ class Machine:
         """As Restart=always and RestartSec=3 say."""
         with open('%s/%s.log' % (self.root, unit), 'w') as log:
             while not self.over.is_set():
-                process = self.processes[unit] = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+                process = self.processes[unit] = subprocess.Popen(command, cwd=self.root, stdout=log, stderr=subprocess.STDOUT)
                 if self.over.is_set():
                     process.kill()
                 process.wait()
                 self.over.wait(3)
 
     def run(self, command):
-        return subprocess.run(self.local(command), capture_output=True, text=True, timeout=60)
+        return subprocess.run(self.local(command), cwd=self.root, capture_output=True, text=True, timeout=60)
 
     def fail(self):
         self.over.set()
@@ -121,13 +123,53 @@ def step(machine, machines, line, starts):
         machine.run('/usr/local/bin/' + line)))
 
 
+def new_machines(binary, folder, kind):
+    network = '127.%d.%d.%%d' % (random.randrange(1, 250), random.randrange(1, 250))
+    binaries = {'/usr/local/bin/etcd': usable_etcd(), '/usr/local/bin/flyball': os.path.abspath(binary), 'flyball': os.path.abspath(binary)}
+    return [Machine(os.path.join(folder, kind), i, network, binaries) for i in range(3)]
+
+
+def three_commands(binary, folder, etcd):
+    """One `flyball up` on each machine: one cluster, each server of which reaches the nodes of all."""
+    machines = new_machines(binary, folder, 'up')
+    first, second, third = machines
+    found, join = [code.strip() for _, language, code in guide('Three machines, three commands') if language == 'sh']
+    own = ' --runtime sim --node-name ${NAME}'
+    try:
+        for machine in machines:
+            machine.start('etcd', etcd)
+        first.start('up', found + own)
+        key = wait_until('the first machine says how others join',
+                         lambda: re.findall(r'--bind-address ADDRESS --join ([0-9a-f]{64})', first.logs()), 120)[0]
+        for machine in (second, third):
+            machine.start('up', join.replace('ADDRESS', machine.address).replace('KEY', key) + own)
+        kubectl = 'flyball --kubeconfig flyball-data/kubeconfig '
+        wait_until('all nodes are ready', lambda: third.run(kubectl + 'get nodes --no-headers').stdout.count(' Ready ') == 3, 120)
+        wait_until('a Deployment is taken', lambda: second.run(
+            kubectl + 'create deployment web --image=i --replicas=6').returncode == 0)
+        pods = wait_until('its pods run', lambda: (lambda names: names if len(names) == 6 else None)(third.run(
+            kubectl + 'get pods --field-selector=status.phase=Running -o name').stdout.split()), 90)
+        for machine in machines:
+            for pod in pods:
+                logs = machine.run(kubectl + 'logs ' + pod)
+                assert logs.returncode == 0, (machine.name, pod, logs)
+        wrong = subprocess.run([binary, 'up', '--data-dir', os.path.join(folder, 'stranger'), '--port', '0', '--etcd-servers',
+                                'http://%s:2379' % first.address], capture_output=True, text=True, timeout=60)
+        assert wrong.returncode == 1 and 'another cluster' in wrong.stderr, wrong
+    except BaseException:
+        print(''.join(machine.logs() for machine in machines))
+        raise
+    finally:
+        for machine in machines:
+            machine.fail()
+
+
 def main(binary):
     folder = tempfile.mkdtemp(prefix='flyball-ha-')
-    network = '127.%d.%d.%%d' % (random.randrange(1, 250), random.randrange(1, 250))
-    binaries = {'/usr/local/bin/etcd': usable_etcd(), '/usr/local/bin/flyball': os.path.abspath(binary)}
-    machines = [Machine(folder, i, network, binaries) for i in range(3)]
+    machines = new_machines(binary, folder, 'units')
     try:
-        blocks = guide()
+        blocks = guide('Three machines, step by step')
+        three_commands(binary, folder, units(blocks)['etcd'])
         print(follow(blocks, machines, units(blocks)))
         kubectl = '/usr/local/bin/flyball --kubeconfig /var/lib/flyball/kubeconfig '
         machines[0].fail()

@@ -10,8 +10,8 @@
 #include "cli/node/node_command.h"
 #include "cli/programs/apiserver_command.h"
 #include "cli/programs/component_commands.h"
-#include "cli/programs/up_command.h"
 #include "cli/service_proxy/service_proxy_command.h"
+#include "cli/up/up_command.h"
 
 namespace flyball::cli {
 namespace {

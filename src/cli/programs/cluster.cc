@@ -1,7 +1,5 @@
 #include "cli/programs/cluster.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -368,10 +366,8 @@ void StopManager(Manager& manager) {
   done->Wait();
 }
 
-std::vector<std::string> NodeNames(int count) {
-  char host[256] = {};
-  if (::gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') std::snprintf(host, sizeof host, "node");
-  const std::string base = LowerCase(host);
+std::vector<std::string> NodeNames(int count, const std::string& first) {
+  const std::string base = first.empty() ? LowerCase(server::MachineName()) : first;
   std::vector<std::string> names{base};
   for (int i = 1; i < count; ++i) names.push_back(base + "-" + std::to_string(i + 1));
   return names;
@@ -398,9 +394,19 @@ Result<std::unique_ptr<LocalCluster>> LocalCluster::Start(ServerProcess& server,
   FLYBALL_TRY(cluster->StartManagers(options));
   if (options.network && options.network->nodes().size() > 1)
     FLYBALL_TRY(cluster->StartRoutes(*options.network));
-  FLYBALL_TRY(cluster->StartProvisioner(options.nodes));
+  // Its folders are on one machine.
+  if (!options.leader_election) FLYBALL_TRY(cluster->StartProvisioner(options.nodes));
   FLYBALL_TRY(cluster->StartAddons(options));
   return cluster;
+}
+
+ManagerOptions LocalCluster::ManagerOptionsFor(const LocalClusterOptions& options, const char* name) {
+  ManagerOptions made;
+  made.name = name;
+  made.leader_election = options.leader_election;
+  made.election.ns = "kube-system";
+  made.drop_managed_fields = true;
+  return made;
 }
 
 Status LocalCluster::StartManagers(const LocalClusterOptions& wanted) {
@@ -423,13 +429,17 @@ Status LocalCluster::StartManagers(const LocalClusterOptions& wanted) {
                     "kube-controller-manager");
   };
   const auto log = std::make_shared<ReconcileLog>(threads_.runtime().clock());
+  ManagerOptions manager = ManagerOptionsFor(wanted, "kube-controller-manager");
+  manager.reconciles = log;
   controllers_.emplace(
       ClientAs(server_, threads_, "system:kube-controller-manager", {}, "kube-controller-manager"),
-      ManagerOptions{.name = "kube-controller-manager", .drop_managed_fields = true, .reconciles = log});
+      std::move(manager));
   FLYBALL_TRY(controllers::AddControllers(*controllers_, options));
   scheduler_.emplace(ClientAs(server_, threads_, "system:kube-scheduler", {}, "kube-scheduler"),
-                     ManagerOptions{.name = "kube-scheduler", .drop_managed_fields = true});
+                     ManagerOptionsFor(wanted, "kube-scheduler"));
   FLYBALL_TRY(scheduler::AddScheduler(*scheduler_));
+  for (Manager* each : {&*controllers_, &*scheduler_})
+    if (wanted.leadership_lost) each->OnLeadershipLost(wanted.leadership_lost);
   FLYBALL_TRY(controllers_->Start());
   FLYBALL_TRY(scheduler_->Start());
   auto& components = server_.api().components();

@@ -159,11 +159,15 @@ void StopManager(Manager& manager);
 class ServerProcess;
 struct ServerProcessOptions;
 
-// The machine's name, and name-2, name-3 and so on.
-std::vector<std::string> NodeNames(int count);
+// The first name (the machine's, if it is empty), and name-2, name-3 and so on.
+std::vector<std::string> NodeNames(int count, const std::string& first = {});
 
 struct LocalClusterOptions {
   std::string controllers = "*";  // as --controllers
+  // Others run on the same store: controllers and scheduler work only while they lead. leadership_lost is
+  // called when they do not any more: then the program has to end.
+  bool leader_election = false;
+  std::function<void()> leadership_lost{};
   // Its identities come from the server; certificates for serving are always asked for.
   NodesOptions nodes{};
   std::optional<network::IngressOptions> ingress{};
@@ -191,6 +195,7 @@ class LocalCluster {
  private:
   explicit LocalCluster(ServerProcess& server) : server_(server) {}
   Status StartManagers(const LocalClusterOptions& options);
+  static ManagerOptions ManagerOptionsFor(const LocalClusterOptions& options, const char* name);
   // Where containers run, claims get folders of this machine.
   Status StartProvisioner(const NodesOptions& options);
   Status StartNodes(NodesOptions options);

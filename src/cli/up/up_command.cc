@@ -1,8 +1,9 @@
-#include "cli/programs/up_command.h"
+#include "cli/up/up_command.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <iostream>
 
@@ -16,6 +17,7 @@
 #include "cli/programs/cluster.h"
 #include "cli/programs/server_process.h"
 #include "cli/programs/signals.h"
+#include "cli/up/up_etcd.h"
 #include "client/subprocess.h"
 #include "json/yaml/yaml.h"
 #include "node/oci/node_runtime.h"
@@ -41,6 +43,8 @@ struct UpFlags {
   bool ingress = false;
   IngressFlags ingress_flags;
   NetworkFlags network;
+  UpEtcdFlags etcd;
+  std::string node_name;  // of the first node; empty: the machine's
 };
 
 // Runs another command of this program; its output goes where ours goes.
@@ -97,7 +101,7 @@ class ClusterNetworkOwner {
       return Unexpected(
           Error(Reason::kServiceUnavailable, "pods cannot have networks of their own here: " + *why));
     return network::MachineNetwork::Start({.data_dir = flags.data_dir,
-                                           .nodes = NodeNames(flags.nodes),
+                                           .nodes = NodeNames(flags.nodes, flags.node_name),
                                            .pod_cidr = flags.network.cluster_cidr,
                                            .service_cidr = flags.service_cluster_ip_range,
                                            .node_ip = flags.network.node_ip,
@@ -136,7 +140,7 @@ std::string IngressUrls(const network::ClusterIngress& ingress, const network::I
          port(ingress.https_port(), 443);
 }
 
-void PrintHints(const ServerProcess& server, const LocalCluster& cluster, const UpFlags& flags) {
+Status PrintHints(const ServerProcess& server, const LocalCluster& cluster, const UpFlags& flags) {
   // The other terminal may be in another folder.
   const std::string kubeconfig = std::filesystem::absolute(server.kubeconfig_path()).string();
   const bool host = flags.runtime == "sim" || node::RunsHostImage(flags.containers.host_image);
@@ -160,8 +164,13 @@ void PrintHints(const ServerProcess& server, const LocalCluster& cluster, const 
             << "  kubectl get deploy,rs,pods -o wide\n"
             << "  kubectl logs deploy/hello -f\n\n"
             << (flags.ephemeral ? std::string("Ctrl-C stops it; nothing is kept.\n")
-                                : "Ctrl-C stops it; what was written stays in " + flags.data_dir + ".\n")
-            << std::flush;
+                                : "Ctrl-C stops it; what was written stays in " + flags.data_dir + ".\n");
+  if (flags.etcd.given()) {
+    FLYBALL_ASSIGN(const std::string join, JoinHint(flags.etcd, flags.data_dir));
+    std::cout << "\nOn another machine, to add a server:\n\n  " << join << "\n";
+  }
+  std::cout << std::flush;
+  return {};
 }
 
 // The cluster's context in the user's kubeconfig.
@@ -261,6 +270,8 @@ Status RunCluster(const UpFlags& flags) {
   options.store.encrypt_by_default = true;
   options.store.in_memory = flags.ephemeral;
   PrepareForLocalCluster(options);
+  FLYBALL_TRY(PrepareUpOnEtcd(flags.etcd, options));
+  const std::string node_address = NodeAddressOnEtcd(options.serving);
   ClusterNetworkOwner network;
   options.folder_is_ours = [&](ServerProcessOptions& ours) -> Status {
     FLYBALL_TRY(network.Start(flags));
@@ -269,9 +280,19 @@ Status RunCluster(const UpFlags& flags) {
   };
   FLYBALL_ASSIGN(auto server, ServerProcess::Start(std::move(options)));
   LocalClusterOptions cluster{.controllers = flags.controllers};
-  cluster.nodes = {.runtime = flags.runtime, .data_dir = flags.data_dir, .names = NodeNames(flags.nodes)};
+  cluster.nodes = {
+      .runtime = flags.runtime, .data_dir = flags.data_dir, .names = NodeNames(flags.nodes, flags.node_name)};
   cluster.nodes.containers = flags.containers;
   if (flags.ingress) cluster.ingress = IngressOptionsOf(flags.ingress_flags, flags.bind_address);
+  std::atomic<bool> lost = false;
+  if (flags.etcd.given()) {
+    cluster.nodes.address = node_address;
+    cluster.leader_election = true;
+    cluster.leadership_lost = [&lost] {
+      lost = true;
+      StopBySignal();
+    };
+  }
   cluster.network = network.get();
   cluster.dns = flags.network.cluster_dns.empty();
   FLYBALL_ASSIGN(cluster.load_balancer_ranges, RangesOf(flags.network));
@@ -281,11 +302,12 @@ Status RunCluster(const UpFlags& flags) {
   FLYBALL_ASSIGN(auto components, LocalCluster::Start(*server, std::move(cluster)));
   if (!flags.name.empty()) FLYBALL_TRY(WriteContext(flags));
   FLYBALL_TRY(ApplyFiles(flags, server->kubeconfig_path()));
-  PrintHints(*server, *components, flags);
+  FLYBALL_TRY(PrintHints(*server, *components, flags));
   components->OnceNodesAreReady([] { std::cout << kNodesReadyText << "\n" << std::flush; });
   WaitForStopSignal();
   std::cout << "stopping\n" << std::flush;
   components.reset();
+  if (lost) return Unexpected(Error(Reason::kTimeout, "leaderelection lost"));
   return {};
 }
 
@@ -303,9 +325,23 @@ Status RunNamelessCluster(const CLI::App& command, UpFlags& flags) {
   return RunCluster(flags);
 }
 
+// Refuses what a cluster of several machines cannot have, and turns it off where that is left to us.
+Status PrepareForEtcd(UpFlags& flags) {
+  const auto refuse = [](const char* what) {
+    return Unexpected(BadRequest(std::string("--etcd-servers: ") + what));
+  };
+  if (!flags.name.empty()) return refuse("a cluster on several machines has no name here: leave it out");
+  if (flags.ephemeral) return refuse("what is in etcd is kept: leave out --ephemeral");
+  if (flags.network.mode == NetworkFlags::Mode::kOn)
+    return refuse("networks of pods end at their machine: leave out --network");
+  flags.network.mode = NetworkFlags::Mode::kOff;
+  return {};
+}
+
 Status RunUp(const CLI::App& command, UpFlags& flags) {
   if (!flags.name.empty() && flags.ephemeral)
     return Unexpected(BadRequest("a cluster with a name is kept: leave out the name or --ephemeral"));
+  if (flags.etcd.given()) FLYBALL_TRY(PrepareForEtcd(flags));
   if (!flags.name.empty()) return RunNamedCluster(command, flags);
   if (flags.detach) return Unexpected(BadRequest("-d needs the name of the cluster: flyball up NAME -d"));
   return RunNamelessCluster(command, flags);
@@ -326,6 +362,7 @@ void AddUpFlags(CLI::App& command, UpFlags& flags) {
   command.add_option("--nodes", flags.nodes, "How many nodes")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
+  command.add_option("--node-name", flags.node_name, "Name of the node; the machine's if absent");
   command.add_option("--controllers", flags.controllers, "As kube-controller-manager: *,-job turns one off")
       ->capture_default_str();
   command
@@ -340,6 +377,7 @@ void AddUpFlags(CLI::App& command, UpFlags& flags) {
   command.add_flag("--ingress", flags.ingress, "Serve Ingress objects by HTTP and HTTPS (docs/ingress.md)");
   AddIngressFlags(command, flags.ingress_flags);
   AddNetworkFlags(command, flags.network);
+  AddUpEtcdFlags(command, flags.etcd);
 }
 
 }  // namespace
