@@ -4,6 +4,7 @@
     tools/mutate.py                       # every fault of tools/faults.txt
     tools/mutate.py --only auth           # those whose file or text contains "auth"
     tools/mutate.py --list
+    nice tools/mutate.py --only src/store --builder 'ninja -C build -j1'   # on a machine that others use
 
 The list (its format is described there) has conditions and what each is replaced with. All faults are compiled into one
 build of a copy of the tree, each behind a switch: `cond` becomes `(Mutant(7) || (cond))` or the like. A test program is
@@ -119,10 +120,9 @@ def prepare(copy, faults):
     write_if_changed(copy / 'src/base/mutant.h', HEADER.encode())
 
 
-def build(copy, targets, wrapper):
-    quiet = {'cwd': copy, 'check': True, 'stdout': subprocess.DEVNULL}
-    subprocess.run(['cmake', '--preset', 'debug'], **quiet)
-    subprocess.run([*wrapper, 'cmake', '--build', 'build', '--target', *targets], cwd=copy, check=True)
+def build(copy, targets, builder):
+    subprocess.run(['cmake', '--preset', 'debug'], cwd=copy, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*builder, *targets], cwd=copy, check=True)
 
 
 def run_tests(copy, target, tests, fault, timeout):
@@ -141,7 +141,7 @@ def main():
     parser.add_argument('--faults', type=pathlib.Path, default=ROOT / 'tools/faults.txt')
     parser.add_argument('--only', default='', help='only faults whose file or text contains this')
     parser.add_argument('--folder', type=pathlib.Path, default=ROOT / 'build-mutate')
-    parser.add_argument('--wrapper', default='', help='a command the build is run by')
+    parser.add_argument('--builder', default='cmake --build build --target', help='the command that builds the targets given to it')
     parser.add_argument('--timeout', type=int, default=300)
     parser.add_argument('--jobs', type=int, default=1)
     parser.add_argument('--list', action='store_true')
@@ -152,8 +152,9 @@ def main():
         print('\n'.join(map(str, faults)))
         return 0
     copy = options.folder
+    # A fault more or less in a file means to compile it again: all are in, whichever are asked for.
     prepare(copy, every)
-    build(copy, sorted({fault.target for fault in faults}), options.wrapper.split())
+    build(copy, sorted({fault.target for fault in faults}), options.builder.split())
     broken = [(target, tests) for target, tests in sorted({(f.target, f.tests) for f in faults})
               if not run_tests(copy, target, tests, None, options.timeout)]
     for target, tests in broken:
