@@ -1,5 +1,6 @@
 """exec, attach, port-forward, cp, proxy and logs -f with real kubectl (WebSockets, and SPDY as older ones speak it) and with
 Debian's python3-kubernetes, against `flyball up` and against a server and a node in processes of their own."""
+import base64
 import http.client
 import json
 import os
@@ -8,10 +9,12 @@ import re
 import select
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from program import Kubectl, Program, wait_until
@@ -281,6 +284,36 @@ def check_logs(kubectl):
     assert process.stdout == ''.join('tick %d\n' % n for n in range(5)), process
 
 
+def check_log_messages(kubectl):
+    """A log that is asked for as a WebSocket, as Go's clients without a page ask."""
+    config = json.loads(kubectl('config', 'view', '--raw', '-o', 'json'))
+    server = urllib.parse.urlsplit(config['clusters'][0]['cluster']['server'])
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with tempfile.NamedTemporaryFile() as f:
+        for part in 'client-certificate-data', 'client-key-data':
+            f.write(base64.b64decode(config['users'][0]['user'][part]))
+        f.flush()
+        context.load_cert_chain(f.name)
+    for protocol, opcode, decode in (('binary.k8s.io', 2, bytes), ('base64.binary.k8s.io', 1, base64.b64decode)):
+        with context.wrap_socket(socket.create_connection((server.hostname, server.port), timeout=30)) as s:
+            s.sendall(('GET /api/v1/namespaces/default/pods/ticker/log HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'
+                       'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: http://localhost\r\n'
+                       'Sec-WebSocket-Protocol: %s\r\n\r\n' % (server.netloc, protocol)).encode())
+            stream = s.makefile('rb')
+            head = b''.join(iter(stream.readline, b'\r\n')).decode()
+            assert ' 101 ' in head and protocol in head, head
+            text = b''
+            while True:
+                first, size = stream.read(2)
+                if first & 15 == 8:
+                    break
+                size = int.from_bytes(stream.read(2), 'big') if size == 126 else size
+                assert first == 0x80 | opcode, first
+                text += decode(stream.read(size))
+        assert text.decode() == ''.join('tick %d\n' % n for n in range(5)), text
+
+
 PYTHON = '''
 import sys, time, urllib.request
 from kubernetes import client, config
@@ -343,6 +376,7 @@ def check_all(program):
                lambda: kubectl.run('get', 'sa', 'default', check=False).returncode == 0)
     make_pods(kubectl, port)
     check_logs(kubectl)
+    check_log_messages(kubectl)
     for speaker in (kubectl, Spdy(program.kubeconfig)):
         check_exec(speaker)
     check_first_words(kubectl)

@@ -66,6 +66,8 @@ TEST(WebSocketOriginTest, APageOfAnotherSiteCannotUseTheBrowsersCertificate) {
     EXPECT_FALSE(may(WebSocket("a", origin))) << origin;
   // Whoever has a token was given it.
   EXPECT_TRUE(may(WebSocket("a," + Encoded("t"), "https://evil.example")));
+  // Go's WebSocket clients name this one for want of a page.
+  EXPECT_TRUE(may(WebSocket("a", "http://localhost")));
   // kubectl proxy serves pages on this machine.
   EXPECT_TRUE(may(WebSocket("a", "http://localhost:8001"), OtherOrigins::kLoopback));
   EXPECT_TRUE(may(WebSocket("a", "http://127.0.0.1:8001"), OtherOrigins::kLoopback));

@@ -7,7 +7,9 @@
 #include "api/rules/field_error.h"
 #include "api/rules/format.h"
 #include "api/values/time.h"
+#include "server/auth/bearer_token.h"
 #include "server/endpoints/nodes/node_location.h"
+#include "server/forward/message_stream.h"
 #include "server/forward/relay.h"
 #include "server/request/api_errors.h"
 
@@ -69,9 +71,14 @@ class PodLogEndpoint final : public Endpoint {
  public:
   explicit PodLogEndpoint(std::shared_ptr<TransportCache> nodes) : nodes_(std::move(nodes)) {}
 
-  Task<Result<std::optional<Answer>>> Handle(ServerState& state, RequestScope& scope, const net::Request&,
+  Task<Result<std::optional<Answer>>> Handle(ServerState& state, RequestScope& scope,
+                                             const net::Request& request,
                                              std::shared_ptr<net::ResponseStream> stream) override {
     FLYBALL_CO_ASSIGN(const std::string query, LogQuery(scope));
+    if (IsWebSocketUpgrade(request)) {
+      FLYBALL_CO_TRY(CheckWebSocketOrigin(request, OtherOrigins::kNone));
+      stream = std::make_shared<MessageStream>(std::move(stream), request);
+    }
     const auto object =
         scope.resource->cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
     if (!object) co_return Unexpected(NotFound(*scope.resource->kind, scope.info.name));
