@@ -34,6 +34,7 @@
 #include "controllers/storage/claim_protection_controller.h"
 #include "controllers/storage/ephemeral_volume_controller.h"
 #include "controllers/storage/volume_binder_controller.h"
+#include "controllers/storage/volume_expand_controller.h"
 #include "controllers/storage/volume_protection_controller.h"
 #include "controllers/storagemigration/storage_version_migrator.h"
 
@@ -101,6 +102,8 @@ constexpr std::array kControllers = {
           &WithWorkers<&AddVolumeProtectionController>},
     Entry{"ephemeral-volume-controller", "ephemeral-volume", "ephemeral-volume-controller",
           &WithWorkers<&AddEphemeralVolumeController>},
+    Entry{"persistentvolume-expander-controller", "persistentvolume-expander", "expand-controller",
+          &WithWorkers<&AddVolumeExpandController>},
     Entry{"volumeattributesclass-protection-controller", "volumeattributesclass-protection-controller",
           "volumeattributesclass-protection-controller",
           &WithWorkers<&AddAttributesClassProtectionController>},

@@ -29,7 +29,7 @@ const NodeInfo* PickBest(const std::vector<NodeScore>& scores, Random& random) {
 
 std::vector<const NodeInfo*> FindFeasible(const PodInfo& pod, const Snapshot& snapshot, std::size_t& start,
                                           const std::optional<std::set<std::string>>& named,
-                                          PodDevices* devices, Placement& placement) {
+                                          PodDevices* devices, PodVolumes* volumes, Placement& placement) {
   const FilterState state(pod, snapshot);
   std::vector<const NodeInfo*> feasible;
   const std::size_t all = snapshot.nodes.size();
@@ -39,6 +39,7 @@ std::vector<const NodeInfo*> FindFeasible(const PodInfo& pod, const Snapshot& sn
     const NodeInfo* node = snapshot.nodes[(start + looked_at) % all];
     Rejection rejection =
         named && !named->contains(node->name()) ? Rejection{{kNotNamed}, true} : state.Check(*node);
+    if (rejection.ok() && volumes) rejection = volumes->Check(*node->node());
     if (rejection.ok() && devices) rejection = devices->Check(*node->node());
     if (rejection.ok())
       feasible.push_back(node);
@@ -69,19 +70,20 @@ std::string FitMessage(std::size_t nodes, const std::map<std::string, int>& reas
 }
 
 Placement Place(const PodInfo& pod, const api::Optional<LabelSelector>& group, const Snapshot& snapshot,
-                Random& random, std::size_t& start, PodDevices* devices) {
+                Random& random, std::size_t& start, PodDevices* devices, PodVolumes* volumes) {
   Placement placement;
   const std::size_t count = snapshot.nodes.size();
   const auto named = NamedNodes(pod.pod->spec);
   if (count > 0 && named && named->empty()) placement.conflict = kNameConflict;
   if (count > 0 && devices && devices->state() == PodDevices::State::kConflict)
     placement.conflict = devices->why();
+  if (count > 0 && volumes && !volumes->conflict().empty()) placement.conflict = volumes->conflict();
   if (!placement.conflict.empty()) {
     placement.message = "0/" + std::to_string(count) + " nodes are available: " + placement.conflict + ".";
     return placement;
   }
   std::vector<const NodeInfo*> feasible;
-  if (count > 0) feasible = FindFeasible(pod, snapshot, start, named, devices, placement);
+  if (count > 0) feasible = FindFeasible(pod, snapshot, start, named, devices, volumes, placement);
   if (feasible.empty()) {
     placement.message = Explain(placement, count);
   } else if (feasible.size() == 1) {

@@ -10,6 +10,7 @@
 #include "scheduler/filter/filters.h"
 #include "scheduler/score/scores.h"
 #include "scheduler/snapshot/snapshot.h"
+#include "scheduler/volumes/pod_volumes.h"
 
 namespace flyball::scheduler {
 
@@ -24,9 +25,10 @@ struct Placement {
 
 // `group`: the pods it is spread with if it has no constraints itself. `start`: where to start the search;
 // advanced to where this search ended, so that in large clusters every node gets its turn.
-// `devices`: the pod's resource claims; null if it has none.
+// `devices`, `volumes`: the pod's resource claims and its volume claims; null if it has none.
 Placement Place(const PodInfo& pod, const api::Optional<LabelSelector>& group, const Snapshot& snapshot,
-                Random& random, std::size_t& start, PodDevices* devices = nullptr);
+                Random& random, std::size_t& start, PodDevices* devices = nullptr,
+                PodVolumes* volumes = nullptr);
 
 // "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable."
 std::string FitMessage(std::size_t nodes, const std::map<std::string, int>& reasons);

@@ -22,6 +22,10 @@ bool HasClaims(const PodInfo& pod) {
   return !pod.pod->spec.resource_claims.empty();
 }
 
+bool HasVolumes(const PodInfo& pod) {
+  return UsesClaims(*pod.pod);
+}
+
 // Calls `then` once all handlers have received what existed.
 void OnceSynced(const std::vector<std::shared_ptr<HandlerRegistration>>& handlers,
                 std::function<void()> then) {
@@ -49,7 +53,8 @@ PodScheduler::PodScheduler(Manager& manager, SchedulerOptions options)
       replica_sets_(informers_.For<ReplicaSet>().lister()),
       stateful_sets_(informers_.For<StatefulSet>().lister()),
       budgets_(informers_.For<PodDisruptionBudget>().lister()),
-      devices_(informers_, random_) {}
+      devices_(informers_, random_),
+      volumes_(informers_) {}
 
 void PodScheduler::OnStrand(UniqueFunction<void(PodScheduler&)> fn) {
   strand_.Post([weak = weak_from_this(), fn = std::move(fn)] {
@@ -62,6 +67,7 @@ void PodScheduler::Connect() {
   ListenToNodes();
   ListenToNamespaces();
   ListenToDevices();
+  ListenToVolumes();
 }
 
 void PodScheduler::ListenToPods() {
@@ -115,16 +121,17 @@ void PodScheduler::ListenToNamespaces() {
   handlers_.push_back(informers_.For<Namespace>().AddHandler(std::move(handler)));
 }
 
-// A change of the kind may help pods with claims. `seen` is called for each new state of an object first.
+// A change of the kind may help such pods. `seen` is called for each new state of an object first.
 template <typename T>
-void PodScheduler::WakeOn(std::function<void(PodScheduler&, const T&)> seen) {
+void PodScheduler::WakeOn(Handlers& handlers, bool (*helps)(const PodInfo& pod),
+                          std::function<void(PodScheduler&, const T&)> seen) {
   const std::weak_ptr<PodScheduler> weak = weak_from_this();
-  const auto changed = [weak, seen](const std::shared_ptr<const T>& object) {
+  const auto changed = [weak, helps, seen](const std::shared_ptr<const T>& object) {
     const auto self = weak.lock();
     if (!self) return;
-    self->OnStrand([seen, object](PodScheduler& s) {
+    self->OnStrand([helps, seen, object](PodScheduler& s) {
       if (seen) seen(s, *object);
-      s.queue_.Wake(HasClaims, s.Now());
+      s.queue_.Wake(helps, s.Now());
       s.Pump();
     });
   };
@@ -132,15 +139,23 @@ void PodScheduler::WakeOn(std::function<void(PodScheduler&, const T&)> seen) {
   handler.on_add = [changed](const auto& object, bool) { changed(object); };
   handler.on_update = [changed](const auto&, const auto& object) { changed(object); };
   handler.on_delete = [changed](const auto& object, bool) { changed(object); };
-  device_handlers_.push_back(informers_.For<T>().AddHandler(std::move(handler)));
+  handlers.push_back(informers_.For<T>().AddHandler(std::move(handler)));
 }
 
 void PodScheduler::ListenToDevices() {
   WakeOn<ResourceClaimObject>(
+      device_handlers_, HasClaims,
       [](PodScheduler& s, const ResourceClaimObject& claim) { s.devices_.Seen(claim); });
-  WakeOn<DeviceClass>(nullptr);
-  WakeOn<ResourceSlice>(nullptr);
-  WakeOn<DeviceTaintRule>(nullptr);
+  WakeOn<DeviceClass>(device_handlers_, HasClaims, nullptr);
+  WakeOn<ResourceSlice>(device_handlers_, HasClaims, nullptr);
+  WakeOn<DeviceTaintRule>(device_handlers_, HasClaims, nullptr);
+}
+
+void PodScheduler::ListenToVolumes() {
+  WakeOn<PersistentVolumeClaim>(volume_handlers_, HasVolumes,
+                                [](PodScheduler& s, const PersistentVolumeClaim&) { s.CheckVolumes(); });
+  WakeOn<PersistentVolume>(volume_handlers_, HasVolumes, nullptr);
+  WakeOn<StorageClass>(volume_handlers_, HasVolumes, nullptr);
 }
 
 void PodScheduler::Start(std::stop_token stop) {
@@ -163,6 +178,14 @@ void PodScheduler::BeginWhenSynced() {
       self->OnStrand([](PodScheduler& s) {
         s.devices_known_ = true;
         s.queue_.Wake(HasClaims, s.Now());
+        s.Pump();
+      });
+  });
+  OnceSynced(volume_handlers_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock())
+      self->OnStrand([](PodScheduler& s) {
+        s.volumes_known_ = true;
+        s.queue_.Wake(HasVolumes, s.Now());
         s.Pump();
       });
   });
@@ -215,6 +238,7 @@ void PodScheduler::WaitingChanged(const PodPtr& old_pod, const PodPtr& pod) {
 void PodScheduler::PodGone(const PodPtr& pod) {
   const std::string& uid = pod->metadata.uid;
   queue_.Remove(uid);
+  ForgetVolumes(uid);
   cluster_.Nominate(std::make_shared<PodInfo>(pod), "");
   const std::string node = cluster_.NodeOf(uid);
   if (node.empty()) return;
@@ -283,16 +307,21 @@ void PodScheduler::Try(const SchedulingQueue::Entry& entry) {
   // Not to be tried before its claims exist (upstream: PreEnqueue).
   if (devices && (!devices_known_ || devices->state() == PodDevices::State::kWaiting))
     return queue_.Park(entry.pod->uid(), Now());
+  const auto volumes = volumes_.Begin(*entry.pod->pod);
+  if (volumes && !volumes_known_) return queue_.Park(entry.pod->uid(), Now());
   const Snapshot snapshot = cluster_.TakeSnapshot();
   // With one node there is nothing to choose, so the spread group is not needed.
   const auto group = snapshot.nodes.size() > 1 ? GroupOf(*entry.pod->pod) : api::Optional<LabelSelector>();
-  const Placement placement = Place(*entry.pod, group, snapshot, random_, start_, devices.get());
+  const Placement placement =
+      Place(*entry.pod, group, snapshot, random_, start_, devices.get(), volumes.get());
   if (placement.node.empty()) {
     if (const ClaimPtr stuck = devices ? devices->Stuck() : nullptr) ClaimWriter::Free(client_, *stuck);
     return NoPlace(entry.pod, snapshot, placement);
   }
   cluster_.Assume(entry.pod, placement.node);
   auto plans = devices ? devices->PlanFor(placement.node) : std::vector<ClaimPlan>();
+  auto bindings = volumes ? volumes->PlanFor(placement.node) : std::vector<VolumeBinding>();
+  if (!bindings.empty()) return BindVolumes(entry.pod, placement.node, std::move(bindings), std::move(plans));
   if (plans.empty()) return Bind(entry.pod, placement.node);
   BindClaims(entry.pod, placement.node, std::move(plans));
 }

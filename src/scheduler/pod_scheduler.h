@@ -17,6 +17,7 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/scheduling_queue.h"
 #include "scheduler/snapshot/cluster.h"
+#include "scheduler/volumes/pod_volumes.h"
 
 namespace flyball::scheduler {
 
@@ -41,8 +42,11 @@ class PodScheduler : public std::enable_shared_from_this<PodScheduler> {
   void ListenToNodes();
   void ListenToNamespaces();
   void ListenToDevices();
+  void ListenToVolumes();
+  using Handlers = std::vector<std::shared_ptr<HandlerRegistration>>;
   template <typename T>
-  void WakeOn(std::function<void(PodScheduler&, const T&)> seen);
+  void WakeOn(Handlers& handlers, bool (*helps)(const PodInfo& pod),
+              std::function<void(PodScheduler&, const T&)> seen);
   void BeginWhenSynced();
 
   void PodChanged(const PodPtr& old_pod, const PodPtr& pod);
@@ -58,6 +62,14 @@ class PodScheduler : public std::enable_shared_from_this<PodScheduler> {
   void Try(const SchedulingQueue::Entry& entry);
   api::Optional<LabelSelector> GroupOf(const Pod& pod) const;
   void BindClaims(const PodInfoPtr& pod, const std::string& node, std::vector<ClaimPlan> plans);
+  // pod_scheduler_volumes.cc: the volumes first, then the rest.
+  void BindVolumes(const PodInfoPtr& pod, const std::string& node, std::vector<VolumeBinding> bindings,
+                   std::vector<ClaimPlan> plans);
+  void VolumesWritten(const std::string& uid, const Status& status);
+  // Goes on with the pods whose volumes are bound.
+  void CheckVolumes();
+  void VolumesFailed(const std::string& uid, const Error& error);
+  void ForgetVolumes(const std::string& uid);
   void Bind(const PodInfoPtr& pod, const std::string& node);
   void BindDone(const PodInfoPtr& pod, const std::string& node, const Status& status);
   void NoPlace(const PodInfoPtr& pod, const Snapshot& snapshot, const Placement& placement);
@@ -77,13 +89,25 @@ class PodScheduler : public std::enable_shared_from_this<PodScheduler> {
   const Lister<ReplicaSet> replica_sets_;
   const Lister<StatefulSet> stateful_sets_;
   const Lister<PodDisruptionBudget> budgets_;
-  std::vector<std::shared_ptr<HandlerRegistration>> handlers_;
-  // Of claims and devices. Pods without claims do not wait for these: an API may not have them.
-  std::vector<std::shared_ptr<HandlerRegistration>> device_handlers_;
+  Handlers handlers_;
+  // Pods without claims do not wait for these: an API may not have them.
+  Handlers device_handlers_, volume_handlers_;
+
+  // A pod that has a node, and whose volumes are still to be bound.
+  struct VolumeWait {
+    PodInfoPtr pod;
+    std::string node;
+    std::vector<VolumeBinding> bindings;
+    std::vector<ClaimPlan> plans;
+    bool written = false;
+    TimerId timer = kNoTimer;
+  };
 
   Cluster cluster_;
   DeviceLedger devices_;
-  bool devices_known_ = false;
+  VolumeLedger volumes_;
+  bool devices_known_ = false, volumes_known_ = false;
+  std::map<std::string, VolumeWait> volume_waits_;  // by the pod's UID
   SchedulingQueue queue_;
   std::stop_token stop_;
   bool running_ = false, posted_ = false;

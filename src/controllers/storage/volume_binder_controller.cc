@@ -8,7 +8,7 @@
 #include "api/types/core.h"
 #include "api/types/storage.h"
 #include "controller/objects/owner.h"
-#include "controllers/storage/volume_matching.h"
+#include "controller/objects/volume_matching.h"
 
 namespace flyball::controllers {
 namespace {

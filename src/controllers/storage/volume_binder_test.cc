@@ -10,7 +10,7 @@ class VolumeBinderTest : public ::testing::Test {
   void SetUp() override {
     ControllersOptions options;
     options.enabled = {"persistentvolume-binder-controller", "persistentvolume-protection-controller",
-                       "persistentvolumeclaim-protection-controller"};
+                       "persistentvolumeclaim-protection-controller", "persistentvolume-expander-controller"};
     plane_.StartControllers(options);
   }
   void Volume(const std::string& name, const std::string& size, const std::string& more = "") {
@@ -48,6 +48,26 @@ TEST_F(VolumeBinderTest, TakesTheSmallestVolumeThatIsLargeEnough) {
   EXPECT_EQ(VolumeState("medium"), "Bound");
   EXPECT_EQ(plane_.Get<PersistentVolumeClaim>("default", "two").status.capacity.at("storage").ToString(),
             "3Gi");
+}
+
+TEST_F(VolumeBinderTest, AGrownClaimWaitsForWhoeverExpandsIt) {
+  plane_.Create(
+      "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: grows}, provisioner: "
+      "x.example.com, "
+      "allowVolumeExpansion: true}");
+  Volume("v", "2Gi", ", storageClassName: grows");
+  plane_.Run(5s);
+  Claim("c", "1Gi", ", storageClassName: grows");
+  plane_.Run(5s);
+  ASSERT_EQ(ClaimState("c"), "Bound v");
+  EXPECT_TRUE(plane_.EventsOf("default", "c").empty());
+  auto claim = plane_.Get<PersistentVolumeClaim>("default", "c");
+  claim.spec.resources.requests["storage"] = *api::Quantity::Parse("3Gi");
+  ASSERT_TRUE(plane_.client->Update(claim));
+  plane_.Run(5s);
+  EXPECT_EQ(plane_.EventsOf("default", "c"),
+            std::vector<std::string>{
+                "Normal ExternalExpanding waiting for an external controller to expand this PVC"});
 }
 
 TEST_F(VolumeBinderTest, BindsWhenAVolumeComes) {

@@ -1,11 +1,11 @@
-#include "controllers/storage/volume_matching.h"
+#include "controller/objects/volume_matching.h"
 
 #include <algorithm>
 
 #include "api/select/matching.h"
 #include "controller/objects/owner.h"
 
-namespace flyball::controllers {
+namespace flyball {
 namespace {
 
 constexpr char kClassAnnotation[] = "volume.beta.kubernetes.io/storage-class";
@@ -95,4 +95,4 @@ VolumePtr FindVolume(const PersistentVolumeClaim& claim, const std::vector<Volum
   return best;
 }
 
-}  // namespace flyball::controllers
+}  // namespace flyball

@@ -7,7 +7,7 @@
 
 #include "api/types/core.h"
 
-namespace flyball::controllers {
+namespace flyball {
 
 inline constexpr char kBindCompleted[] = "pv.kubernetes.io/bind-completed";
 inline constexpr char kBoundByController[] = "pv.kubernetes.io/bound-by-controller";
@@ -33,4 +33,4 @@ std::string WhyUnfit(const PersistentVolume& volume, const PersistentVolumeClaim
 VolumePtr FindVolume(const PersistentVolumeClaim& claim, const std::vector<VolumePtr>& volumes,
                      bool only_reserved);
 
-}  // namespace flyball::controllers
+}  // namespace flyball
