@@ -17,14 +17,22 @@ class GoProgram:
         self.path, self.package, self.module = path, package, module
 
 
+def copied(*files):
+    """Copies files of the suite's images into an image's root."""
+    def copy(root):
+        for source in files:
+            shutil.copyfile(os.path.join(suite_folder(), 'test/images', source), os.path.join(root, os.path.basename(source)))
+    return copy
+
+
 class Image:
     """`names` are as test/utils/image/manifest.go of the suite's version has them. `tools` are programs of this machine that tests call in
     it, beside busybox (None: not that either); `package` is Debian's program that it runs; `more` makes further files, given the image's
-    root; `lines` end the Dockerfile; `classes` are those of the tests that ask for it."""
+    root; `lines` end the Dockerfile; `classes` are those of the tests that ask for it; `base` is the image below."""
 
-    def __init__(self, names, program=None, tools=None, package=None, more=None, lines='', classes='BCDEFP'):
+    def __init__(self, names, program=None, tools=None, package=None, more=None, lines='', classes='BCDEFP', base='scratch'):
         self.names, self.program, self.tools, self.package, self.more, self.lines = names, program, tools, package, more, lines
-        self.classes = classes
+        self.classes, self.base = classes, base
 
 
 def write(root, path, text):
@@ -41,6 +49,21 @@ def agnhost_files(root):
         shutil.copy(os.path.join(suite_folder(), 'test/images/agnhost/porter', name), root)
 
 
+def kitten_files(root):
+    copied('kitten/html/kitten.jpg', 'kitten/html/data.json')(root)
+    write(root, 'etc/os-release', 'NAME="Alpine Linux"\n')  # what the test of image volumes looks for
+
+
+def set_user_on_execution(root):
+    os.chmod(os.path.join(root, 'usr/local/bin/nnp'), 0o6755)
+
+
+def prefer_bash(root):
+    """As the first `sh` of the path: Debian's busybox does not pass on variables with names that are none for a shell, as 1.37 does."""
+    os.makedirs(os.path.join(root, 'usr/local/bin'))
+    os.symlink(shutil.which('bash'), os.path.join(root, 'usr/local/bin/sh'))
+
+
 def nginx_files(root):
     """Debian's configuration logs into files; a container's output is its log."""
     for name in 'access', 'error':
@@ -54,12 +77,18 @@ TOOLS = ('dash', 'dig', 'curl', 'nc', 'ip', 'ss', 'getent', 'ipcs')
 TOOL_PACKAGES = ('bind9-dnsutils', 'busybox-static', 'curl', 'iproute2', 'netcat-openbsd')
 AGNHOST = GoProgram('/agnhost', 'k8s.io/kubernetes/test/images/agnhost')
 IMAGES = (
-    Image((REGISTRY + 'agnhost:2.66.1',), AGNHOST, TOOLS, more=agnhost_files, lines=PATH + 'ENTRYPOINT ["/agnhost"]\nCMD ["pause"]\n'),
+    Image((REGISTRY + 'agnhost:2.66.1', REGISTRY + 'agnhost:2.55'), AGNHOST, TOOLS, more=agnhost_files,
+          lines=PATH + 'ENTRYPOINT ["/agnhost"]\nCMD ["pause"]\n'),
     Image(('registry.k8s.io/pause:3.10.2',), AGNHOST, lines='ENTRYPOINT ["/agnhost", "pause"]\n'),
     Image((REGISTRY + 'glibc-dns-testing:2.1.1',), tools=TOOLS, lines=PATH + 'CMD ["sh"]\n'),
-    Image((REGISTRY + 'busybox:1.37.0-2',), tools=(), lines=PATH + 'CMD ["sh"]\n'),
+    Image((REGISTRY + 'busybox:1.37.0-2',), tools=('bash',), more=prefer_bash, lines=PATH + 'CMD ["sh"]\n'),
     Image((REGISTRY + 'nginx:1.27.0-2', REGISTRY + 'nginx:1.28.0-2'), tools=(), package='nginx', more=nginx_files,
           lines=PATH + 'EXPOSE 80\nCMD ["nginx", "-g", "daemon off;"]\n'),
+    Image((REGISTRY + 'nautilus:1.8',), more=copied('nautilus/html/nautilus.jpg', 'nautilus/html/data.json'), lines='CMD ["test-webserver"]\n',
+          classes='C', base=REGISTRY + 'agnhost:2.66.1'),
+    Image((REGISTRY + 'kitten:1.8',), more=kitten_files, lines='CMD ["test-webserver"]\n', classes='CE', base=REGISTRY + 'agnhost:2.66.1'),
+    Image((REGISTRY + 'nonewprivs:1.4',), GoProgram('/usr/local/bin/nnp', 'k8s.io/kubernetes/test/images/nonewprivs'),
+          more=set_user_on_execution, lines='CMD ["nnp"]\n', classes='C', base=REGISTRY + 'busybox:1.37.0-2'),
     # Newer than the name says: of the version that is spoken.
     Image((REGISTRY + 'sample-apiserver:1.29.2',),
           GoProgram('/sample-apiserver', 'k8s.io/sample-apiserver', 'k8s.io/sample-apiserver@v0.37.1'), lines='ENTRYPOINT ["/sample-apiserver"]\n',
@@ -169,7 +198,7 @@ def build(flyball, data_dir, cache, image):
             shutil.copy(program_of(image.program, cache), path)
         if image.more:
             image.more(root)
-        write(folder, 'Dockerfile', 'FROM scratch\nCOPY root /\n' + image.lines)
+        write(folder, 'Dockerfile', 'FROM %s\nCOPY root /\n%s' % (image.base, image.lines))
         for name in image.names:
             subprocess.run([flyball, 'image', 'build', '-t', name, folder, '--data-dir', data_dir], check=True, stdout=subprocess.DEVNULL)
 
