@@ -42,6 +42,33 @@ def how_a_container_ends(kubectl):
     assert (state['exitCode'], state['reason']) == (137, 'OOMKilled'), state
 
 
+def more_that_a_spec_says(kubectl):
+    """An image as a volume, every right, the own cgroup as another user, rules of restarts, readiness gates."""
+    gate = {'readinessGates': [{'conditionType': 'example.com/ready'}]}
+    cgroup = 'cat /sys/fs/cgroup/cpu/cpu.shares 2>/dev/null || cat /sys/fs/cgroup/cpu.weight'
+    rule = [{'action': 'Restart', 'exitCodes': {'operator': 'In', 'values': [7]}}]
+    apply(kubectl, with_volumes(pod('imaged', 'ls /image/bin/busybox && ! touch /image/x 2>/dev/null', volumeMounts=[at('i', '/image')]),
+                                ('i', {'image': {'reference': IMAGE, 'pullPolicy': 'IfNotPresent'}})),
+          pod('privileged', 'mount -t tmpfs x /srv', securityContext={'privileged': True}),
+          pod('other-user', cgroup, securityContext={'runAsUser': 1000}, resources={'requests': {'cpu': '500m'}}),
+          with_volumes(pod('tries-twice', '[ -e /e/x ] || { touch /e/x; exit 7; }; exit 3', volumeMounts=[at('e', '/e')],
+                           restartPolicy='Never', restartPolicyRules=rule), ('e', {'emptyDir': {}})),
+          with_volumes(pod('gated', 'sleep 1000'), **gate))
+    for name in ('imaged', 'privileged', 'other-user'):
+        assert ended(kubectl, name)['exitCode'] == 0, kubectl('logs', name)
+    assert kubectl('logs', 'other-user') in ('512', '20'), kubectl('logs', 'other-user')
+    wait_until('its second end is its last', lambda: ended(kubectl, 'tries-twice')['exitCode'] == 3)
+    assert container_status(kubectl, 'tries-twice')['restartCount'] == 1
+
+    def ready():
+        conditions = json.loads(kubectl('get', 'pod', 'gated', '-o', 'json'))['status']['conditions']
+        return [(c['status'], c.get('reason')) for c in conditions if c['type'] == 'Ready'][0]
+    wait_until('the gate is closed', lambda: ready() == ('False', 'ReadinessGatesNotReady'))
+    kubectl('patch', 'pod', 'gated', '--subresource', 'status', '--patch',
+            json.dumps({'status': {'conditions': [{'type': 'example.com/ready', 'status': 'True'}]}}))
+    wait_until('the gate is open', lambda: ready()[0] == 'True')
+
+
 def events(kubectl, name, reason):
     items = json.loads(kubectl('get', 'events', '--field-selector', 'involvedObject.name=%s,reason=%s' % (name, reason), '-o', 'json'))['items']
     return [event['message'] for event in items]
@@ -219,6 +246,8 @@ def a_stateful_set(kubectl):
     kubectl('exec', 'db-0', '--', 'sh', '-c', 'echo precious > /data/row')
     claim = json.loads(kubectl('get', 'pvc', 'data-db-0', '-o', 'json'))
     assert (claim['status']['phase'], claim['spec']['storageClassName']) == ('Bound', 'local-path'), claim
+    kubectl('patch', 'pvc', 'data-db-0', '--patch', json.dumps({'spec': {'resources': {'requests': {'storage': '2Gi'}}}}))
+    wait_until('it has grown', lambda: kubectl('get', 'pvc', 'data-db-0', '-o', 'jsonpath={.status.capacity.storage}') == '2Gi')
 
 
 def its_data_outlives_the_pod(kubectl, data):
@@ -293,6 +322,7 @@ def main():
         kubectl = Kubectl(programs[0].kubeconfig)
         what_a_container_sees(kubectl)
         how_a_container_ends(kubectl)
+        more_that_a_spec_says(kubectl)
         what_volumes_show(kubectl)
         what_the_machine_shows(kubectl, data + '/shown')
         no_way_out_of_a_volume(kubectl)

@@ -36,18 +36,25 @@ def what_outgrows_its_limit_goes(kubectl):
 
 def the_log_says_why(kubectl):
     apply(kubectl, pod('silent', 'echo first; echo the end >&2; exit 3', terminationMessagePolicy='FallbackToLogsOnError'))
+    apply(kubectl, pod('breaks-off', 'busybox printf DONE; exit 1', terminationMessagePolicy='FallbackToLogsOnError'))
     message = ended(kubectl, 'silent')['message']
     assert message.split('\n')[-2:] == ['the end', ''] and 'first' in message, message
+    assert ended(kubectl, 'breaks-off')['message'] == 'DONE'
 
 
-def cgroup_of(data, number):
-    """What the only running container of that start has as the limit of its processor time, whatever the version of cgroups."""
+def cgroup_value(data, number, *files, of_pod=False):
+    """What stands in the first of the files that exists, in the cgroup of the only running container of that start, or of its pod."""
     for path in glob.glob(data + '/node/oci/pods/*/%s/record.json' % number):
         cgroup = json.load(open(path))['cgroupPath']
-        for file in '/sys/fs/cgroup/cpu%s/cpu.cfs_quota_us' % cgroup, '/sys/fs/cgroup%s/cpu.max' % cgroup:
+        for file in files:
+            file = '/sys/fs/cgroup/' + file % (os.path.dirname(cgroup) if of_pod else cgroup)
             if os.path.exists(file):
                 return int(open(file).read().split()[0])
     raise AssertionError('no cgroup for ' + number)
+
+
+def cpu_limit(data, number, of_pod=False):
+    return cgroup_value(data, number, 'cpu%s/cpu.cfs_quota_us', '%s/cpu.max', of_pod=of_pod)
 
 
 def resources_change_in_place(kubectl, data):
@@ -56,12 +63,14 @@ def resources_change_in_place(kubectl, data):
     manifest['spec']['containers'][0]['name'] = 'grows'
     apply(kubectl, manifest)
     wait_until('it runs', lambda: container_status(kubectl, 'grows')['ready'])
-    assert cgroup_of(data, 'grows-0') == 10000
+    assert cpu_limit(data, 'grows-0') == cpu_limit(data, 'grows-0', of_pod=True) == 10000
+    assert cgroup_value(data, 'grows-0', 'memory%s/memory.limit_in_bytes', '%s/memory.max', of_pod=True) == 32 << 20
+    assert cgroup_value(data, 'grows-0', 'pids%s/pids.max', '%s/pids.max', of_pod=True) == 200
     more = {'cpu': '250m', 'memory': '48Mi'}
     kubectl('patch', 'pod', 'grows', '--subresource', 'resize', '--patch',
             json.dumps({'spec': {'containers': [{'name': 'grows', 'resources': {'limits': more}}]}}))
     wait_until('the node says so', lambda: container_status(kubectl, 'grows').get('resources', {}).get('limits') == more)
-    assert cgroup_of(data, 'grows-0') == 25000
+    assert cpu_limit(data, 'grows-0') == cpu_limit(data, 'grows-0', of_pod=True) == 25000
     assert container_status(kubectl, 'grows')['restartCount'] == 0
 
 
@@ -79,8 +88,11 @@ def a_profile_of_the_machine(kubectl, data):
 
 
 def a_volume_of_its_own(kubectl):
+    """Of a class that waits for the first pod: the scheduler says on which node the volume is to be made."""
+    apply(kubectl, {'apiVersion': 'storage.k8s.io/v1', 'kind': 'StorageClass', 'metadata': {'name': 'waits'},
+                    'provisioner': 'flyball.dev/local-path', 'volumeBindingMode': 'WaitForFirstConsumer'})
     manifest = pod('scratch', 'echo x > /s/file && cat /s/file', volumeMounts=[{'name': 's', 'mountPath': '/s'}])
-    claim = {'spec': {'accessModes': ['ReadWriteOnce'], 'resources': {'requests': {'storage': '1Mi'}}}}
+    claim = {'spec': {'storageClassName': 'waits', 'accessModes': ['ReadWriteOnce'], 'resources': {'requests': {'storage': '1Mi'}}}}
     manifest['spec']['volumes'] = [{'name': 's', 'ephemeral': {'volumeClaimTemplate': claim}}]
     apply(kubectl, manifest)
     assert ended(kubectl, 'scratch')['exitCode'] == 0
@@ -129,7 +141,7 @@ def limits(kubectl, data):
 
 def main(binary):
     busybox = check_machine()
-    run(binary, busybox, [], limits)
+    run(binary, busybox, ['--pod-max-pids', '200'], limits)
     run(binary, busybox, ['--eviction-hard', 'memory.available<99%', '--system-reserved', 'cpu=100m'],
         lambda kubectl, data: a_node_that_is_short(kubectl))
     print('resources: fine')

@@ -193,6 +193,7 @@ ROOMS = {
         'filter': 'snapshot',
         'score': 'snapshot filter',
         'devices': 'snapshot filter',
+        'volumes': 'snapshot filter',
         '.': '*',
     },
     'node': {
@@ -205,7 +206,8 @@ ROOMS = {
         'pod': 'stats runtime volumes registry',
         'streams': 'stats runtime volumes pod',
         'monitor': 'images',
-        'oci': 'stats runtime images monitor registry',
+        'cgroups': '',
+        'oci': 'stats runtime images monitor registry cgroups',
         'certificates': '',
         'agent': 'stats eviction runtime volumes pod streams',
     },

@@ -132,6 +132,15 @@ void AddContainerFlags(CLI::App& command, ContainerFlags& flags) {
   command.add_option("--system-reserved", flags.system_reserved,
                      "What pods cannot have of the machine: cpu=500m,memory=1Gi,ephemeral-storage=1Gi");
   command.add_option("--kube-reserved", flags.kube_reserved, "As --system-reserved; both count");
+  command
+      .add_option("--enforce-node-allocatable", flags.enforce_allocatable,
+                  "pods: the cgroup of all pods may use no more than the machine without what is reserved; "
+                  "none: it may")
+      ->check(CLI::IsMember({"pods", "none", ""}))
+      ->capture_default_str();
+  command
+      .add_option("--pod-max-pids", flags.pod_max_pids, "Most processes of a pod; -1: as many as it likes")
+      ->capture_default_str();
   const std::map<std::string, node::HostImage> kHostImage = {
       {"auto", node::HostImage::kAuto}, {"on", node::HostImage::kOn}, {"off", node::HostImage::kOff}};
   command
@@ -147,6 +156,7 @@ ContainerFlags SharedMachineFlags() {
   ContainerFlags flags;
   flags.eviction_hard = "memory.available<100Mi";
   flags.image_gc_high = 100;
+  flags.enforce_allocatable = "none";
   return flags;
 }
 
@@ -156,6 +166,14 @@ Result<node::ImageGcPolicy> ImageGcPolicyOf(const ContainerFlags& flags) {
   FLYBALL_ASSIGN(policy.max_age, api::ParseDuration(flags.image_max_age));
   FLYBALL_TRY(node::CheckImageGcPolicy(policy));
   return policy;
+}
+
+Result<node::ResourceList> EnforcedOf(const ContainerFlags& flags, const node::ResourceList& capacity,
+                                      const node::ResourceList& reserved) {
+  if (flags.pod_max_pids < -1 || flags.pod_max_pids == 0)
+    return Unexpected(BadRequest("--pod-max-pids: a pod has at least one process"));
+  if (flags.enforce_allocatable != "pods") return node::ResourceList();
+  return node::AllocatableOf(capacity, reserved, {});
 }
 
 Result<node::EvictionThresholds> EvictionOf(const ContainerFlags& flags) {
@@ -251,6 +269,8 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
   FLYBALL_ASSIGN(const node::ImageGcPolicy image_gc, ImageGcPolicyOf(options.containers));
   FLYBALL_ASSIGN(const node::EvictionThresholds eviction, EvictionOf(options.containers));
   FLYBALL_ASSIGN(const node::ResourceList reserved, ReservedOf(options.containers));
+  FLYBALL_ASSIGN(const node::ResourceList enforced,
+                 EnforcedOf(options.containers, node::MachineCapacity(options.data_dir), reserved));
   if (sim) {
     nodes->runtime_ = node::NewSimRuntime(executor, Random::System());
   } else if (options.runtime == "native") {
@@ -260,6 +280,8 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
                                                           .image_gc = image_gc,
                                                           .registries_file = options.containers.registries,
                                                           .host_image = options.containers.host_image,
+                                                          .pod_max_pids = options.containers.pod_max_pids,
+                                                          .enforced = enforced,
                                                           .keep_on_shutdown = options.keep_containers},
                                                          executor, Random::System()));
   } else {

@@ -58,6 +58,8 @@ struct ContainerFlags {
   int image_gc_high = 85, image_gc_low = 80;
   std::string image_min_age = "2m0s", image_max_age = "0s";
   std::string system_reserved, kube_reserved;
+  std::string enforce_allocatable = "pods";
+  std::int64_t pod_max_pids = -1;
 };
 void AddContainerFlags(CLI::App& command, ContainerFlags& flags);
 // On a machine that is not for the cluster alone, a disk that is nearly full is nothing that pods can help.
@@ -65,6 +67,9 @@ ContainerFlags SharedMachineFlags();
 // BadRequest, naming the flag, if they make no sense.
 Result<node::ImageGcPolicy> ImageGcPolicyOf(const ContainerFlags& flags);
 Result<node::ResourceList> ReservedOf(const ContainerFlags& flags);
+// What the cgroup of all pods may use: the machine without what is reserved; nothing if nothing is enforced.
+Result<node::ResourceList> EnforcedOf(const ContainerFlags& flags, const node::ResourceList& capacity,
+                                      const node::ResourceList& reserved);
 Result<node::EvictionThresholds> EvictionOf(const ContainerFlags& flags);
 Result<node::LogLimits> LogLimitsOf(const ContainerFlags& flags);
 

@@ -119,8 +119,12 @@ class ClusterNetworkOwner {
 void UseNetwork(const network::MachineNetwork& network, ServerProcessOptions& options) {
   options.api.service_cluster_ip_range = network.ranges().service_cidr;
   const auto bound = api::ParseIp(options.serving.bind_address);
-  if (bound && bound->IsLoopback())
+  if (bound && bound->IsLoopback()) {
     options.serving.further_addresses.push_back(network.cluster().api_address);
+    // Where documents about the server say that it is: pods must get there.
+    if (options.serving.external_hostname.empty())
+      options.serving.external_hostname = network.cluster().api_address;
+  }
 }
 
 Result<std::vector<network::AddressRange>> RangesOf(const NetworkFlags& flags) {

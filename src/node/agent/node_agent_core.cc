@@ -35,10 +35,13 @@ NodeAgent::Core::Core(Client client, ContainerRuntime& runtime, NodeAgentOptions
           .host_ip = options_.address,
           .volumes = runtime.volumes_folder().empty()
                          ? nullptr
-                         : std::make_shared<PodVolumes>(client_, runtime.volumes_folder(), options_.name),
+                         : std::make_shared<PodVolumes>(
+                               client_, runtime.volumes_folder(),
+                               VolumeNode{options_.name, options_.address, description_.allocatable}),
           .finished = {},
           .network = options_.network,
-          .dns = options_.dns})),
+          .dns = options_.dns,
+          .allocatable = description_.allocatable})),
       strand_(context_->strand),
       ready_since_(api::Time::From(strand_.clock().Now())),
       networked_(!options_.network),

@@ -159,6 +159,33 @@ TEST_F(NodeAgentTest, RegistersItsNodeReadyAndWithoutTaint) {
   EXPECT_EQ(node->metadata.labels.at("kubernetes.io/hostname"), "n1");
 }
 
+TEST_F(NodeAgentTest, ReadinessGatesHoldAPodBack) {
+  Pod gated = MakePod("g");
+  gated.spec.readiness_gates = {{.condition_type = "example.com/ready"}};
+  Create(gated);
+  executor_.RunFor(2s);
+  const auto ready = [&] {
+    const Pod pod = Get("g");
+    for (const PodCondition& condition : pod.status.conditions)
+      if (condition.type == "Ready")
+        return condition.status + " " + condition.reason + " " + condition.message;
+    return std::string();
+  };
+  EXPECT_EQ(
+      ready(),
+      "False ReadinessGatesNotReady corresponding condition of pod readiness gate \"example.com/ready\" "
+      "does not exist.");
+  const auto opened = client_.Of<Pod>().Patch(
+      "default", "g", PatchType::kStrategicMerge,
+      json::Object{
+          {"status", json::Object{{"conditions", json::Array{json::Object{{"type", "example.com/ready"},
+                                                                          {"status", "True"}}}}}}},
+      {.subresource = "status"});
+  ASSERT_TRUE(opened) << opened.error().ToString();
+  executor_.RunFor(2s);
+  EXPECT_EQ(ready(), "True  ") << "nothing of the old reason is left";
+}
+
 TEST_F(NodeAgentTest, EphemeralContainersRunOnceBesideTheOthers) {
   Create(MakePod("a"));
   executor_.RunFor(1s);

@@ -4,6 +4,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "api/kubernetes_version.h"
@@ -47,6 +49,26 @@ api::Quantity Bytes(std::int64_t n) {
   return *api::Quantity::Parse(std::to_string(n / 1024) + "Ki");
 }
 
+// "hugepages-2Mi" for each size of pages that the kernel knows.
+void AddHugepages(ResourceList& capacity) {
+  constexpr std::string_view kPrefix = "hugepages-";
+  constexpr std::int64_t kKi = 1024, kMi = 1024 * kKi, kGi = 1024 * kMi;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/kernel/mm/hugepages", error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    const std::int64_t size = std::atoll(name.c_str() + kPrefix.size()) * kKi;
+    std::ifstream file(entry.path() / "nr_hugepages");
+    std::int64_t count = 0;
+    if (size <= 0 || !(file >> count)) continue;
+    const std::string shown = size % kGi == 0   ? std::to_string(size / kGi) + "Gi"
+                              : size % kMi == 0 ? std::to_string(size / kMi) + "Mi"
+                                                : std::to_string(size / kKi) + "Ki";
+    capacity[std::string(kPrefix) + shown] =
+        count == 0 ? api::Quantity(0) : *api::Quantity::Parse(std::to_string(count * size / kKi) + "Ki");
+  }
+}
+
 }  // namespace
 
 ResourceList MachineCapacity(const std::string& data_dir) {
@@ -56,10 +78,12 @@ ResourceList MachineCapacity(const std::string& data_dir) {
   const std::string where = data_dir.empty() ? "/" : data_dir;
   if (statvfs(where.c_str(), &disk) != 0) disk = {};
   const auto bytes = static_cast<std::int64_t>(disk.f_blocks * disk.f_frsize);
-  return {{"cpu", api::Quantity(cpus)},
-          {"memory", Bytes(memory)},
-          {"ephemeral-storage", Bytes(bytes)},
-          {"pods", api::Quantity(110)}};
+  ResourceList capacity = {{"cpu", api::Quantity(cpus)},
+                           {"memory", Bytes(memory)},
+                           {"ephemeral-storage", Bytes(bytes)},
+                           {"pods", api::Quantity(110)}};
+  AddHugepages(capacity);
+  return capacity;
 }
 
 ResourceList SimCapacity() {

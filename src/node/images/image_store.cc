@@ -268,4 +268,8 @@ void ImageStore::Release(const std::string& user) {
   unlink((root_ + "/uses/" + user).c_str());
 }
 
+std::vector<std::string> ImageStore::Users() const {
+  return NamesInFolder(root_ + "/uses");
+}
+
 }  // namespace flyball::node

@@ -72,6 +72,8 @@ class ImageStore {
   // Marks an image's layers as used until Release(user). Fails if the image has gone meanwhile.
   Status Use(const std::string& user, const StoredImage& image);
   void Release(const std::string& user);
+  // Those who use images.
+  std::vector<std::string> Users() const;
 
  private:
   struct Entry {

@@ -180,7 +180,7 @@ void LogOutput(Container& c, int stream, const char* data, int size) {
 
 void FlushLog(Container& c) {
   for (int stream = 1; stream <= 2; ++stream)
-    if (c.held[stream - 1] > 0) LogLine(c, stream, c.line[stream - 1], c.held[stream - 1], true);
+    if (c.held[stream - 1] > 0) LogLine(c, stream, c.line[stream - 1], c.held[stream - 1], false);
   c.held[0] = c.held[1] = 0;
 }
 
@@ -399,6 +399,7 @@ void Reap() {
     arguments[count++] = "console.sock";
   }
   arguments[count++] = c.id;
+  umask(0022);  // of the cgroups that it makes, which containers see
   execv(runc, const_cast<char* const*>(arguments));
   _exit(127);
 }

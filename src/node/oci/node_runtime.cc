@@ -34,6 +34,10 @@ class NodeRuntime final : public ContainerRuntime {
     if (Refuses(request.image)) return Unexpected(HostImageOff());
     return ByImage(request.image).PullImage(request);
   }
+  Status MountImage(const std::string& pod_uid, const std::string& volume, const std::string& image,
+                    const std::string& path) override {
+    return containers_->MountImage(pod_uid, volume, image, path);
+  }
   Result<std::string> Start(const ContainerConfig& config,
                             UniqueFunction<void(ContainerExit)> exited) override {
     if (Refuses(config.image)) return Unexpected(HostImageOff());
@@ -70,7 +74,9 @@ class NodeRuntime final : public ContainerRuntime {
     return all;
   }
   std::string CgroupOf(const Pod& pod) const override { return containers_->CgroupOf(pod); }
-  Status Resize(const std::string& id, const Container& spec) override { return ById(id).Resize(id, spec); }
+  Status Resize(const std::string& id, const Pod& pod, const Container& spec) override {
+    return ById(id).Resize(id, pod, spec);
+  }
   WrittenFolders WrittenBy(const std::string& id) override { return ById(id).WrittenBy(id); }
   Status CollectImages() override { return containers_->CollectImages(); }
   Status RemoveUnusedImages() override { return containers_->RemoveUnusedImages(); }
@@ -82,7 +88,7 @@ class NodeRuntime final : public ContainerRuntime {
     return ByPod(pod_uid).MayForwardTo(pod_uid, port);
   }
   void RemovePod(const std::string& ns, const std::string& name, const std::string& uid) override {
-    if (containers_->KnowsPod(uid)) containers_->RemovePod(ns, name, uid);
+    containers_->RemovePod(ns, name, uid);
     host_->RemovePod(ns, name, uid);
   }
   void Shutdown() override {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "node/cgroups/cgroup_tree.h"
 #include "node/oci/seccomp_profile.h"
 
 namespace flyball::node {
@@ -24,6 +25,7 @@ const std::vector<std::string>& DefaultCapabilities() {
   return names;
 }
 
+// By their numbers.
 const std::vector<std::string>& AllCapabilities() {
   static const std::vector<std::string> names = {"CHOWN",
                                                  "DAC_OVERRIDE",
@@ -69,6 +71,25 @@ const std::vector<std::string>& AllCapabilities() {
   return names;
 }
 
+// What the kernel lets any process here have: nobody can give more.
+std::uint64_t BoundingSet() {
+  static const std::uint64_t set = [] {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("CapBnd:")) return std::stoull(line.substr(7), nullptr, 16);
+    return ~0ull;
+  }();
+  return set;
+}
+
+// All that a container can be given (upstream: containerd's WithAllCurrentCapabilities).
+std::vector<std::string> GivableCapabilities() {
+  std::vector<std::string> names;
+  for (std::size_t number = 0; number < AllCapabilities().size(); ++number)
+    if (((BoundingSet() >> number) & 1) != 0) names.push_back(AllCapabilities()[number]);
+  return names;
+}
+
 bool IsPrivileged(const Container& spec) {
   return spec.security_context && spec.security_context->privileged.value_or(false);
 }
@@ -82,14 +103,14 @@ std::string CapabilityName(std::string name) {
 }
 
 Result<json::Array> CapabilitiesOf(const Container& spec) {
-  std::vector<std::string> names = IsPrivileged(spec) ? AllCapabilities() : DefaultCapabilities();
+  std::vector<std::string> names = IsPrivileged(spec) ? GivableCapabilities() : DefaultCapabilities();
   if (spec.security_context && spec.security_context->capabilities && !IsPrivileged(spec)) {
     const Capabilities& change = *spec.security_context->capabilities;
     const auto lists = [](const std::vector<std::string>& list, const std::string& wanted) {
       return std::any_of(list.begin(), list.end(),
                          [&](const std::string& name) { return CapabilityName(name) == wanted; });
     };
-    if (lists(change.add, "ALL")) names = AllCapabilities();
+    if (lists(change.add, "ALL")) names = GivableCapabilities();
     if (lists(change.drop, "ALL")) names.clear();
     for (const std::string& word : change.add) {
       const std::string name = CapabilityName(word);
@@ -112,7 +133,9 @@ json::Value Mount(const char* target, const char* type, const char* source,
 }
 
 json::Value BindMount(const ContainerMount& mount) {
-  std::vector<std::string> options = {"rbind", mount.read_only ? "ro" : "rw"};
+  std::vector<std::string> options = {"rbind", mount.recursive_read_only ? "rro"
+                                               : mount.read_only         ? "ro"
+                                                                         : "rw"};
   if (mount.propagation == "Bidirectional")
     options.push_back("rshared");
   else if (mount.propagation == "HostToContainer")
@@ -335,11 +358,11 @@ Result<json::Value> MakeOciConfig(const OciConfigInput& input) {
 
 // Upstream: MilliCPUToShares, MilliCPUToQuota and the kubelet's period of 100 ms.
 json::Object CgroupResources(const Container& spec) {
-  constexpr std::int64_t kPeriod = 100'000, kMinQuota = 1000, kMinShares = 2, kMaxShares = 262'144;
+  constexpr std::int64_t kPeriod = 100'000, kMinQuota = 1000;
   const auto limit = Amount(spec.resources.limits, "cpu", true);
   const auto request = Amount(spec.resources.requests, "cpu", true);
   const std::int64_t milli = request ? *request : limit.value_or(0);
-  json::Object cpu{{"shares", std::clamp(milli * 1024 / 1000, kMinShares, kMaxShares)}};
+  json::Object cpu{{"shares", CpuShares(milli)}};
   if (limit && *limit > 0) {
     cpu.Set("quota", std::max(*limit * kPeriod / 1000, kMinQuota));
     cpu.Set("period", kPeriod);
@@ -347,12 +370,17 @@ json::Object CgroupResources(const Container& spec) {
   json::Object resources{{"cpu", std::move(cpu)}};
   if (const auto memory = Amount(spec.resources.limits, "memory", false); memory && *memory > 0)
     resources.Set("memory", json::Object{{"limit", *memory}, {"swap", *memory}});
+  json::Array hugepages;
+  for (const auto& [name, quantity] : spec.resources.limits)
+    if (const std::string size = HugepageSize(name); !size.empty())
+      hugepages.push_back(json::Object{{"pageSize", size}, {"limit", quantity.Value()}});
+  if (!hugepages.empty()) resources.Set("hugepageLimits", std::move(hugepages));
   return resources;
 }
 
 std::string PodCgroup(const Pod& pod) {
   const std::string qos = QosOf(pod);
-  return "/kubepods/" + (qos == "guaranteed" ? "" : qos + "/") + "pod" + pod.metadata.uid;
+  return std::string(kPodsCgroup) + "/" + (qos == "guaranteed" ? "" : qos + "/") + "pod" + pod.metadata.uid;
 }
 
 }  // namespace flyball::node

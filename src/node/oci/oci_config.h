@@ -35,6 +35,8 @@ Result<json::Value> MakeOciConfig(const OciConfigInput& input);
 // What the cgroup of a container has: the member `resources` of its configuration, without devices.
 json::Object CgroupResources(const Container& spec);
 
+// The cgroup that all pods are in.
+inline constexpr char kPodsCgroup[] = "/kubepods";
 // "guaranteed", "burstable" or "besteffort", as cgroups name them; and the pod's folder below.
 std::string PodCgroup(const Pod& pod);
 

@@ -12,15 +12,6 @@ namespace {
 namespace fs = std::filesystem;
 
 // runc removes the cgroup of a container, not the one of its pod.
-void RemovePodCgroups(const std::string& uid) {
-  std::error_code error;
-  std::vector<std::string> roots = {"/sys/fs/cgroup"};
-  for (const auto& entry : fs::directory_iterator("/sys/fs/cgroup", error))
-    if (entry.is_directory(error)) roots.push_back(entry.path().string());
-  for (const std::string& root : roots)
-    for (const char* qos : {"", "burstable/", "besteffort/"})
-      rmdir((root + "/kubepods/" + qos + "pod" + uid).c_str());
-}
 
 }  // namespace
 
@@ -131,6 +122,7 @@ void OciRuntime::Finish(const OciContainerPtr& container) {
 }
 
 void OciRuntime::RemovePodNow(const std::string& uid) {
+  UnmountImages(uid);
   OciPodPtr pod;
   std::vector<OciContainerPtr> left;
   {
@@ -153,7 +145,9 @@ void OciRuntime::RemovePodNow(const std::string& uid) {
     if (entry.is_directory(error)) ContainerBundle(entry.path().string()).Remove();
   if (pod->connection) pod->connection->Send('Q', {});
   pod->connection.reset();
-  RemovePodCgroups(uid);
+  for (const char* qos : {"", "burstable/", "besteffort/"})
+    cgroups_.Remove(std::string(kPodsCgroup) + "/" + qos + "pod" + uid);
+  cgroups_.BalanceClasses(kPodsCgroup);
   // The monitor ends with its last child, and removes its socket meanwhile.
   const OwnedFd parent(open(PodsFolder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (const Status removed = RemoveTree(parent.get(), uid); !removed)
@@ -186,6 +180,8 @@ Status OciRuntime::Open() {
   for (const auto& entry : fs::directory_iterator(PodsFolder(), error))
     uids.push_back(entry.path().filename().string());
   for (const std::string& uid : uids) RecoverPod(uid);
+  if (!options_.enforced.empty())
+    FLYBALL_TRY(cgroups_.Make(kPodsCgroup, AllocatableLimits(options_.enforced)));
   return {};
 }
 

@@ -6,10 +6,13 @@
 // container_bundle.h), and logs where the native runtime has them.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "api/values/quantity.h"
 #include "base/run/executor.h"
 #include "base/run/random.h"
 #include "node/images/image_collector.h"
@@ -32,6 +35,9 @@ struct OciRuntimeOptions {
   ImageGcPolicy image_gc{};
   std::string registries_file{};  // registry_hosts.h; empty: the usual one
   HostImage host_image = HostImage::kAuto;
+  std::int64_t pod_max_pids = -1;  // processes of one pod; -1: as many as the machine takes
+  // What all pods together may use, enforced by their cgroup; empty: nothing is.
+  std::map<std::string, api::Quantity> enforced{};
   // Containers go on when the agent is stopped in good order, as they do when it is killed.
   bool keep_on_shutdown = false;
 };

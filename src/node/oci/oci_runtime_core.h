@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/files/durable_file.h"
+#include "node/cgroups/cgroup_tree.h"
 #include "node/images/image_collector.h"
 #include "node/images/image_store.h"
 #include "node/oci/oci_config.h"
@@ -66,6 +67,8 @@ class OciRuntime final : public OciContainers {
   Executor* pull_executor() override { return &pulls_; }
   Result<std::optional<ReadyImage>> FindImage(const ImageRequest& request) override;
   Result<ReadyImage> PullImage(const ImageRequest& request) override;
+  Status MountImage(const std::string& pod_uid, const std::string& volume, const std::string& image,
+                    const std::string& path) override;
   Result<std::string> Start(const ContainerConfig& config,
                             UniqueFunction<void(ContainerExit)> exited) override;
   std::optional<AdoptedContainer> Adopt(const std::string& pod_uid, const std::string& container,
@@ -98,10 +101,16 @@ class OciRuntime final : public OciContainers {
   std::map<std::string, ResourceUsage> UsageOf(const std::vector<UsageQuery>& containers,
                                                TimePoint now) override;
   std::string CgroupOf(const Pod& pod) const override { return PodCgroup(pod); }
-  Status Resize(const std::string& id, const Container& spec) override {
+  Status Resize(const std::string& id, const Pod& pod, const Container& spec) override {
     const auto container = FindRunning(id);
     if (!container) return {};
-    return runc_.Update(id, container->bundle.folder() + "/resources.json", CgroupResources(spec));
+    // A container may not have more than its pod: the pod's cgroup grows before it, and shrinks after it.
+    const CgroupLimits limits = PodCgroupLimits(pod, options_.pod_max_pids);
+    (void)cgroups_.Make(PodCgroup(pod), limits);
+    FLYBALL_TRY(runc_.Update(id, container->bundle.folder() + "/resources.json", CgroupResources(spec)));
+    const Status made = cgroups_.Make(PodCgroup(pod), limits);
+    cgroups_.BalanceClasses(kPodsCgroup);
+    return made;
   }
   WrittenFolders WrittenBy(const std::string& id) override {
     const auto container = Find(id);
@@ -184,6 +193,8 @@ class OciRuntime final : public OciContainers {
   void HasExited(const std::string& id, const RecordedExit& exit);
   void Finish(const OciContainerPtr& container);
   void RemovePodNow(const std::string& uid);
+  // oci_images.cc
+  void UnmountImages(const std::string& pod_uid);
   void KillAll();
 
   OciRuntimeOptions options_;
@@ -195,6 +206,7 @@ class OciRuntime final : public OciContainers {
   const OwnedFd monitor_program_;
   const std::shared_ptr<ProcessLoop> processes_ = std::make_shared<ProcessLoop>();
   const Runc runc_;
+  const CgroupTree cgroups_;
   mutable Mutex mu_;
   CondVar changed_;
   std::map<std::string, OciPodPtr> pods_ FLYBALL_GUARDED_BY(mu_);              // by UID

@@ -8,6 +8,8 @@ namespace flyball::node {
 
 Status OciRuntime::EnsureSandbox(OciPod& pod, const Pod& spec) {
   if (pod.connection && pod.connection->Send('?', {})) return {};
+  FLYBALL_TRY(cgroups_.Make(PodCgroup(spec), PodCgroupLimits(spec, options_.pod_max_pids)));
+  cgroups_.BalanceClasses(kPodsCgroup);
   FLYBALL_ASSIGN(pod.monitor, EnsureMonitor(*processes_, monitor_program_.get(), pod.folder, spec));
   FLYBALL_TRY(WriteFileDurably(pod.folder + "/node", spec.spec.node_name));
   return Connect(pod);

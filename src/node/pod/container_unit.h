@@ -34,7 +34,8 @@ struct ContainerUnit {
   std::string waiting_reason, waiting_message;
   std::string id;  // "<runtime>://<id>", of the current or last start
   std::string runtime_id, image_id;
-  std::string image;  // of its spec, when it was started by this agent
+  std::vector<RegistryCredentials> credentials;  // for its images
+  std::string image;                             // of its spec, when it was started by this agent
   std::optional<api::Time> started_at;
   std::optional<ContainerStateTerminated> ended;     // how the current start ended
   std::optional<ContainerStateTerminated> previous;  // how the one before ended

@@ -54,11 +54,12 @@ void Keep(Sources& sources, bool secret, const std::string& name, const Result<j
 
 class Resolver {
  public:
-  Resolver(const Pod& pod, const Container& container, const PodAddresses& addresses, Sources& sources,
-           Variables inherited)
+  Resolver(const Pod& pod, const Container& container, const PodAddresses& addresses,
+           const NodeAllocatable& allocatable, Sources& sources, Variables inherited)
       : pod_(pod),
         container_(container),
         addresses_(addresses),
+        allocatable_(allocatable),
         sources_(sources),
         variables_(std::move(inherited)) {}
 
@@ -98,7 +99,9 @@ class Resolver {
     }
     const EnvVarSource& from = *variable.value_from;
     if (from.field_ref) Set(variable.name, FieldValue(pod_, addresses_, from.field_ref->field_path));
-    if (from.resource_field_ref) Set(variable.name, ResourceValue(container_, *from.resource_field_ref));
+    if (const auto& ref = from.resource_field_ref)
+      if (const Container* const container = ContainerOf(pod_, *ref, &container_))
+        Set(variable.name, ResourceValue(*container, *ref, allocatable_));
     if (const auto& ref = from.config_map_key_ref)
       return AddKey(variable.name, false, ref->name, ref->key, ref->optional.value_or(false));
     if (const auto& ref = from.secret_key_ref)
@@ -123,6 +126,7 @@ class Resolver {
   const Pod& pod_;
   const Container& container_;
   const PodAddresses& addresses_;
+  const NodeAllocatable& allocatable_;
   Sources& sources_;
   Variables variables_;
 };
@@ -130,15 +134,15 @@ class Resolver {
 }  // namespace
 
 void ResolveEnvironment(const Client& client, std::shared_ptr<const Pod> pod, const Container& container,
-                        const PodAddresses& addresses, Variables inherited,
-                        std::function<void(Result<Variables>)> done) {
+                        const PodAddresses& addresses, const NodeAllocatable& allocatable,
+                        Variables inherited, std::function<void(Result<Variables>)> done) {
   const auto names = NamesIn(container);
   auto sources = std::make_shared<Sources>();
   // The container is kept by its pod; one more than the names, so that nothing is done before all are asked.
   auto left = std::make_shared<std::atomic<std::size_t>>(names.size() + 1);
-  auto finish = [sources, left, pod, &container, addresses, inherited = std::move(inherited),
+  auto finish = [sources, left, pod, &container, addresses, allocatable, inherited = std::move(inherited),
                  done = std::move(done)] {
-    if (--*left == 0) done(Resolver(*pod, container, addresses, *sources, inherited).Run());
+    if (--*left == 0) done(Resolver(*pod, container, addresses, allocatable, *sources, inherited).Run());
   };
   for (const auto& [secret, name] : names) {
     const DynamicClient of = secret ? client.Of<Secret>() : client.Of<ConfigMap>();

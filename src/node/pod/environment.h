@@ -20,8 +20,8 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 // then gives its variables to `done`, once, from any thread. An error (with kubelet's text) if one is missing
 // and not optional.
 void ResolveEnvironment(const Client& client, std::shared_ptr<const Pod> pod, const Container& container,
-                        const PodAddresses& addresses, Variables inherited,
-                        std::function<void(Result<Variables>)> done);
+                        const PodAddresses& addresses, const NodeAllocatable& allocatable,
+                        Variables inherited, std::function<void(Result<Variables>)> done);
 
 // Replaces $(NAME) by the variable's value; $$ is a dollar sign; an unknown name stays as it is.
 std::string Expand(const std::string& text, const Variables& variables);

@@ -17,8 +17,7 @@ std::string Milliseconds(Duration time) {
 
 void PodWorker::StartUnit(ContainerUnit& unit) {
   unit.state = ContainerUnit::State::kStarting;
-  unit.waiting_reason =
-      !unit.main() || pod_->spec.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
+  unit.waiting_reason = pod_->spec.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
   unit.waiting_message.clear();
   if (!context_.runtime.pull_executor() || pod_->spec.image_pull_secrets.empty()) return FindImage(unit, {});
   FetchPullSecrets(context_.client, pod_,
@@ -41,6 +40,7 @@ void PodWorker::HavePullSecrets(ContainerUnit& unit, const PullSecrets& secrets)
 
 void PodWorker::FindImage(ContainerUnit& unit, const std::vector<RegistryCredentials>& credentials) {
   if (state_ != State::kRunning || unit.state != ContainerUnit::State::kStarting) return;
+  unit.credentials = credentials;
   const Container& spec = SpecOf(unit);
   const ImageRequest request{
       .image = spec.image, .pull_policy = spec.image_pull_policy, .credentials = credentials};
@@ -96,7 +96,7 @@ void PodWorker::PullImage(ContainerUnit& unit, const ImageRequest& request) {
       },
       [&unit, asked, name = request.image](PodWorker& self, const Pulled& pulled) {
         if (self.state_ != State::kRunning || unit.state != ContainerUnit::State::kStarting) return;
-        if (!pulled.image) return self.PullFailed(unit, pulled.image.error());
+        if (!pulled.image) return self.PullFailed(unit, name, pulled.image.error());
         const Duration waited = self.context_.strand.clock().Steady() - asked;
         self.ImageReady(unit, *pulled.image,
                         "Successfully pulled image \"" + name + "\" in " + Milliseconds(pulled.took) + " (" +
@@ -109,11 +109,10 @@ void PodWorker::ImageReady(ContainerUnit& unit, const ReadyImage& image, const s
   unit.image_id = image.id;
   unit.pull_failures = 0;
   context_.recorder.Normal(TargetOf(unit), "Pulled", event);
-  PrepareVolumes(unit);
+  PrepareImageVolumes(unit);
 }
 
-void PodWorker::PullFailed(ContainerUnit& unit, const Error& error) {
-  const std::string image = SpecOf(unit).image;
+void PodWorker::PullFailed(ContainerUnit& unit, const std::string& image, const Error& error) {
   unit.state = ContainerUnit::State::kPullWait;
   unit.waiting_reason = "ErrImagePull";
   unit.waiting_message = error.message();

@@ -22,8 +22,8 @@ void PodWorker::PrepareEnvironment(ContainerUnit& unit) {
   };
   Variables inherited = context_.service_variables ? context_.service_variables(*pod_) : Variables();
   if (spec.env.empty() && spec.env_from.empty()) return Launch(unit, pod_, inherited);
-  ResolveEnvironment(context_.client, pod_, spec, {pod_ip_, context_.host_ip}, std::move(inherited),
-                     std::move(done));
+  ResolveEnvironment(context_.client, pod_, spec, {pod_ip_, context_.host_ip}, context_.allocatable,
+                     std::move(inherited), std::move(done));
 }
 
 ContainerConfig PodWorker::ConfigOf(const ContainerUnit& unit, const PodPtr& pod,

@@ -26,9 +26,38 @@ PodCondition Condition(const char* type, bool status, const char* reason = "", s
   return {.type = type, .status = status ? "True" : "False", .reason = reason, .message = std::move(message)};
 }
 
+// What the pod's readiness gates say once its containers are ready (upstream: GeneratePodReadyCondition).
+PodCondition GatedReady(const Pod& pod) {
+  std::string unmet;
+  for (const PodReadinessGate& gate : pod.spec.readiness_gates) {
+    const PodCondition* found = nullptr;
+    for (const PodCondition& condition : pod.status.conditions)
+      if (condition.type == gate.condition_type) found = &condition;
+    if (found && found->status == "True") continue;
+    if (!unmet.empty()) unmet += ", ";
+    unmet += found ? "the status of pod readiness gate \"" + gate.condition_type +
+                         "\" is not \"True\", but " + found->status
+                   : "corresponding condition of pod readiness gate \"" + gate.condition_type +
+                         "\" does not exist.";
+  }
+  if (unmet.empty()) return Condition("Ready", true);
+  return Condition("Ready", false, "ReadinessGatesNotReady", std::move(unmet));
+}
+
 // Lists of addresses are merged by address: without this, one that the pod had before would stay.
 void ReplaceWhole(json::Value& status, const char* list) {
   if (status.Find(list)) status[list].as_array().push_back(json::Object{{"$patch", "replace"}});
+}
+
+// Conditions are merged by type, member by member: what one said before and does not say any more is removed.
+void RemoveOldReasons(json::Value& status, const PodStatus& before) {
+  if (!status.Find("conditions")) return;
+  for (json::Value& condition : status["conditions"].as_array())
+    for (const PodCondition& known : before.conditions) {
+      if (condition["type"].string_or("") != known.type) continue;
+      if (!known.reason.empty() && !condition.Find("reason")) condition["reason"] = nullptr;
+      if (!known.message.empty() && !condition.Find("message")) condition["message"] = nullptr;
+    }
 }
 
 }  // namespace
@@ -55,9 +84,8 @@ ContainerStatus PodWorker::MakeContainerStatus(const ContainerUnit& unit) const 
     status.state.terminated = *unit.ended;
     if (unit.previous) status.last_state.terminated = *unit.previous;
   } else {
-    const bool initializing = unit.main() && !pod_->spec.init_containers.empty();
     std::string reason = unit.waiting_reason;
-    if (reason.empty()) reason = initializing || unit.init ? "PodInitializing" : "ContainerCreating";
+    if (reason.empty()) reason = pod_->spec.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
     status.state.waiting = ContainerStateWaiting{.reason = reason, .message = unit.waiting_message};
     if (unit.ended)
       status.last_state.terminated = *unit.ended;
@@ -80,7 +108,7 @@ std::string PodWorker::Phase() const {
       // What was stopped before it could start has failed (upstream: TerminatePod).
       if (state_ == State::kStopped) return "Failed";
       const bool over = unit->state == ContainerUnit::State::kExited;
-      return over && pod_->spec.restart_policy == "Never" ? "Failed" : "Pending";
+      return over && !ShouldRestart(*unit) ? "Failed" : "Pending";
     }
     if (unit->running())
       ++running;
@@ -94,9 +122,9 @@ std::string PodWorker::Phase() const {
   if (running > 0) return "Running";
   if (stopped == 0) return "Pending";
   const bool over = state_ == State::kEnded || state_ == State::kStopped;
-  if (!over && (pod_->spec.restart_policy == "Always" || succeeded != stopped) &&
-      pod_->spec.restart_policy != "Never")
-    return "Running";
+  const bool goes_on = std::any_of(units_.begin(), units_.end(),
+                                   [&](const auto& unit) { return unit->main() && ShouldRestart(*unit); });
+  if (!over && goes_on) return "Running";
   return succeeded == stopped ? "Succeeded" : "Failed";
 }
 
@@ -127,7 +155,7 @@ void PodWorker::AddConditions(PodStatus& status) const {
     else if (failed)
       conditions.push_back(Condition(type, false, "PodFailed"));
     else if (unready.empty())
-      conditions.push_back(Condition(type, true));
+      conditions.push_back(std::string_view(type) == "Ready" ? GatedReady(*pod_) : Condition(type, true));
     else
       conditions.push_back(
           Condition(type, false, "ContainersNotReady", "containers with unready status: " + Listed(unready)));
@@ -207,6 +235,7 @@ void PodWorker::WriteStatus() {
   json::Value body = ToJson(status);
   ReplaceWhole(body, "podIPs");
   ReplaceWhole(body, "hostIPs");
+  if (written_) RemoveOldReasons(body, *written_);
   const json::Value patch =
       json::Object{{"metadata", json::Object{{"uid", pod_->metadata.uid}}}, {"status", std::move(body)}};
   writing_ = true;

@@ -29,19 +29,22 @@ void PodWorker::PrepareVolumes(ContainerUnit& unit) {
 // What the API says about ConfigMaps, Secrets and the pod itself reaches their files with the next round.
 void PodWorker::RefreshVolumes() {
   if (!context_.volumes || !PodVolumes::MayChange(*pod_)) return;
-  refresh_ = context_.strand.PostAfter(
-      kVolumeRefresh, OnStrand([](PodWorker& self) {
-        self.refresh_ = kNoTimer;
-        if (self.state_ != State::kRunning) return;
-        self.OnRuntime([volumes = self.context_.volumes, pod = self.pod_,
-                        ip = self.pod_ip_](ContainerRuntime&) { return volumes->SetUp(*pod, ip); },
-                       [](PodWorker& again, const Status& made) {
-                         if (!made)
-                           again.context_.recorder.Warning(flyball::TargetOf(*again.pod_), "FailedMount",
-                                                           made.error().message());
-                         if (again.refresh_ == kNoTimer) again.RefreshVolumes();
-                       });
-      }));
+  refresh_ = context_.strand.PostAfter(kVolumeRefresh, OnStrand([](PodWorker& self) {
+                                         self.refresh_ = kNoTimer;
+                                         self.RefreshVolumesNow();
+                                       }));
+}
+
+void PodWorker::RefreshVolumesNow() {
+  if (state_ != State::kRunning) return;
+  OnRuntime([volumes = context_.volumes, pod = pod_,
+             ip = pod_ip_](ContainerRuntime&) { return volumes->SetUp(*pod, ip); },
+            [](PodWorker& self, const Status& made) {
+              if (!made)
+                self.context_.recorder.Warning(flyball::TargetOf(*self.pod_), "FailedMount",
+                                               made.error().message());
+              if (self.refresh_ == kNoTimer) self.RefreshVolumes();
+            });
 }
 
 }  // namespace flyball::node

@@ -19,6 +19,17 @@ std::string FullName(const Pod& pod) {
   return pod.metadata.name + "_" + pod.metadata.namespace_ + "(" + pod.metadata.uid + ")";
 }
 
+// Whether one of the container's rules says that it is restarted after this exit.
+bool HasRestartRule(const Container& container, std::int32_t exit_code) {
+  return std::any_of(container.restart_policy_rules.begin(), container.restart_policy_rules.end(),
+                     [&](const auto& rule) {
+                       if (rule.action != "Restart" || !rule.exit_codes) return false;
+                       const auto& values = rule.exit_codes->values;
+                       const bool listed = std::find(values.begin(), values.end(), exit_code) != values.end();
+                       return rule.exit_codes->operator_ == "In" ? listed : !listed;
+                     });
+}
+
 }  // namespace
 
 Duration BackoffAfter(int failures) {
@@ -138,7 +149,7 @@ std::string PodWorker::WhyNoLog(const std::string& container) const {
 }
 
 void PodWorker::Update(PodPtr pod) {
-  pod_ = std::move(pod);
+  const PodPtr before = std::exchange(pod_, std::move(pod));
   AdoptUnits();
   if (pod_->metadata.deletion_timestamp) {
     const auto grace = std::chrono::seconds(pod_->metadata.deletion_grace_period_seconds.value_or(30));
@@ -149,7 +160,17 @@ void PodWorker::Update(PodPtr pod) {
   const bool news = AddEphemeral();
   if (std::exchange(begun_, true)) {
     const bool changed = !written_ || written_->observed_generation != pod_->metadata.generation;
-    if (changed || news) ApplySpec();
+    if (changed || news)
+      ApplySpec();
+    else if (!pod_->spec.readiness_gates.empty())
+      WriteStatus();
+    // Files of the downward API say so at once; other changes come with the next round.
+    const bool said_otherwise = before->metadata.labels != pod_->metadata.labels ||
+                                before->metadata.annotations != pod_->metadata.annotations;
+    if (said_otherwise && refresh_ != kNoTimer) {
+      context_.strand.Cancel(std::exchange(refresh_, kNoTimer));
+      RefreshVolumesNow();
+    }
     return;
   }
   if (state_ != State::kRunning) return;
@@ -206,8 +227,8 @@ void PodWorker::ResizeUnit(ContainerUnit& unit) {
 // What it has is said once the runtime has done it.
 void PodWorker::PutInForce(ContainerUnit& unit) {
   OnRuntime(
-      [id = unit.runtime_id, spec = SpecOf(unit)](ContainerRuntime& runtime) {
-        return runtime.Resize(id, spec);
+      [id = unit.runtime_id, pod = pod_, spec = SpecOf(unit)](ContainerRuntime& runtime) {
+        return runtime.Resize(id, *pod, spec);
       },
       [&unit, id = unit.runtime_id, wanted = SpecOf(unit).resources](PodWorker& self, const Status& done) {
         if (unit.runtime_id != id || !unit.running()) return;
@@ -330,7 +351,10 @@ void PodWorker::BeginProbes(ContainerUnit& unit) {
 void PodWorker::ProbeFailed(ContainerUnit& unit, ProbeKind kind) {
   std::string which(ProbeName(kind));
   which[0] = static_cast<char>(which[0] - 'A' + 'a');
-  const auto grace = pod_->spec.termination_grace_period_seconds.value_or(30);
+  const Container& spec = SpecOf(unit);
+  const auto& probe = kind == ProbeKind::kStartup ? spec.startup_probe : spec.liveness_probe;
+  auto grace = pod_->spec.termination_grace_period_seconds.value_or(30);
+  if (probe && probe->termination_grace_period_seconds) grace = *probe->termination_grace_period_seconds;
   StopUnit(unit, std::chrono::seconds(grace),
            "Container " + unit.name + " failed " + which + " probe, will be restarted");
 }
@@ -360,10 +384,13 @@ void PodWorker::Exited(ContainerUnit& unit, const std::string&, const ContainerE
   if (evicted_) ReleaseVolumes();
 }
 
+// Upstream: ContainerShouldRestart. A container's own rules come first, then its own policy, then the pod's.
 bool PodWorker::ShouldRestart(const ContainerUnit& unit) const {
   if (unit.ephemeral) return false;
   if (unit.sidecar || unit.resized) return true;
-  const std::string& policy = pod_->spec.restart_policy;
+  const Container& spec = SpecOf(unit);
+  if (unit.ended && HasRestartRule(spec, unit.ended->exit_code)) return true;
+  const std::string& policy = spec.restart_policy ? *spec.restart_policy : pod_->spec.restart_policy;
   const bool well = unit.ended && unit.ended->exit_code == 0;
   if (unit.init) return !well && policy != "Never";
   return policy == "Always" || policy.empty() || (policy == "OnFailure" && !well);

@@ -54,6 +54,7 @@ struct WorkerContext {
   // Gives pods a network of their own; null: they have the machine's.
   std::shared_ptr<network::PodNetwork> network{};
   ClusterDns dns{};
+  NodeAllocatable allocatable{};
   // What every container's environment says about Services; null: nothing.
   std::function<Variables(const Pod& pod)> service_variables{};
 };
@@ -116,11 +117,14 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
                   const Result<std::optional<ReadyImage>>& image);
   void ImageRefused(ContainerUnit& unit, const Error& error);
   void PullImage(ContainerUnit& unit, const ImageRequest& request);
-  void PullFailed(ContainerUnit& unit, const Error& error);
+  void PullFailed(ContainerUnit& unit, const std::string& image, const Error& error);
   void ImageReady(ContainerUnit& unit, const ReadyImage& image, const std::string& event);
+  // Images that the container has as volumes, then all other volumes.
+  void PrepareImageVolumes(ContainerUnit& unit);
   // Makes the pod's volumes, then what the container needs.
   void PrepareVolumes(ContainerUnit& unit);
   void RefreshVolumes();
+  void RefreshVolumesNow();
   void PrepareEnvironment(ContainerUnit& unit);
   ContainerConfig ConfigOf(const ContainerUnit& unit, const PodPtr& pod, const Variables& variables) const;
   void Started(ContainerUnit& unit, const Result<std::string>& id);

@@ -60,7 +60,7 @@ void ContainerLog::Close() {
     if (std::exchange(closed_, true)) return;
     for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
       std::string& partial = partial_[stream == Stream::kStdout ? 0 : 1];
-      if (!partial.empty()) WriteLine(stream, partial, true);
+      if (!partial.empty()) WriteLine(stream, partial, false);
       partial.clear();
     }
     writer_.Flush();

@@ -30,7 +30,8 @@ struct ContainerMount {
   std::string source;  // on the machine
   std::string target;  // in the container
   bool read_only = false;
-  std::string propagation{};  // "", "None", "HostToContainer" or "Bidirectional"
+  bool recursive_read_only = false;  // with what is mounted below it
+  std::string propagation{};         // "", "None", "HostToContainer" or "Bidirectional"
 };
 
 struct ContainerConfig {
@@ -181,6 +182,17 @@ class ContainerRuntime {
     return Unexpected(Error(Reason::kNotFound, "image \"" + request.image + "\" is not on this node"));
   }
 
+  // Mounts the files of an image that FindImage or PullImage has returned at the path, read-only, for a
+  // volume of the pod, unless they are there already; RemovePod unmounts them. To be called where PullImage
+  // is.
+  virtual Status MountImage(const std::string& pod_uid, const std::string& volume, const std::string& image,
+                            const std::string& path) {
+    (void)pod_uid;
+    (void)volume;
+    (void)path;
+    return Unexpected(BadRequest("image \"" + image + "\": this node has no image volumes"));
+  }
+
   // Starts; `exited` is called once, from any thread, when it has ended. The id is unique for ever.
   // BadRequest: the configuration cannot work; others: starting failed, with the cause kStartErrorCause if it
   // was the container's own program that could not be executed.
@@ -220,9 +232,10 @@ class ContainerRuntime {
   virtual Result<std::shared_ptr<StreamHandle>> Attach(const std::string& id, const StreamRequest& request,
                                                        StreamEvents events) = 0;
 
-  // What the container may use is from now on what its spec says. To be called where Start is.
-  virtual Status Resize(const std::string& id, const Container& spec) {
+  // What the container of the pod may use is from now on what its spec says. To be called where Start is.
+  virtual Status Resize(const std::string& id, const Pod& pod, const Container& spec) {
     (void)id;
+    (void)pod;
     (void)spec;
     return {};
   }

@@ -26,6 +26,11 @@ bool Has(const ObjectMeta& metadata, const char* annotation, const char* value) 
   return found != metadata.annotations.end() && found->second == value;
 }
 
+bool IsOurs(const PersistentVolume& volume) {
+  return Has(volume.metadata, kProvisionedBy, kLocalPathProvisioner) && volume.spec.host_path &&
+         volume.spec.claim_ref;
+}
+
 // "pvc-<uid>_<namespace>_<claim>", for people who look at the disk.
 std::string FolderName(const std::string& volume, const std::string& ns, const std::string& claim) {
   return volume + "_" + ns + "_" + claim;
@@ -62,8 +67,37 @@ PersistentVolume VolumeFor(const PersistentVolumeClaim& claim, const StorageClas
   return volume;
 }
 
+// A folder has the room of its disk: growing is a matter of what the objects say (upstream:
+// external-resizer).
+Status Grow(const PersistentVolumeClaim& claim, Context& ctx) {
+  constexpr char kStorage[] = "storage";
+  const auto volume = ctx.lister<PersistentVolume>().Get("", claim.spec.volume_name);
+  const auto wanted = claim.spec.resources.requests.find(kStorage);
+  if (!volume || !IsOurs(*volume) || wanted == claim.spec.resources.requests.end()) return {};
+  if (claim.status.phase != "Bound" || volume->spec.claim_ref->uid != claim.metadata.uid) return {};
+  const auto has = [&](const std::map<std::string, api::Quantity>& capacity) {
+    const auto found = capacity.find(kStorage);
+    return found != capacity.end() && (found->second - wanted->second).Sign() >= 0;
+  };
+  if (!has(volume->spec.capacity)) {
+    PersistentVolume next = *volume;
+    next.spec.capacity[kStorage] = wanted->second;
+    FLYBALL_TRY(ctx.client().Update(next));
+  }
+  if (has(claim.status.capacity)) return {};
+  PersistentVolumeClaim next = claim;
+  next.status.capacity[kStorage] = wanted->second;
+  FLYBALL_TRY(ctx.client().UpdateStatus(next));
+  ctx.recorder().Normal(claim, "VolumeResizeSuccessful", "Resize volume succeeded");
+  return {};
+}
+
 Result<Action> Provision(const PersistentVolumeClaim& claim, const std::string& folder, Context& ctx) {
-  if (!claim.spec.volume_name.empty() || claim.metadata.deletion_timestamp) return Done();
+  if (claim.metadata.deletion_timestamp) return Done();
+  if (!claim.spec.volume_name.empty()) {
+    FLYBALL_TRY(Grow(claim, ctx));
+    return Done();
+  }
   if (!Has(claim.metadata, kWantedOf, kLocalPathProvisioner)) return Done();
   const auto kind = ctx.lister<StorageClass>().Get("", claim.spec.storage_class_name.value_or(""));
   if (!kind || kind->provisioner != kLocalPathProvisioner) return Done();
@@ -86,9 +120,7 @@ Result<Action> Provision(const PersistentVolumeClaim& claim, const std::string& 
 // A volume that nobody claims any more goes, with its data. Only what this provisioner makes, below its
 // folder, whatever the object says.
 Result<Action> Reclaim(const PersistentVolume& volume, const std::string& folder, Context& ctx) {
-  const bool ours = Has(volume.metadata, kProvisionedBy, kLocalPathProvisioner) && volume.spec.host_path &&
-                    volume.spec.claim_ref;
-  if (!ours || volume.status.phase != "Released") return Done();
+  if (!IsOurs(volume) || volume.status.phase != "Released") return Done();
   if (volume.spec.persistent_volume_reclaim_policy != "Delete") return Done();
   const ObjectReference& claim = *volume.spec.claim_ref;
   const std::string part = FolderName(volume.metadata.name, claim.namespace_, claim.name);
@@ -110,6 +142,7 @@ json::Value LocalPathClass() {
                     {"annotations", json::Object{{"storageclass.kubernetes.io/is-default-class", "true"}}}}},
       {"provisioner", kLocalPathProvisioner},
       {"reclaimPolicy", "Delete"},
+      {"allowVolumeExpansion", true},
       {"volumeBindingMode", "Immediate"}};
 }
 

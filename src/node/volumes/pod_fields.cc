@@ -43,17 +43,29 @@ std::string FieldValue(const Pod& pod, const PodAddresses& addresses, const std:
   return {};
 }
 
-std::string ResourceValue(const Container& container, const ResourceFieldSelector& ref) {
+std::string ResourceValue(const Container& container, const ResourceFieldSelector& ref,
+                          const NodeAllocatable& allocatable) {
   const bool limit = ref.resource.starts_with("limits.");
   const std::string name = ref.resource.substr(ref.resource.find('.') + 1);
   const auto& amounts = limit ? container.resources.limits : container.resources.requests;
-  const auto found = amounts.find(name);
-  if (found == amounts.end()) return "0";
-  const double divisor = ref.divisor.IsZero() ? 1 : ref.divisor.ToDouble();
-  // Rounded up, as upstream.
-  const double parts = found->second.ToDouble() / divisor;
-  const auto whole = static_cast<std::int64_t>(parts);
-  return std::to_string(static_cast<double>(whole) < parts ? whole + 1 : whole);
+  const auto divided = [&](const api::Quantity& amount) {
+    const double divisor = ref.divisor.IsZero() ? 1 : ref.divisor.ToDouble();
+    // Rounded up, as upstream.
+    const double parts = amount.ToDouble() / divisor;
+    const auto whole = static_cast<std::int64_t>(parts);
+    return std::to_string(static_cast<double>(whole) < parts ? whole + 1 : whole);
+  };
+  if (const auto found = amounts.find(name); found != amounts.end()) return divided(found->second);
+  const auto there = allocatable.find(name);
+  return limit && there != allocatable.end() ? divided(there->second) : "0";
+}
+
+const Container* ContainerOf(const Pod& pod, const ResourceFieldSelector& ref, const Container* own) {
+  if (ref.container_name.empty()) return own;
+  for (const auto* list : {&pod.spec.containers, &pod.spec.init_containers})
+    for (const Container& container : *list)
+      if (container.name == ref.container_name) return &container;
+  return nullptr;
 }
 
 }  // namespace flyball::node

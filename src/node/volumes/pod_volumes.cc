@@ -101,6 +101,11 @@ Error SubPathRefused(const VolumeMount& wanted, const Container& container, cons
                     container.name + "\"");
 }
 
+bool IsRecursive(const VolumeMount& wanted) {
+  const std::string how = wanted.recursive_read_only.value_or("");
+  return how == "Enabled" || how == "IfPossible";
+}
+
 const Volume* FindVolume(const Pod& pod, const std::string& name) {
   for (const Volume& volume : pod.spec.volumes)
     if (volume.name == name) return &volume;
@@ -109,23 +114,33 @@ const Volume* FindVolume(const Pod& pod, const std::string& name) {
 
 }  // namespace
 
-PodVolumes::PodVolumes(Client client, std::string folder, std::string node)
+PodVolumes::PodVolumes(Client client, std::string folder, VolumeNode node)
     : client_(std::move(client)),
       folder_(std::move(folder)),
       node_(std::move(node)),
-      found_(PodsOf(folder_, node_)) {}
+      certificates_(client_, node_.name),
+      found_(PodsOf(folder_, node_.name)) {}
 
 bool PodVolumes::MayChange(const Pod& pod) {
   return std::any_of(pod.spec.volumes.begin(), pod.spec.volumes.end(),
                      [](const Volume& volume) { return HasContent(volume); });
 }
 
+std::shared_ptr<Mutex> PodVolumes::MutexOf(const std::string& pod_uid) {
+  MutexLock lock(mu_);
+  auto& mutex = pods_[pod_uid];
+  if (!mutex) mutex = std::make_shared<Mutex>();
+  return mutex;
+}
+
 Status PodVolumes::SetUp(const Pod& pod, const std::string& pod_ip) {
   if (pod.spec.volumes.empty()) return {};
+  const auto mutex = MutexOf(pod.metadata.uid);
+  MutexLock lock(*mutex);
   FLYBALL_TRY(MakePrivateFolder(folder_));
   FLYBALL_TRY(MakePrivateFolder(folder_ + "/" + pod.metadata.uid));
   if (const std::string mark = folder_ + "/" + pod.metadata.uid + kNodeMark; access(mark.c_str(), F_OK) != 0)
-    FLYBALL_TRY(WriteFileDurably(mark, node_));
+    FLYBALL_TRY(WriteFileDurably(mark, node_.name));
   for (const Volume& volume : pod.spec.volumes) {
     const Status made = SetUpOne(pod, volume, pod_ip);
     if (!made)
@@ -143,10 +158,12 @@ Status PodVolumes::SetUpOne(const Pod& pod, const Volume& volume, const std::str
     FLYBALL_TRY(SourceOf(pod, volume));
     return {};
   }
+  if (volume.image) return {};  // the runtime's: MountImage
   if (!HasContent(volume)) return Unexpected(BadRequest("this node does not support volumes of that type"));
   FLYBALL_TRY(MakePrivateFolder(path));
   chmod(path.c_str(), 0755);
-  FLYBALL_ASSIGN(const VolumeFiles files, ContentOf(client_, pod, volume, pod_ip, path));
+  const ContentSources sources{client_, certificates_, node_.allocatable, {pod_ip, node_.address}};
+  FLYBALL_ASSIGN(const VolumeFiles files, ContentOf(sources, pod, volume, path));
   return WriteAtomically(path, files, GroupOf(pod));
 }
 
@@ -198,11 +215,12 @@ Result<std::vector<ContainerMount>> PodVolumes::MountsOf(
       fs::create_directories(source, error);
     }
     // What the node writes itself is not for containers to change.
-    const bool read_only = wanted.read_only || HasContent(*volume) ||
+    const bool read_only = wanted.read_only || HasContent(*volume) || volume->image ||
                            (volume->persistent_volume_claim && volume->persistent_volume_claim->read_only);
     mounts.push_back({.source = source,
                       .target = wanted.mount_path,
                       .read_only = read_only,
+                      .recursive_read_only = read_only && IsRecursive(wanted),
                       .propagation = wanted.mount_propagation.value_or("")});
   }
   return mounts;
@@ -256,6 +274,13 @@ void PodVolumes::KeepOnly(const std::set<std::string>& pod_uids) {
 }
 
 void PodVolumes::TearDown(const std::string& pod_uid) {
+  certificates_.Forget(pod_uid);
+  const auto mutex = MutexOf(pod_uid);
+  MutexLock lock(*mutex);
+  {
+    MutexLock all(mu_);
+    pods_.erase(pod_uid);
+  }
   const OwnedFd root(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root) return;
   for (const std::string& name : {pod_uid + ".subpaths", pod_uid}) {

@@ -6,21 +6,31 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "api/types/core.h"
+#include "base/run/mutex.h"
 #include "client/client.h"
 #include "node/runtime/runtime.h"
+#include "node/volumes/pod_certificates.h"
+#include "node/volumes/pod_fields.h"
 
 namespace flyball::node {
 
-// Thread-safe; one call for a pod at a time. Methods block.
+// What volumes say about the node.
+struct VolumeNode {
+  std::string name, address;
+  NodeAllocatable allocatable{};
+};
+
+// Thread-safe. Methods block; those of one pod wait for each other.
 class PodVolumes {
  public:
   // Nodes of one machine may share the folder.
-  PodVolumes(Client client, std::string folder, std::string node);
+  PodVolumes(Client client, std::string folder, VolumeNode node);
 
   // Makes every volume of the pod, or brings it up to date. `pod_ip` is for the downward API. An error in
   // kubelet's words names the volume that cannot be had (yet).
@@ -31,6 +41,10 @@ class PodVolumes {
   // had, or leads out of its volume.
   Result<std::vector<ContainerMount>> MountsOf(const Pod& pod, const Container& container,
                                                const std::function<std::string(const std::string&)>& expand);
+  // Where a volume of the pod is, if the node makes it.
+  std::string PathOf(const Pod& pod, const Volume& volume) const {
+    return folder_ + "/" + pod.metadata.uid + "/" + volume.name;
+  }
   // What its emptyDirs on the disk take up, by volume.
   std::map<std::string, std::uint64_t> EmptyDirBytes(const Pod& pod) const;
   void TearDown(const std::string& pod_uid);
@@ -38,17 +52,20 @@ class PodVolumes {
   void KeepOnly(const std::set<std::string>& pod_uids);
 
  private:
+  std::shared_ptr<Mutex> MutexOf(const std::string& pod_uid);
   Status SetUpOne(const Pod& pod, const Volume& volume, const std::string& pod_ip);
   Result<std::string> SourceOf(const Pod& pod, const Volume& volume);
   Result<std::string> ClaimPath(const Pod& pod, const std::string& claim);
   Result<std::string> SubPath(const Pod& pod, const Container& container, std::size_t index,
                               const std::string& volume, const std::string& path);
-  std::string PathOf(const Pod& pod, const Volume& volume) const {
-    return folder_ + "/" + pod.metadata.uid + "/" + volume.name;
-  }
 
   const Client client_;
-  const std::string folder_, node_;
+  const std::string folder_;
+  const VolumeNode node_;
+  PodCertificates certificates_;
+  Mutex mu_;
+  // Containers of a pod are started side by side, and each makes sure that the volumes are there.
+  std::map<std::string, std::shared_ptr<Mutex>> pods_ FLYBALL_GUARDED_BY(mu_);  // by UID
   const std::vector<std::string> found_;  // UIDs of pods of the node that had volumes when this was made
 };
 

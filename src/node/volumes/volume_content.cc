@@ -5,20 +5,42 @@
 #include "base/files/durable_file.h"
 #include "json/json.h"
 #include "net/tls/pki.h"
-#include "node/volumes/pod_fields.h"
+#include "node/volumes/trust_bundles.h"
 
 namespace flyball::node {
 namespace {
 
-constexpr mode_t kDefaultFileMode = 0644, kTokenMode = 0600;
+constexpr mode_t kDefaultFileMode = 0644, kPrivateMode = 0600;
 constexpr std::int64_t kTokenSeconds = 3600;
 // Upstream's token manager renews at this part of a token's life.
 constexpr double kRenewAfter = 0.8;
 
+// The user of all containers, if they have one in common (upstream: FsUserFrom).
+std::optional<uid_t> CommonUser(const Pod& pod) {
+  std::optional<std::int64_t> common;
+  const auto& of_pod = pod.spec.security_context;
+  for (const auto* list : {&pod.spec.init_containers, &pod.spec.containers})
+    for (const Container& container : *list) {
+      std::optional<std::int64_t> user = of_pod ? of_pod->run_as_user : std::nullopt;
+      if (container.security_context && container.security_context->run_as_user)
+        user = container.security_context->run_as_user;
+      if (!user || (common && *common != *user)) return std::nullopt;
+      common = user;
+    }
+  if (!common) return std::nullopt;
+  return static_cast<uid_t>(*common);
+}
+
 class ContentReader {
  public:
-  ContentReader(const Client& client, const Pod& pod, std::string pod_ip, std::string folder, mode_t mode)
-      : client_(client), pod_(pod), pod_ip_(std::move(pod_ip)), folder_(std::move(folder)), mode_(mode) {}
+  ContentReader(const ContentSources& sources, const Pod& pod, const Volume& volume, std::string folder,
+                mode_t mode)
+      : sources_(sources),
+        client_(sources.client),
+        pod_(pod),
+        volume_(volume),
+        folder_(std::move(folder)),
+        mode_(mode) {}
 
   Status AddObject(bool secret, const std::string& name, const std::vector<KeyToPath>& items, bool optional) {
     const DynamicClient of = secret ? client_.Of<Secret>() : client_.Of<ConfigMap>();
@@ -51,12 +73,10 @@ class ContentReader {
   Status AddFields(const std::vector<DownwardAPIVolumeFile>& items) {
     for (const DownwardAPIVolumeFile& item : items) {
       std::string value;
-      if (item.field_ref)
-        value = FieldValue(pod_, {pod_ip_, pod_.status.host_ip}, item.field_ref->field_path);
-      if (item.resource_field_ref)
-        for (const Container& container : pod_.spec.containers)
-          if (container.name == item.resource_field_ref->container_name)
-            value = ResourceValue(container, *item.resource_field_ref);
+      if (item.field_ref) value = FieldValue(pod_, sources_.addresses, item.field_ref->field_path);
+      if (const auto& ref = item.resource_field_ref)
+        if (const Container* const container = ContainerOf(pod_, *ref, nullptr))
+          value = ResourceValue(*container, *ref, sources_.allocatable);
       files[item.path] = {value, item.mode ? static_cast<mode_t>(*item.mode) : mode_};
     }
     return {};
@@ -64,7 +84,7 @@ class ContentReader {
 
   Status AddToken(const ServiceAccountTokenProjection& token) {
     if (const std::string known = StillGood(token); !known.empty()) {
-      files[token.path] = {known, TokenMode()};
+      files[token.path] = Private(known);
       return {};
     }
     json::Object spec{{"expirationSeconds", token.expiration_seconds.value_or(kTokenSeconds)},
@@ -80,17 +100,36 @@ class ContentReader {
     const auto made =
         client_.Of<ServiceAccount>().CreateSubresource(pod_.metadata.namespace_, account, "token", request);
     if (!made) return Unexpected(made.error().Annotate("failed to fetch token"));
-    files[token.path] = {std::string((*made)["status"]["token"].string_or("")), TokenMode()};
+    files[token.path] = Private(std::string((*made)["status"]["token"].string_or("")));
+    return {};
+  }
+
+  Status AddTrustBundle(const ClusterTrustBundleProjection& projection) {
+    FLYBALL_ASSIGN(std::string anchors, TrustAnchorsOf(client_, projection));
+    files[projection.path] = Private(std::move(anchors));
+    return {};
+  }
+
+  Status AddCertificate(const PodCertificateProjection& projection, std::size_t source) {
+    FLYBALL_ASSIGN(const CredentialBundle bundle,
+                   sources_.certificates.Get(pod_, volume_.name, source, projection));
+    if (const std::string& path = projection.credential_bundle_path; !path.empty())
+      files[path] = Private(bundle.key + bundle.certificates);
+    if (!projection.key_path.empty()) files[projection.key_path] = Private(bundle.key);
+    if (const std::string& path = projection.certificate_chain_path; !path.empty())
+      files[path] = Private(bundle.certificates);
     return {};
   }
 
   VolumeFiles files;
 
  private:
-  // Readable by the group where the pod has one; else for everybody in the container, whoever that is.
-  mode_t TokenMode() const {
+  // Readable by the pod's user or group where all containers have one; else for everybody in them, whoever
+  // that is.
+  VolumeFile Private(std::string content) const {
     const bool own_group = pod_.spec.security_context && pod_.spec.security_context->fs_group;
-    return own_group ? kTokenMode : mode_;
+    const auto user = CommonUser(pod_);
+    return {std::move(content), own_group || user ? kPrivateMode : mode_, user};
   }
   // The token the volume has, if most of its life is still to come.
   std::string StillGood(const ServiceAccountTokenProjection& token) const {
@@ -110,23 +149,25 @@ class ContentReader {
     return now < issued + (expires - issued) * kRenewAfter ? *known : std::string();
   }
 
+  const ContentSources& sources_;
   const Client& client_;
   const Pod& pod_;
-  const std::string pod_ip_, folder_;
+  const Volume& volume_;
+  const std::string folder_;
   const mode_t mode_;
 };
 
 Status AddProjected(ContentReader& reader, const ProjectedVolumeSource& projected) {
-  for (const VolumeProjection& source : projected.sources) {
+  for (std::size_t i = 0; i < projected.sources.size(); ++i) {
+    const VolumeProjection& source = projected.sources[i];
     if (const auto& of = source.config_map)
       FLYBALL_TRY(reader.AddObject(false, of->name, of->items, of->optional.value_or(false)));
     if (const auto& of = source.secret)
       FLYBALL_TRY(reader.AddObject(true, of->name, of->items, of->optional.value_or(false)));
     if (const auto& of = source.downward_api) FLYBALL_TRY(reader.AddFields(of->items));
     if (const auto& of = source.service_account_token) FLYBALL_TRY(reader.AddToken(*of));
-    if (source.cluster_trust_bundle || source.pod_certificate)
-      return Unexpected(
-          BadRequest("projections of trust bundles and pod certificates are not supported by this node"));
+    if (const auto& of = source.cluster_trust_bundle) FLYBALL_TRY(reader.AddTrustBundle(*of));
+    if (const auto& of = source.pod_certificate) FLYBALL_TRY(reader.AddCertificate(*of, i));
   }
   return {};
 }
@@ -146,9 +187,9 @@ bool HasContent(const Volume& volume) {
   return volume.config_map || volume.secret || volume.downward_api || volume.projected;
 }
 
-Result<VolumeFiles> ContentOf(const Client& client, const Pod& pod, const Volume& volume,
-                              const std::string& pod_ip, const std::string& folder) {
-  ContentReader reader(client, pod, pod_ip, folder, ModeOf(volume));
+Result<VolumeFiles> ContentOf(const ContentSources& sources, const Pod& pod, const Volume& volume,
+                              const std::string& folder) {
+  ContentReader reader(sources, pod, volume, folder, ModeOf(volume));
   if (const auto& of = volume.config_map)
     FLYBALL_TRY(reader.AddObject(false, of->name, of->items, of->optional.value_or(false)));
   if (const auto& of = volume.secret)
