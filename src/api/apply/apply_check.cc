@@ -37,29 +37,9 @@ void AppendGoSyntax(const Value& value, std::string& out) {
   }
 }
 
-// The value as upstream's value.ToString shows it.
-void AppendText(const Value& value, std::string& out) {
-  if (value.is_array()) {
-    out += '[';
-    for (const Value& item : value.as_array()) {
-      if (&item != &value.as_array().front()) out += ',';
-      AppendText(item, out);
-    }
-    out += ']';
-  } else if (value.is_object()) {
-    for (const auto& [name, member] : value.as_object()) {
-      out.append(name).append("=");
-      AppendText(member, out);
-    }
-  } else {
-    out += value.is_string() ? GoQuote(value.as_string()) : json::Write(value);
-  }
-}
-
+// The value as fmt's %v shows upstream's wrapper of it.
 std::string ValueText(const Value& value) {
-  std::string out;
-  AppendText(value, out);
-  return out;
+  return "&{" + GoPrint(value) + "}";
 }
 
 class Checker {

@@ -288,10 +288,10 @@ TEST(ApplyTest, UnfitConfigurationsAreNamedAndShown) {
   EXPECT_EQ(unfit(R"({"replicas":"two"})"),
             prefix + ".spec.replicas: expected numeric (int or float), got string");
   EXPECT_EQ(unfit(R"({"bogus":1})"), prefix + ".spec.bogus: field not declared in schema");
-  EXPECT_EQ(unfit(R"({"paused":"x"})"), prefix + ".spec.paused: expected boolean, got \"x\"");
-  EXPECT_EQ(unfit(R"({"template":[]})"), prefix + ".spec.template: expected map, got []");
+  EXPECT_EQ(unfit(R"({"paused":"x"})"), prefix + ".spec.paused: expected boolean, got &{x}");
+  EXPECT_EQ(unfit(R"({"template":[]})"), prefix + ".spec.template: expected map, got &{[]}");
   EXPECT_EQ(unfit(R"({"template":{"spec":{"containers":{}}}})"),
-            prefix + ".spec.template.spec.containers: expected list, got ");
+            prefix + ".spec.template.spec.containers: expected list, got &{map[]}");
   EXPECT_EQ(unfit(R"({"template":{"spec":{"containers":[{"name":"a","image":1}]}}})"),
             prefix +
                 ".spec.template.spec.containers[name=\"a\"].image: expected string, got "

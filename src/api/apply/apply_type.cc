@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/values/go_text.h"
 #include "json/json.h"
 
 namespace flyball::api {
@@ -109,9 +110,10 @@ Result<PathElement> KeyedItem(const TypeInfo& list, const json::Value& item) {
     }
   }
   if (fields.empty()) {
-    return Unexpected(BadRequest(
-        "associative list with keys has an element that omits all key fields and doesn't have default values "
-        "for any key fields"));
+    std::string keys;
+    for (const std::string_view key : list.list_keys) keys += (keys.empty() ? "" : " ") + GoQuote(key);
+    return Unexpected(BadRequest("associative list with keys has an element that omits all key fields [" +
+                                 keys + "] (and doesn't have default values for any key fields)"));
   }
   return PathElement::Key(fields.Sorted());
 }

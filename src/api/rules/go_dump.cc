@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/rules/go_internal_types.h"
 #include "api/schema/zero_value.h"
 #include "json/json.h"
 
@@ -57,6 +58,15 @@ std::string GoName(std::string_view json) {
   return name;
 }
 
+// Null: the order and the names follow from the API's.
+const GoInternalType* FindInternal(const TypeInfo& type) {
+  constexpr std::string_view kPackage = "io.k8s.api.";
+  if (!type.name.starts_with(kPackage)) return nullptr;
+  const std::string_view name = type.name.substr(kPackage.size());
+  const auto* found = std::ranges::lower_bound(kGoInternalTypes, name, {}, &GoInternalType::type);
+  return found == std::end(kGoInternalTypes) || found->type != name ? nullptr : found;
+}
+
 class Dumper {
  public:
   std::string Run(const TypeInfo& type, const Value& value) {
@@ -81,11 +91,62 @@ class Dumper {
 
   void WriteObject(const TypeInfo& type, const Value& value) {
     Open('{');
-    for (const FieldInfo& field : type.fields) {
-      WriteName(GoName(field.name));
-      Write(*field.type, value[field.name], field.pointer);
+    if (const GoInternalType* internal = FindInternal(type)) {
+      WriteInternal(type, internal->fields, value);
+    } else {
+      for (const FieldInfo& field : type.fields) WriteField(field, GoName(field.name), value);
     }
     Close('}');
+  }
+
+  void WriteInternal(const TypeInfo& type, std::string_view fields, const Value& value) {
+    while (!fields.empty()) {
+      const std::string_view word = fields.substr(0, fields.find(' '));
+      fields.remove_prefix(std::min(fields.size(), word.size() + 1));
+      const std::size_t equals = word.find('=');
+      const FieldInfo* field = type.FindField(word.substr(0, equals));
+      if (field == nullptr) continue;
+      WriteField(*field,
+                 equals == std::string_view::npos ? GoName(word) : std::string(word.substr(equals + 1)),
+                 value);
+    }
+  }
+
+  void WriteField(const FieldInfo& field, const std::string& name, const Value& value) {
+    // Upstream embeds what the API calls metadata, apiVersion and kind: Go writes what is set under the API's
+    // names.
+    if (field.name == "metadata") return WriteSet(value["metadata"]);
+    if (field.name == "apiVersion" || field.name == "kind") {
+      if (const Value* own = value.Find("metadata"); own != nullptr) return;
+    }
+    WriteName(name);
+    Write(*field.type, value[field.name], field.pointer);
+  }
+
+  void WriteSet(const Value& members) {
+    if (!members.is_object()) return;
+    for (const auto& [name, member] : members.as_object()) {
+      if (member.is_null()) continue;
+      WriteName(name);
+      WritePlain(member);
+    }
+  }
+
+  void WritePlain(const Value& value) {
+    if (value.is_object()) {
+      Open('{');
+      WriteSet(value);
+      Close('}');
+    } else if (value.is_array()) {
+      Open('[');
+      for (const Value& item : value.as_array()) {
+        NextLine();
+        WritePlain(item);
+      }
+      Close(']');
+    } else {
+      json::WriteTo(value, out_);
+    }
   }
 
   void WriteList(const TypeInfo& element, const Value& list) {
@@ -119,12 +180,12 @@ class Dumper {
   }
   void Close(char bracket) {
     --depth_;
-    if (!first_) out_.append("\n").append(2 * depth_, ' ');
+    if (!first_) out_.append("\n").append(depth_, ' ');
     out_ += bracket;
     first_ = false;
   }
   void NextLine() {
-    out_.append(first_ ? "\n" : ",\n").append(2 * depth_, ' ');
+    out_.append(first_ ? "\n" : ",\n").append(depth_, ' ');
     first_ = false;
   }
 
@@ -272,7 +333,7 @@ json::Value GoInternal(std::string_view type_name, const json::Value& value) {
 
 std::string GoDifference(std::string_view type_name, const Value& before, const Value& after) {
   const TypeInfo* type = FindType(type_name);
-  if (type == nullptr) return UnifiedDiff(json::WritePretty(before, 2), json::WritePretty(after, 2));
+  if (type == nullptr) return UnifiedDiff(json::WritePretty(before, 1), json::WritePretty(after, 1));
   return UnifiedDiff(GoDump(*type, before), GoDump(*type, after));
 }
 

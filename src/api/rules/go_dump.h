@@ -11,7 +11,7 @@
 
 namespace flyball::api {
 
-// Every field of the type under its Go name, zero values and nulls too, indented by two.
+// Every field of the type under its Go name, zero values and nulls too, indented by one.
 std::string GoDump(const TypeInfo& type, const json::Value& value);
 
 // The same as a value, for messages that show it on one line. `type_name`: its OpenAPI name

@@ -22,7 +22,25 @@ TEST(UnifiedDiffTest, FarChangesAreSeparateHunks) {
 
 TEST(GoDumpTest, WritesEveryField) {
   EXPECT_EQ(GoDump(*FindType("io.k8s.api.core.v1.TCPSocketAction"), *json::Parse(R"({"port":80})")),
-            "{\n  \"Port\": 80,\n  \"Host\": \"\"\n}");
+            "{\n \"Port\": 80,\n \"Host\": \"\"\n}");
+}
+
+TEST(GoDumpTest, OrdersAndNamesFieldsAsTheInternalTypes) {
+  const std::string container =
+      GoDump(*FindType("io.k8s.api.core.v1.Container"), *json::Parse(R"({"name":"c","image":"i"})"));
+  EXPECT_LT(container.find("\"EnvFrom\""), container.find("\"Env\""));
+  EXPECT_LT(container.find("\"ResizePolicy\""), container.find("\"VolumeMounts\""));
+  EXPECT_EQ(json::Write(GoInternal("io.k8s.api.core.v1.HostAlias", *json::Parse(R"({"ip":"1.2.3.4"})"))),
+            R"({"IP":"1.2.3.4","Hostnames":null})");
+}
+
+// Upstream embeds metadata: what is set of it stands beside the spec, under the names of the API.
+TEST(GoDumpTest, MetadataIsNoMember) {
+  const json::Value shown = GoInternal(
+      "io.k8s.api.core.v1.PersistentVolumeClaim",
+      *json::Parse(R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"d"}})"));
+  EXPECT_TRUE(json::Write(shown).starts_with(R"({"name":"d","Spec":{"AccessModes":null,)"))
+      << json::Write(shown);
 }
 
 // The pod of the recordings: upstream says its node's name is on line 149.

@@ -49,6 +49,9 @@ struct KindHooks {
                                FieldErrors& errors) = nullptr;
   // metadata.name's rule: a format name of format.h; default "dns-subdomain".
   std::string_view name_format = "dns-subdomain";
+  // The kind's own rules say nothing of metadata: that is looked at when they hold, by the rules that all
+  // kinds share. A name may be any segment of a path.
+  bool metadata_last = false;
   // validate_update says all there is to say about an update: validate is not run then.
   bool validate_update_alone = false;
 
@@ -66,7 +69,8 @@ struct KindHooks {
   // Taken, but the client should know: appended to the answer's Warning headers of a create, and of an update
   // of the object itself as warn_on says.
   void (*warnings)(const json::Value& object, std::vector<std::string>& out) = nullptr;
-  enum class WarnOn { kCreate, kSpecChange, kUpdate } warn_on = WarnOn::kSpecChange;
+  // kNews: on every update, of what the old object did not give cause for.
+  enum class WarnOn { kCreate, kSpecChange, kUpdate, kNews } warn_on = WarnOn::kSpecChange;
   // Why a name that is no DNS label gets a warning when the object is created; "": it gets none.
   std::string_view name_warning;
   // How many seconds a delete waits, of which the client asks for `asked`. Null: the kind is not deleted

@@ -29,13 +29,14 @@ bool Contains(const Value& list, std::string_view item) {
 
 void ValidateNames(const KindHooks& hooks, const Value& metadata, const FieldPath& path,
                    FieldErrors& errors) {
+  const std::string_view format = hooks.metadata_last ? "path-segment" : hooks.name_format;
   if (const Value& prefix = metadata["generateName"]; !IsZero(prefix)) {
     const std::string masked = MaskTrailingDash(prefix.string_or(""));
-    AddProblems(FormatProblems(hooks.name_format, masked), path.Child("generateName"), prefix, errors);
+    AddProblems(FormatProblems(format, masked), path.Child("generateName"), prefix, errors);
   }
   const Value& name = metadata["name"];
   if (IsZero(name)) return errors.Required(path.Child("name"), "name or generateName is required");
-  AddProblems(FormatProblems(hooks.name_format, name.string_or("")), path.Child("name"), name, errors);
+  AddProblems(FormatProblems(format, name.string_or("")), path.Child("name"), name, errors);
 }
 
 void ValidateNamespace(bool namespaced, const Value& ns, const FieldPath& path, FieldErrors& errors) {
@@ -51,12 +52,13 @@ void ValidateNamespace(bool namespaced, const Value& ns, const FieldPath& path, 
 void ValidateOwner(const Value& owner, const FieldPath& path, FieldErrors& errors) {
   const std::string_view api_version = owner["apiVersion"].string_or("");
   const std::size_t slash = api_version.find('/');
-  const std::string_view version =
-      slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
-  if (version.empty()) errors.Invalid(path.Child("apiVersion"), api_version, "version must not be empty");
-  for (const char* field : {"kind", "name", "uid"}) {
-    if (IsZero(owner[field]))
-      errors.Invalid(path.Child(field), owner[field].string_or(""), "must not be empty");
+  const bool well_formed =
+      slash == std::string_view::npos ||
+      (slash + 1 < api_version.size() && api_version.find('/', slash + 1) == std::string_view::npos);
+  if (!api_version.empty() && !well_formed)
+    errors.Invalid(path.Child("apiVersion"), api_version, "must be <group>/<version> or <version>");
+  for (const char* field : {"apiVersion", "kind", "name", "uid"}) {
+    if (IsZero(owner[field])) errors.Required(path.Child(field), "must not be empty");
   }
   if (api_version == "v1" && owner["kind"].string_or("") == "Event") {
     errors.Invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner");
@@ -66,8 +68,9 @@ void ValidateOwner(const Value& owner, const FieldPath& path, FieldErrors& error
 void ValidateOwners(const Value& owners, const FieldPath& path, FieldErrors& errors) {
   if (!owners.is_array()) return;
   std::string first;
-  for (const Value& owner : owners.as_array()) {
-    ValidateOwner(owner, path, errors);
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    const Value& owner = owners.as_array()[i];
+    ValidateOwner(owner, path.Index(i), errors);
     if (!owner["controller"].bool_or(false)) continue;
     const std::string name =
         std::string(owner["kind"].string_or("")) + "/" + std::string(owner["name"].string_or(""));
@@ -92,8 +95,9 @@ void ValidateFinalizers(const Value& finalizers, const FieldPath& path, FieldErr
 }
 
 // Groups whose servers were once separate programs, and custom objects, know no standard finalizers.
-bool AsksForDomains(const KindInfo& kind) {
-  return !kind.custom && kind.group != "apiextensions.k8s.io" && kind.group != "apiregistration.k8s.io";
+bool AsksForDomains(const KindInfo& kind, const KindHooks& hooks) {
+  return !kind.custom && !hooks.metadata_last && kind.group != "apiextensions.k8s.io" &&
+         kind.group != "apiregistration.k8s.io";
 }
 
 // The built-in kinds' own rule: a finalizer without a domain must be one of the standard ones.
@@ -110,8 +114,10 @@ void ValidateFinalizerDomains(const Value& finalizers, const FieldPath& path, Fi
 
 void ValidateManagedEntry(const Value& entry, const FieldPath& path, FieldErrors& errors) {
   const std::string_view operation = entry["operation"].string_or("");
-  if (operation != "Apply" && operation != "Update") {
-    errors.Invalid(path.Child("operation"), operation, "must be `Apply` or `Update`");
+  if (operation.empty()) {
+    errors.Required(path.Child("operation"), "must not be empty");
+  } else if (operation != "Apply" && operation != "Update") {
+    errors.NotSupported(path.Child("operation"), operation, {"Apply", "Update"});
   }
   const std::string_view type = entry["fieldsType"].string_or("");
   if (!type.empty() && type != "FieldsV1")
@@ -164,6 +170,15 @@ void ValidateUpdateOnce(const Value& metadata, const Value& old, const FieldPath
   ValidateLabels(metadata["labels"], path.Child("labels"), errors);
   ValidateAnnotations(metadata["annotations"], path.Child("annotations"), errors);
   ValidateOwners(metadata["ownerReferences"], path.Child("ownerReferences"), errors);
+  ValidateManagedFields(metadata["managedFields"], path.Child("managedFields"), errors);
+}
+
+// What must hold of new and of changed objects.
+void ValidateContents(const Value& metadata, const FieldPath& path, FieldErrors& errors) {
+  ValidateLabels(metadata["labels"], path.Child("labels"), errors);
+  ValidateAnnotations(metadata["annotations"], path.Child("annotations"), errors);
+  ValidateOwners(metadata["ownerReferences"], path.Child("ownerReferences"), errors);
+  ValidateFinalizers(metadata["finalizers"], path.Child("finalizers"), errors);
   ValidateManagedFields(metadata["managedFields"], path.Child("managedFields"), errors);
 }
 
@@ -237,21 +252,18 @@ void ValidateObjectMetaForCreate(const KindInfo& kind, const KindHooks& hooks, c
   if (metadata["generation"].int_or(0) < 0) {
     errors.Invalid(path.Child("generation"), metadata["generation"], kNotNegativeText);
   }
-  ValidateLabels(metadata["labels"], path.Child("labels"), errors);
-  ValidateAnnotations(metadata["annotations"], path.Child("annotations"), errors);
-  ValidateOwners(metadata["ownerReferences"], path.Child("ownerReferences"), errors);
-  ValidateFinalizers(metadata["finalizers"], path.Child("finalizers"), errors);
-  ValidateManagedFields(metadata["managedFields"], path.Child("managedFields"), errors);
-  if (AsksForDomains(kind))
+  ValidateContents(metadata, path, errors);
+  if (AsksForDomains(kind, hooks))
     ValidateFinalizerDomains(metadata["finalizers"], path.Child("finalizers"), errors);
 }
 
-void ValidateObjectMetaForUpdate(const KindInfo& kind, const KindHooks&, const Value& metadata,
+void ValidateObjectMetaForUpdate(const KindInfo& kind, const KindHooks& hooks, const Value& metadata,
                                  const Value& old, FieldErrors& errors) {
   const FieldPath path("metadata");
+  ValidateContents(metadata, path, errors);
   ValidateUpdateOnce(metadata, old, path, errors);
   ValidateUpdateOnce(metadata, old, path, errors);
-  if (AsksForDomains(kind))
+  if (AsksForDomains(kind, hooks))
     ValidateFinalizerDomains(metadata["finalizers"], path.Child("finalizers"), errors);
 }
 

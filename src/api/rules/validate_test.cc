@@ -98,7 +98,12 @@ TEST(ObjectMetaTest, CreateRules) {
   EXPECT_EQ(
       MetaError(
           R"({"name":"a","namespace":"b","ownerReferences":[{"apiVersion":"v1","kind":"X","name":"n"}]})"),
-      "metadata.ownerReferences.uid: Invalid value: \"\": must not be empty");
+      "metadata.ownerReferences[0].uid: Required value: must not be empty");
+  EXPECT_EQ(
+      MetaError(
+          R"({"name":"a","namespace":"b","ownerReferences":[{"apiVersion":"a/b/c","kind":"X","name":"n","uid":"u"}]})"),
+      "metadata.ownerReferences[0].apiVersion: Invalid value: \"a/b/c\": must be <group>/<version> or "
+      "<version>");
   const std::string big(262145, 'x');
   EXPECT_EQ(MetaError(R"({"name":"a","namespace":"b","annotations":{"x":")" + big + "\"}}"),
             "metadata.annotations: Too long: may not be more than 262144 bytes");
@@ -112,6 +117,15 @@ TEST(ObjectMetaTest, UpdateSaysEverythingTwice) {
   ASSERT_EQ(errors.causes().size(), 2u);
   EXPECT_EQ(errors.causes()[0].message, "Invalid value: \"2\": field is immutable");
   EXPECT_EQ(errors.causes()[0], errors.causes()[1]);
+}
+
+TEST(ObjectMetaTest, FinalizersOfAnUpdateAreNamesToo) {
+  FieldErrors errors;
+  ValidateObjectMetaForUpdate(*FindBuiltinKind("", "v1", "ConfigMap"), {},
+                              *json::Parse(R"({"name":"a","finalizers":["a/b/c"],"resourceVersion":"1"})"),
+                              *json::Parse(R"({"name":"a","resourceVersion":"1"})"), errors);
+  ASSERT_FALSE(errors.empty());
+  EXPECT_EQ(errors.causes()[0].field, "metadata.finalizers");
 }
 
 TEST(ObjectMetaTest, NoNewFinalizersWhileDeleting) {

@@ -24,6 +24,11 @@ std::string NamedTypeName(const TypeInfo& type) {
 
 }  // namespace
 
+std::string GoPackageOf(std::string_view group) {
+  const bool core = group.empty() || group == "events.k8s.io";
+  return core ? "core" : std::string(group.substr(0, group.find('.')));
+}
+
 std::string_view ShortTypeName(const TypeInfo& type) {
   return type.name.substr(type.name.rfind('.') + 1);
 }

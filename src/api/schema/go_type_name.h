@@ -18,6 +18,8 @@ std::string GoTypeName(const TypeInfo& type);
 std::string GoFieldTypeName(const TypeInfo& owner, const FieldInfo& field);
 // The same for an element of the field's list or map.
 std::string GoElementTypeName(const TypeInfo& owner, const FieldInfo& field);
+// The package of upstream's internal types of a group: "core", "rbac", "apps".
+std::string GoPackageOf(std::string_view group);
 // What stands before the field's name in errors because the field comes from embedded structs:
 // "VolumeSource" of Volume.emptyDir. Empty for most.
 std::string_view GoEmbeddedIn(const TypeInfo& owner, const FieldInfo& field);

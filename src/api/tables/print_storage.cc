@@ -115,12 +115,6 @@ void PrintCsiNode(const json::Value& object, RowWriter& row) {
   row.Created(object);
 }
 
-void PrintCsiStorageCapacity(const json::Value& object, RowWriter& row) {
-  row.Name(object);
-  row.Text(object["storageClassName"].string_or(""));
-  row.Text(object["capacity"].is_null() ? std::string(kUnsetText) : QuantityCell(object["capacity"]));
-}
-
 std::string ClaimState(const json::Value& claim) {
   std::string out = IsDeleting(claim) ? "deleted" : "";
   if (claim["status"]["allocation"].is_null()) return out.empty() ? "pending" : out;
@@ -183,7 +177,6 @@ std::vector<PrinterEntry> StoragePrinters() {
       {"storage.k8s.io", "VolumeAttachment", PrintVolumeAttachment},
       {"storage.k8s.io", "CSIDriver", PrintCsiDriver},
       {"storage.k8s.io", "CSINode", PrintCsiNode},
-      {"storage.k8s.io", "CSIStorageCapacity", PrintCsiStorageCapacity},
       {"resource.k8s.io", "ResourceClaim", PrintResourceClaim},
       {"resource.k8s.io", "ResourceClaimTemplate", PrintNameAndAge},
       {"resource.k8s.io", "DeviceClass", PrintNameAndAge},

@@ -33,6 +33,7 @@ const KindHooks kCustomResourceDefinitionHooks = {
     .generation = true,
     .allow_unconditional_update = false,
     .warnings = WarnOfDefinition,
+    .warn_on = KindHooks::WarnOn::kNews,
 };
 
 }  // namespace flyball::api

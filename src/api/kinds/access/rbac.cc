@@ -52,7 +52,7 @@ void ValidateClusterRole(const Value& object, FieldErrors& errors) {
   for (std::size_t i = 0; i < selectors.size(); ++i) {
     const Value& selector = selectors.as_array()[i];
     ValidateLabelSelector(selector, path.Index(i), errors);
-    if (!IsUsableSelector(selector)) errors.Invalid(path.Index(i), selector, "invalid label selector.");
+    if (!IsUsableSelector(selector)) errors.Invalid(path.Index(i), Value(), "invalid label selector.");
   }
 }
 

@@ -12,6 +12,7 @@
 #include "api/rules/access.h"
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
+#include "api/rules/go_dump.h"
 #include "api/rules/object_meta.h"
 #include "base/values/ascii.h"
 
@@ -130,12 +131,15 @@ void CheckDeviceRequest(const Value& request, const FieldPath& path, FieldErrors
 void CheckDeviceConstraint(const Value& constraint, const RequestNames& names, const FieldPath& path,
                            FieldErrors& errors) {
   CheckRequestRefs(constraint["requests"], names, path.Child("requests"), errors);
+  bool any = false;
   for (const char* field : {"matchAttribute", "distinctAttribute"}) {
     if (!Has(constraint, field)) continue;
     FieldErrors found;
     CheckFullyQualifiedDeviceName(Text(constraint, field), path.Child(field), found);
-    return errors.declarative().Append(std::move(found));
+    errors.declarative().Append(std::move(found));
+    any = true;
   }
+  if (any) return;
   errors.Required(path,
                   "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple "
                   "fields are set");
@@ -172,7 +176,11 @@ void ValidateResourceClaimTemplate(const Value& object, FieldErrors& errors) {
 }
 
 void ValidateResourceClaimTemplateUpdate(const Value& object, const Value& old, FieldErrors& errors) {
-  ValidateUnchanged(object["spec"], old["spec"], FieldPath("spec"), errors);
+  if (object["spec"] == old["spec"]) return;
+  errors.Invalid(FieldPath("spec"),
+                 GoInternal("io.k8s.api.resource.v1.ResourceClaimTemplateSpec", object["spec"]),
+                 kImmutableText);
+  ValidateResourceClaimTemplate(object, errors);
 }
 
 // Which device it is, with its share where it is shared.

@@ -29,8 +29,9 @@ bool NamespacesAgree(std::string_view ns, std::string_view regarding, bool with_
   return ns.empty() || ns == "default" || (with_time && ns == "kube-system");
 }
 
-void ValidateReporter(const Value& event, FieldErrors& errors) {
-  const FieldPath path("reportingController");
+// `reporter`: what the version that the event is written in calls the controller that reports it.
+void ValidateReporter(const Value& event, std::string_view reporter, FieldErrors& errors) {
+  const FieldPath path{std::string(reporter)};
   const std::string_view controller = Text(event, "reportingComponent");
   if (controller.empty()) errors.Required(path);
   CheckFormat("qualified-name", controller, path, errors);
@@ -40,15 +41,18 @@ void ValidateReporter(const Value& event, FieldErrors& errors) {
   CheckLength(Text(event, "message"), kMaxNote, FieldPath("message"), errors);
 }
 
-void ValidateEvent(const Value& event, FieldErrors& errors) {
+void ValidateAnyEvent(const Value& event, std::string_view reporter, FieldErrors& errors) {
   const std::string_view ns = Text(event["metadata"], "namespace");
   const std::string_view about = Text(event["involvedObject"], "namespace");
   const bool with_time = Has(event, "eventTime");
   if (!NamespacesAgree(ns, about, with_time)) {
     errors.Invalid(FieldPath("involvedObject.namespace"), about, "does not match event.namespace");
   }
-  if (with_time) ValidateReporter(event, errors);
-  CheckFormat("dns-subdomain", ns, FieldPath("namespace"), errors);
+  if (with_time) ValidateReporter(event, reporter, errors);
+}
+
+void ValidateEvent(const Value& event, FieldErrors& errors) {
+  ValidateAnyEvent(event, "reportingComponent", errors);
 }
 
 void ValidateSeries(const Value& event, FieldErrors& errors) {
@@ -76,7 +80,7 @@ void ValidateNewEvent(const Value& event, FieldErrors& errors) {
 }
 
 void ValidateEvents(const Value& event, FieldErrors& errors) {
-  ValidateEvent(event, errors);
+  ValidateAnyEvent(event, "reportingController", errors);
   if (IsZero(event["metadata"]["resourceVersion"])) ValidateNewEvent(event, errors);
 }
 
@@ -97,6 +101,7 @@ const KindHooks kEventHooks = {
     .group = "",
     .kind = "Event",
     .validate = ValidateEvent,
+    .metadata_last = true,
     .allow_create_on_update = true,
 };
 

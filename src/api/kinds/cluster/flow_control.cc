@@ -114,13 +114,18 @@ void CheckPrecedence(const Value& object, const FieldPath& path, FieldErrors& er
     errors.Invalid(path, precedence, "only the schema named 'exempt' may have matchingPrecedence 1");
 }
 
+void CheckDistinguisher(const Value& method, const FieldPath& path, FieldErrors& errors) {
+  const std::string_view type = Text(method, "type");
+  if (type == "ByNamespace" || type == "ByUser") return;
+  errors.NotSupported(path, json::Object{{"Type", type}}, {"ByNamespace", "ByUser"});
+}
+
 void ValidateFlowSchema(const Value& object, FieldErrors& errors) {
   const Value& spec = object["spec"];
   const FieldPath path("spec");
   CheckPrecedence(object, path.Child("matchingPrecedence"), errors);
   if (Has(spec, "distinguisherMethod"))
-    CheckOneOf(Text(spec["distinguisherMethod"], "type"), {"ByNamespace", "ByUser"},
-               path.Child("distinguisherMethod").Child("type"), errors);
+    CheckDistinguisher(spec["distinguisherMethod"], path.Child("distinguisherMethod").Child("type"), errors);
   const FieldPath level = path.Child("priorityLevelConfiguration").Child("name");
   if (const std::string_view name = Text(spec["priorityLevelConfiguration"], "name"); name.empty()) {
     errors.Required(level, "must reference a priority level");
@@ -153,8 +158,7 @@ void ValidateLimitResponse(const Value& response, const FieldPath& path, FieldEr
   const std::string_view type = Text(response, "type");
   const FieldPath queuing = path.Child("queuing");
   if (type == "Reject") {
-    if (Has(response, "queuing"))
-      errors.Forbidden(queuing, "must be nil if limited.limitResponse.type is not Limited");
+    if (Has(response, "queuing")) errors.Forbidden(queuing, "");
   } else if (type.empty()) {
     errors.declarative().Required(path.Child("type"));
   } else if (type != "Queue") {

@@ -31,6 +31,11 @@ void SetLimitRangeDefaults(Value& object) {
   }
 }
 
+void NameLimitRange(Value& object) {
+  Value& metadata = object["metadata"];
+  if (Text(metadata, "name").empty()) metadata["name"] = Text(metadata, "uid");
+}
+
 void CheckType(std::string_view type, const FieldPath& path, FieldErrors& errors) {
   const Problems problems = QualifiedNameProblems(type);
   AddProblems(problems, path, type, errors);
@@ -156,6 +161,7 @@ const KindHooks kLimitRangeHooks = {
     .group = "",
     .kind = "LimitRange",
     .set_defaults = SetLimitRangeDefaults,
+    .prepare_for_create = NameLimitRange,
     .validate = ValidateLimitRange,
     .allow_create_on_update = true,
 };

@@ -118,6 +118,16 @@ void ValidateNodeStatusUpdate(const Value& object, const Value&, FieldErrors& er
   CheckNodeAddresses(object["status"]["addresses"], errors);
 }
 
+// Dynamic configuration of node agents has gone: what is there may stay.
+void PrepareNodeForCreate(Value& object) {
+  Remove(object["spec"], "configSource");
+  if (Value* status = object.Find("status"); status != nullptr) Remove(*status, "config");
+}
+
+void PrepareNodeForUpdate(Value& object, const Value& old) {
+  if (!Has(old["spec"], "configSource")) Remove(object["spec"], "configSource");
+}
+
 void WarnOfNode(const Value& object, std::vector<std::string>& out) {
   const Value& spec = object["spec"];
   if (Has(spec, "configSource")) out.push_back("spec.configSource: the feature is removed");
@@ -131,6 +141,8 @@ const KindHooks kNodeHooks = {
     .group = "",
     .kind = "Node",
     .set_defaults = SetNodeDefaults,
+    .prepare_for_create = PrepareNodeForCreate,
+    .prepare_for_update = PrepareNodeForUpdate,
     .validate = ValidateNode,
     .validate_update = ValidateNodeUpdate,
     .validate_status_update = ValidateNodeStatusUpdate,

@@ -42,7 +42,7 @@ void CheckAttributeUnion(const Value& attribute, const FieldPath& path, FieldErr
        {"int", "bool", "string", "version", "ints", "bools", "strings", "versions"}) {
     all += (all.empty() ? "`" : ", `") + field + '`';
     if (!Has(attribute, field)) continue;
-    given += (given.empty() ? "`" : ", `") + field + '`';
+    given += (given.empty() ? "" : ", ") + field;
     ++count;
   }
   if (count == 0) errors.Invalid(path, "", "must specify one of: " + all);

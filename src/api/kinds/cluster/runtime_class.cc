@@ -3,6 +3,7 @@
 #include "api/kinds/shared/node_labels.h"
 #include "api/rules/access.h"
 #include "api/rules/checks.h"
+#include "api/rules/format.h"
 #include "api/rules/object_meta.h"
 
 namespace flyball::api {
@@ -11,7 +12,12 @@ namespace {
 using json::Value;
 
 void ValidateRuntimeClass(const Value& object, FieldErrors& errors) {
-  CheckFormat("dns-label", Text(object, "handler"), FieldPath("handler"), errors);
+  const std::string_view handler = Text(object, "handler");
+  if (handler.empty()) {
+    errors.declarative().Required(FieldPath("handler"));
+  } else {
+    CheckFormat("dns-label", handler, FieldPath("handler"), errors);
+  }
   if (Has(object["overhead"], "podFixed")) {
     const Value overhead = json::Object{{"limits", object["overhead"]["podFixed"]}};
     ValidateResourceRequirements(overhead, {}, FieldPath("overhead"), errors);
@@ -24,7 +30,8 @@ void ValidateRuntimeClass(const Value& object, FieldErrors& errors) {
 }
 
 void ValidateRuntimeClassUpdate(const Value& object, const Value& old, FieldErrors& errors) {
-  ValidateUnchanged(object["handler"], old["handler"], FieldPath("handler"), errors);
+  if (Text(object, "handler") != Text(old, "handler"))
+    errors.declarative().Invalid(FieldPath("handler"), Value(), kImmutableText);
 }
 
 void WarnOfRuntimeClass(const Value& object, std::vector<std::string>& out) {

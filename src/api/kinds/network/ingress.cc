@@ -46,8 +46,13 @@ void ValidateIngressService(const Value& service, const FieldPath& backend, Fiel
 void ValidateResourceRef(const Value& resource, const FieldPath& path, FieldErrors& errors) {
   if (Text(resource, "apiGroup").empty() && Has(resource, "apiGroup")) {
     errors.Required(path.Child("apiGroup"));
+  } else if (Has(resource, "apiGroup")) {
+    CheckFormat("dns-subdomain", Text(resource, "apiGroup"), path.Child("apiGroup"), errors);
   }
   RequireMembers(resource, {"kind", "name"}, path, errors);
+  for (const char* field : {"kind", "name"})
+    if (!Text(resource, field).empty())
+      CheckFormat("path-segment", Text(resource, field), path.Child(field), errors);
 }
 
 void ValidateBackend(const Value& backend, const FieldPath& path, FieldErrors& errors) {

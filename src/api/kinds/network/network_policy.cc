@@ -99,7 +99,7 @@ void ValidateNetworkPolicy(const Value& object, FieldErrors& errors) {
   if (types.size() > 2)
     return errors.Invalid(path.Child("policyTypes"), types, "may not specify more than two policyTypes");
   for (std::size_t i = 0; i < types.size(); ++i) {
-    CheckOneOf(types.as_array()[i].string_or({}), {"Egress", "Ingress"}, path.Child("policyTypes").Index(i),
+    CheckOneOf(types.as_array()[i].string_or({}), {"Ingress", "Egress"}, path.Child("policyTypes").Index(i),
                errors);
   }
 }

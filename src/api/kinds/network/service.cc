@@ -136,7 +136,7 @@ void ValidateTrafficPolicies(const Value& spec, const FieldPath& path, FieldErro
                errors);
   }
   if (Has(spec, "trafficDistribution")) {
-    CheckOneOf(Text(spec, "trafficDistribution"), {"PreferClose", "PreferSameNode", "PreferSameZone"},
+    CheckOneOf(Text(spec, "trafficDistribution"), {"PreferClose", "PreferSameZone", "PreferSameNode"},
                path.Child("trafficDistribution"), errors);
   }
 }

@@ -39,8 +39,7 @@ void ValidateToleration(const Value& toleration, const FieldPath& path, FieldErr
     if (!problems.empty()) errors.Invalid(path.Child("operator"), value, Joined(problems));
   } else if (op == "Exists") {
     if (!value.empty()) {
-      errors.Invalid(path.Child("operator"), GoInternal("io.k8s.api.core.v1.Toleration", toleration),
-                     "value must be empty when `operator` is 'Exists'");
+      errors.Invalid(path.Child("operator"), value, "value must be empty when `operator` is 'Exists'");
     }
   } else {
     errors.NotSupported(path.Child("operator"), op, {"Equal", "Exists"});

@@ -6,6 +6,7 @@
 #include "api/rules/access.h"
 #include "api/rules/checks.h"
 #include "api/rules/format.h"
+#include "api/rules/go_dump.h"
 
 namespace flyball::api {
 namespace {
@@ -34,7 +35,8 @@ void ValidateSeccomp(const Value& profile, const FieldPath& path, FieldErrors& e
       return errors.Required(file, "must be set when seccomp type is Localhost");
     CheckDescendingPath(Text(profile, "localhostProfile"), file, errors);
   } else if (Has(profile, "localhostProfile")) {
-    errors.Invalid(file, profile, "can only be set when seccomp type is Localhost");
+    errors.Invalid(file, GoInternal("io.k8s.api.core.v1.SeccompProfile", profile),
+                   "can only be set when seccomp type is Localhost");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "api/kinds/pod_spec/pod_spec.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -55,6 +56,33 @@ void ValidateHostPorts(const Value& spec, bool is_pod, const FieldPath& path, Fi
   }
 }
 
+// A DNS label, which may begin with an underscore and hold more of them.
+bool IsSearchLabel(std::string_view label) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  if (label.starts_with('_')) label.remove_prefix(1);
+  if (label.empty() || !plain(label.front()) || !plain(label.back())) return false;
+  return std::ranges::all_of(label, [&](char c) { return plain(c) || c == '-' || c == '_'; });
+}
+
+Problems DnsSearchProblems(std::string_view search) {
+  constexpr std::size_t kMaxSearch = 253;
+  Problems problems;
+  if (search.size() > kMaxSearch) problems.push_back(MaxLengthText(kMaxSearch));
+  for (std::string_view rest = search;;) {
+    const std::size_t dot = rest.find('.');
+    if (!IsSearchLabel(rest.substr(0, dot))) {
+      problems.emplace_back(
+          "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or "
+          "'.', and must "
+          "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+          "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')");
+      return problems;
+    }
+    if (dot == std::string_view::npos) return problems;
+    rest.remove_prefix(dot + 1);
+  }
+}
+
 void ValidateSearches(const Value& searches, const FieldPath& path, FieldErrors& errors) {
   if (searches.size() > kMaxSearches)
     errors.Invalid(path, searches, "must not have more than 32 search paths");
@@ -68,10 +96,7 @@ void ValidateSearches(const Value& searches, const FieldPath& path, FieldErrors&
     std::string_view search = searches.as_array()[i].string_or({});
     if (search == ".") continue;
     if (search.ends_with('.')) search.remove_suffix(1);
-    std::string without_underscores(search);
-    for (char& c : without_underscores) c = c == '_' ? '-' : c;
-    if (DnsSubdomainProblems(without_underscores).empty()) continue;
-    CheckFormat("dns-subdomain", search, path.Index(i), errors);
+    AddProblems(DnsSearchProblems(search), path.Index(i), search, errors);
   }
 }
 

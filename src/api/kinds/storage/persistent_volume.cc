@@ -48,6 +48,14 @@ void PreparePersistentVolumeForCreate(Value& object) {
   object["status"] = std::move(status);
 }
 
+// A phase that stays keeps the time since when it holds.
+void PreparePersistentVolumeStatusUpdate(Value& object, const Value& old) {
+  const char* const kSince = "lastPhaseTransitionTime";
+  const Value& before = old["status"];
+  if (Text(Get(object, "status"), "phase") != Text(before, "phase") || !Has(before, kSince)) return;
+  SetIfAbsent(object["status"], kSince, before[kSince]);
+}
+
 void CheckSecretRef(const Value& secret, const FieldPath& path, FieldErrors& errors) {
   if (secret.is_null()) return;
   const auto check = [&](const char* field, std::string_view format) {
@@ -189,7 +197,8 @@ void ValidatePersistentVolumeUpdate(const Value& object, const Value& old, Field
   }
   ValidateUnchanged(spec["volumeMode"], before["volumeMode"], FieldPath("volumeMode"), errors);
   if (Has(before, "nodeAffinity") && spec["nodeAffinity"] != before["nodeAffinity"]) {
-    errors.Invalid(FieldPath("nodeAffinity"), spec["nodeAffinity"],
+    errors.Invalid(FieldPath("nodeAffinity"),
+                   GoInternal("io.k8s.api.core.v1.VolumeNodeAffinity", spec["nodeAffinity"]),
                    std::string(kImmutableText) + ", except for updating from beta label to GA");
   }
   if (Has(before, "volumeAttributesClassName") && !Has(spec, "volumeAttributesClassName")) {
@@ -204,6 +213,7 @@ const KindHooks kPersistentVolumeHooks = {
     .group = "",
     .kind = "PersistentVolume",
     .prepare_for_create = PreparePersistentVolumeForCreate,
+    .prepare_for_status_update = PreparePersistentVolumeStatusUpdate,
     .validate = ValidatePersistentVolume,
     .validate_update = ValidatePersistentVolumeUpdate,
     .return_deleted_object = true,

@@ -66,6 +66,8 @@ void ValidateTopologies(const Value& terms, const FieldPath& list, FieldErrors& 
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const FieldPath path = list.Index(i).Child("matchLabelExpressions");
     TopologyTerm term = ValidateTopologyTerm(terms.as_array()[i]["matchLabelExpressions"], path, errors);
+    // Upstream compares a term without keys with a list of as many nothings as there are terms.
+    if (term.empty()) errors.Duplicate(path, "");
     std::size_t& same = before[std::move(term)];
     for (std::size_t n = 0; n < std::min(same, kMostReported); ++n) errors.Duplicate(path, "");
     ++same;

@@ -58,7 +58,7 @@ void ValidateDriver(const Value& object, FieldErrors& errors) {
   ValidateTokenRequests(spec["tokenRequests"], path.Child("tokenRequests"), errors);
   const Value& modes = spec["volumeLifecycleModes"];
   for (std::size_t i = 0; i < modes.size(); ++i) {
-    CheckOneOf(modes.as_array()[i].string_or({}), {"Ephemeral", "Persistent"},
+    CheckOneOf(modes.as_array()[i].string_or({}), {"Persistent", "Ephemeral"},
                path.Child("volumeLifecycleModes"), errors);
   }
   constexpr std::int64_t kShortestPeriod = 10;
@@ -69,6 +69,15 @@ void ValidateDriver(const Value& object, FieldErrors& errors) {
   if (Has(spec, "serviceAccountTokenInSecrets") && spec["tokenRequests"].size() == 0)
     errors.Invalid(path.Child("serviceAccountTokenInSecrets"), spec["serviceAccountTokenInSecrets"],
                    "serviceAccountTokenInSecrets is set but no tokenRequests are specified");
+}
+
+void WarnOfDriver(const Value& object, std::vector<std::string>& out) {
+  const Value& spec = object["spec"];
+  if (spec["tokenRequests"].size() == 0 || Has(spec, "serviceAccountTokenInSecrets")) return;
+  out.emplace_back(
+      "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent "
+      "possible "
+      "logging of tokens in volume attributes");
 }
 
 void ValidateDriverUpdate(const Value& object, const Value& old, FieldErrors& errors) {
@@ -157,6 +166,8 @@ void ValidateStorageKindsAttributesClass(const Value& object, FieldErrors& error
   } else {
     CheckFormat("qualified-name", driver, FieldPath("driverName"), errors);
   }
+  for (const auto& [key, value] : Entries(object["parameters"]))
+    if (key.empty()) errors.Invalid(FieldPath("parameters"), key, "field can not be empty.");
   if (object["parameters"].size() == 0)
     errors.Required(FieldPath("parameters"), "must contain at least one key/value pair");
 }
@@ -197,11 +208,14 @@ const KindHooks kCsiDriverHooks = {
     .validate_update = ValidateDriverUpdate,
     .allow_unconditional_update = false,
     .return_deleted_object = true,
+    .warnings = WarnOfDriver,
+    .warn_on = KindHooks::WarnOn::kCreate,
 };
 const KindHooks kCsiNodeHooks = {.group = kStorageKindsGroup,
                                  .kind = "CSINode",
                                  .validate = ValidateCsiNode,
                                  .validate_update = ValidateCsiNodeUpdate,
+                                 .status_keeps_metadata = true,
                                  .allow_unconditional_update = false,
                                  .return_deleted_object = true};
 const KindHooks kCsiStorageCapacityHooks = {

@@ -45,6 +45,10 @@ void PrepareDaemonSetForCreate(Value& object) {
   SetTemplateGeneration(object, std::max<std::int64_t>(TemplateGeneration(object), 1));
 }
 
+void PrepareDaemonSetStatusUpdate(Value& object, const Value& old) {
+  SetTemplateGeneration(object, TemplateGeneration(old));
+}
+
 void PrepareDaemonSetForUpdate(Value& object, const Value& old) {
   const bool changed = Get(object["spec"], "template") != old["spec"]["template"];
   SetTemplateGeneration(object, TemplateGeneration(old) + (changed ? 1 : 0));
@@ -121,6 +125,7 @@ const KindHooks kDaemonSetHooks = {
     .set_defaults = SetDaemonSetDefaults,
     .prepare_for_create = PrepareDaemonSetForCreate,
     .prepare_for_update = PrepareDaemonSetForUpdate,
+    .prepare_for_status_update = PrepareDaemonSetStatusUpdate,
     .validate = ValidateDaemonSet,
     .validate_update = ValidateDaemonSetUpdate,
     .validate_status_update = ValidateDaemonSetStatusUpdate,

@@ -108,7 +108,9 @@ void ValidateDeploymentUpdate(const Value& object, const Value& old, FieldErrors
 void ValidateDeploymentStatusUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   const FieldPath path("status");
   const Value& status = object["status"];
-  CheckNotNegative(status, {"observedGeneration", "unavailableReplicas", "collisionCount"}, path, errors);
+  CheckNotNegative(status,
+                   {"observedGeneration", "unavailableReplicas", "terminatingReplicas", "collisionCount"},
+                   path, errors);
   ValidateReplicaStatus(status, {"updatedReplicas", "readyReplicas", "availableReplicas"}, path, errors);
   CheckCollisionCount(status, old["status"], path, errors);
 }

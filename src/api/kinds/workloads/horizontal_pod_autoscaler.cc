@@ -34,7 +34,6 @@ void SetRules(Value& rules, json::Array policies) {
 void SetBehaviorDefaults(Value& spec) {
   Value* behavior = spec.Find("behavior");
   if (behavior == nullptr || !behavior->is_object()) return;
-  if (!Has(*behavior, "scaleUp") && !Has(*behavior, "scaleDown")) return;
   SetIfAbsent((*behavior)["scaleUp"], "stabilizationWindowSeconds", 0);
   SetRules((*behavior)["scaleUp"], json::Array{Policy("Pods", 4), Policy("Percent", 100)});
   SetRules((*behavior)["scaleDown"], json::Array{Policy("Percent", 100)});

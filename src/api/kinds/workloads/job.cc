@@ -61,10 +61,13 @@ void GenerateSelector(Value& object) {
   const std::string name(Text(object["metadata"], "name"));
   Value& spec = object["spec"];
   Value& labels = spec["template"]["metadata"]["labels"];
-  labels[kControllerUid] = uid;
-  labels[kJobName] = name;
-  labels[kOldControllerUid] = uid;
-  labels[kOldJobName] = name;
+  // Labels that a Job has from its template get the new ones too: upstream it is one map.
+  const bool shared = labels.size() > 0 && object["metadata"]["labels"] == labels;
+  SetIfAbsent(labels, kControllerUid, uid);
+  SetIfAbsent(labels, kJobName, name);
+  SetIfAbsent(labels, kOldControllerUid, uid);
+  SetIfAbsent(labels, kOldJobName, name);
+  if (shared) object["metadata"]["labels"] = Value(labels);
   SetIfAbsent(spec["selector"]["matchLabels"], kControllerUid, uid);
 }
 
@@ -83,7 +86,8 @@ void CheckHasLabel(const Value& metadata, const char* key, const std::string& wa
 
 void ValidateGeneratedSelector(const Value& object, FieldErrors& errors) {
   const Value& spec = object["spec"];
-  if (spec["manualSelector"].bool_or(false) || !Has(spec, "selector")) return;
+  const bool created = IsZero(object["metadata"]["resourceVersion"]);
+  if (!created || spec["manualSelector"].bool_or(false) || !Has(spec, "selector")) return;
   const std::string uid(Text(object["metadata"], "uid"));
   const std::string name(Text(object["metadata"], "name"));
   if (uid.empty()) errors.Required(FieldPath("metadata.uid"));
@@ -176,14 +180,6 @@ void RestoreResources(Value& spec, const Value& old, const char* list) {
   }
 }
 
-// As upstream's internal types show themselves: a template's metadata is not a member of its own.
-Value InternalTemplate(const Value& pod_template) {
-  Value shown = json::Object{};
-  for (const auto& [key, value] : Entries(pod_template["metadata"])) shown[key] = value;
-  shown["Spec"] = GoInternal("io.k8s.api.core.v1.PodSpec", pod_template["spec"]);
-  return shown;
-}
-
 Value InternalJobField(std::string_view field, const Value& value) {
   if (field == "podFailurePolicy") return GoInternal("io.k8s.api.batch.v1.PodFailurePolicy", value);
   if (field == "successPolicy") return GoInternal("io.k8s.api.batch.v1.SuccessPolicy", value);
@@ -206,7 +202,8 @@ void ValidateJobUpdate(const Value& object, const Value& old_object, FieldErrors
       errors.Invalid(path.Child("template.spec"),
                      GoInternal("io.k8s.api.core.v1.PodSpec", Get(pod_template, "spec")), kImmutableText);
   } else if (pod_template != old["template"]) {
-    errors.Invalid(path.Child("template"), InternalTemplate(pod_template), kImmutableText);
+    errors.Invalid(path.Child("template"), GoInternal("io.k8s.api.core.v1.PodTemplateSpec", pod_template),
+                   kImmutableText);
   }
   for (const char* field :
        {"completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"}) {

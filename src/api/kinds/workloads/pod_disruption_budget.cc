@@ -43,6 +43,7 @@ const KindHooks kPodDisruptionBudgetHooks = {
     .kind = "PodDisruptionBudget",
     .validate = ValidatePodDisruptionBudget,
     .validate_status_update = ValidatePodDisruptionBudgetStatusUpdate,
+    .metadata_last = true,
     .generation = true,
     .allow_unconditional_update = false,
 };

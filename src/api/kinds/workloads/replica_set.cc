@@ -32,7 +32,8 @@ void ValidateReplicaSetUpdate(const Value& object, const Value& old, FieldErrors
 
 void ValidateReplicaSetStatusUpdate(const Value& object, const Value&, FieldErrors& errors) {
   ValidateReplicaStatus(object["status"],
-                        {"fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"},
+                        {"fullyLabeledReplicas", "readyReplicas", "availableReplicas", "terminatingReplicas",
+                         "observedGeneration"},
                         FieldPath("status"), errors);
 }
 

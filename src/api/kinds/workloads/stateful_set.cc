@@ -34,12 +34,14 @@ void SetStatefulSetDefaults(Value& object) {
   Value* spec = object.Find("spec");
   if (spec == nullptr || !spec->is_object()) return;
   SetClaimTypes(*spec);
-  Value* strategy = spec->Find("updateStrategy");
-  if (strategy == nullptr || Text(*strategy, "type") != "RollingUpdate") return;
-  SetIfAbsent(*strategy, "rollingUpdate", json::Object{});
-  SetIfAbsent((*strategy)["rollingUpdate"], "partition", 0);
-  if (GateEnabled("MaxUnavailableStatefulSet"))
-    SetIfAbsent((*strategy)["rollingUpdate"], "maxUnavailable", 1);
+  Value& strategy = (*spec)["updateStrategy"];
+  if (Text(strategy, "type").empty()) {
+    strategy["type"] = "RollingUpdate";
+    SetIfAbsent(strategy, "rollingUpdate", json::Object{});
+  }
+  if (Text(strategy, "type") != "RollingUpdate" || !Has(strategy, "rollingUpdate")) return;
+  SetIfAbsent(strategy["rollingUpdate"], "partition", 0);
+  if (GateEnabled("MaxUnavailableStatefulSet")) SetIfAbsent(strategy["rollingUpdate"], "maxUnavailable", 1);
 }
 
 void ValidateStatefulSetStrategy(const Value& strategy, const FieldPath& path, FieldErrors& errors) {
@@ -146,6 +148,14 @@ void ValidateStatefulSet(const Value& object, FieldErrors& errors) {
   ValidateStatefulSetSpec(object["spec"], {}, errors);
 }
 
+Value ShownField(std::string_view field, const Value& value) {
+  if (field != "volumeClaimTemplates" || !value.is_array()) return value;
+  json::Array claims;
+  for (const Value& claim : value.as_array())
+    claims.push_back(GoInternal("io.k8s.api.core.v1.PersistentVolumeClaim", claim));
+  return claims;
+}
+
 void ValidateStatefulSetUpdate(const Value& object, const Value& old, FieldErrors& errors) {
   const FieldPath path("spec");
   const Value& spec = object["spec"];
@@ -156,7 +166,7 @@ void ValidateStatefulSetUpdate(const Value& object, const Value& old, FieldError
   ValidateStatefulSetSpec(spec, lenient, errors);
   for (const char* field : {"selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"}) {
     if (spec[field] == old["spec"][field]) continue;
-    errors.Invalid(path.Child(field), spec[field], kImmutableText);
+    errors.Invalid(path.Child(field), ShownField(field, spec[field]), kImmutableText);
   }
 }
 

@@ -54,11 +54,11 @@ void ValidateReplicaStatus(const Value& status, std::initializer_list<std::strin
                          count == "availableReplicas" || count == "updatedReplicas" ||
                          count == "currentReplicas";
     if (bounded && Number(status, count) > replicas) {
-      errors.Invalid(path.Child(count), status[count], "cannot be greater than status.replicas");
+      errors.Invalid(path.Child(count), Number(status, count), "cannot be greater than status.replicas");
     }
   }
   if (Number(status, "availableReplicas") > Number(status, "readyReplicas")) {
-    errors.Invalid(path.Child("availableReplicas"), status["availableReplicas"],
+    errors.Invalid(path.Child("availableReplicas"), Number(status, "availableReplicas"),
                    "cannot be greater than readyReplicas");
   }
 }
