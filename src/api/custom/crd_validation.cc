@@ -8,6 +8,7 @@
 
 #include "api/custom/crd_status.h"
 #include "api/custom/rule_problems.h"
+#include "api/custom/shown_schema.h"
 #include "api/rules/admission_rules.h"
 #include "api/rules/format.h"
 #include "base/values/ascii.h"
@@ -65,7 +66,7 @@ class Hoist {
       shown.Append("Storage", version["storage"].bool_or(false));
       shown.Append("Deprecated", version["deprecated"].bool_or(false));
       shown.Append("DeprecationWarning", version["deprecationWarning"]);
-      shown.Append("Schema", Common("schema") ? Value() : version["schema"]);
+      shown.Append("Schema", Common("schema") ? Value() : ShownValidation(version["schema"]));
       shown.Append("Subresources", Common("subresources") ? Value() : version["subresources"]);
       shown.Append("AdditionalPrinterColumns",
                    Common("additionalPrinterColumns") ? Value() : version["additionalPrinterColumns"]);
@@ -76,6 +77,12 @@ class Hoist {
   }
 
  private:
+  static Value ShownValidation(const Value& validation) {
+    if (!validation.is_object()) return {};
+    const Value& schema = validation["openAPIV3Schema"];
+    return json::Object{{"OpenAPIV3Schema", schema.is_object() ? ShownSchema(schema) : Value()}};
+  }
+
   const json::Array& versions_;
 };
 
@@ -143,17 +150,15 @@ void CheckDeprecation(const Value& version, const FieldPath& path, FieldErrors& 
                        std::to_string(odd - text.begin()));
 }
 
-void CheckVersionNames(const Value& spec, const Hoist& hoist, const FieldPath& path, FieldErrors& errors) {
+// What the versions say together.
+void CheckVersionsTogether(const Value& spec, const Hoist& hoist, const FieldPath& path,
+                           FieldErrors& errors) {
   std::set<std::string_view> names;
   std::size_t storage = 0;
   bool unique = true;
-  const auto& versions = Elements(spec["versions"]);
-  for (std::size_t i = 0; i < versions.size(); ++i) {
-    const auto name = versions[i]["name"].string_or("");
-    storage += versions[i]["storage"].bool_or(false);
-    unique = names.insert(name).second && unique;
-    CheckLabel(name, path.Index(i).Child("name"), errors);
-    CheckDeprecation(versions[i], path.Index(i).Child("deprecationWarning"), errors);
+  for (const Value& version : Elements(spec["versions"])) {
+    storage += version["storage"].bool_or(false);
+    unique = names.insert(version["name"].string_or("")).second && unique;
   }
   if (!unique) errors.Invalid(path, hoist.Shown(), "must contain unique version names");
   if (storage != 1)
@@ -256,18 +261,56 @@ void CheckSelectableFields(const Value& version, const FieldPath& path, FieldErr
   if (seen.size() > kMaxFields) errors.TooMany(path, seen.size(), kMaxFields);
 }
 
-// One check of every version, or one at the top for what all have in common.
-template <typename Check>
-void ForEachVersion(const Value& spec, const Hoist& hoist, std::string_view member, const FieldPath& top,
-                    const FieldPath& versions_path, Check check) {
-  const auto& versions = Elements(spec["versions"]);
-  if (hoist.Common(member)) return check(versions.front(), top);
-  for (std::size_t i = 0; i < versions.size(); ++i) check(versions[i], versions_path.Index(i).Child(member));
+// What may stand at the root where `properties.status` alone is validated of a status update.
+constexpr std::string_view kAtRootWithStatus[] = {"Description",
+                                                  "Type",
+                                                  "Format",
+                                                  "Title",
+                                                  "Maximum",
+                                                  "ExclusiveMaximum",
+                                                  "Minimum",
+                                                  "ExclusiveMinimum",
+                                                  "MaxLength",
+                                                  "MinLength",
+                                                  "Pattern",
+                                                  "MaxItems",
+                                                  "MinItems",
+                                                  "UniqueItems",
+                                                  "MultipleOf",
+                                                  "Required",
+                                                  "Items",
+                                                  "Properties",
+                                                  "ExternalDocs",
+                                                  "Example",
+                                                  "XPreserveUnknownFields",
+                                                  "XValidations"};
+
+// Tells the first field only, as upstream does.
+void CheckRootWithStatus(const Value& schema, const FieldPath& path, FieldErrors& errors) {
+  for (const SchemaField& field : SchemaFields()) {
+    if (!field.IsSet(schema)) continue;
+    if (field.field == "Type" && schema["type"].string_or("") != "object")
+      return errors.Invalid(path.Child("type"), schema["type"],
+                            "only \"object\" is allowed as the type at the root of the schema if the status "
+                            "subresource is enabled");
+    if (std::ranges::find(kAtRootWithStatus, field.field) != std::end(kAtRootWithStatus)) continue;
+    std::string allowed;
+    for (const auto name : kAtRootWithStatus) allowed += (allowed.empty() ? "" : " ") + std::string(name);
+    return errors.Invalid(
+        path, ShownSchema(schema),
+        "only [" + allowed +
+            "] fields are allowed at the root of the schema if the status subresource is enabled");
+  }
+}
+
+bool HasStatus(const Value& version) {
+  return version["subresources"]["status"].is_object();
 }
 
 // Rules are compiled only where the schema itself is fine.
-void CheckSchema(const Value& schema, const FieldPath& path, FieldErrors& errors) {
+void CheckSchema(const Value& schema, bool with_status, const FieldPath& path, FieldErrors& errors) {
   FieldErrors found;
+  if (with_status) CheckRootWithStatus(schema, path, errors);
   ValidateStructuralSchema(schema, path, found);
   const bool fine = found.empty();
   errors.Append(std::move(found));
@@ -276,29 +319,72 @@ void CheckSchema(const Value& schema, const FieldPath& path, FieldErrors& errors
   if (fine) AddRuleProblems(problems.rules, errors);
 }
 
+// Those parts of a version that upstream moves to the top where all versions have the same.
+class VersionParts {
+ public:
+  VersionParts(const Value& spec, const Hoist& hoist, const FieldPath& path, FieldErrors& errors)
+      : versions_(Elements(spec["versions"])), hoist_(hoist), path_(path), errors_(errors) {}
+
+  void CheckOwn(std::size_t i) {
+    const FieldPath here = path_.Child("versions").Index(i);
+    for (const std::string_view part : kParts)
+      if (!hoist_.Common(part)) Check(part, versions_[i], here.Child(part), HasStatus(versions_[i]));
+  }
+  void CheckCommon() {
+    const bool any_status = std::ranges::any_of(versions_, HasStatus);
+    for (const std::string_view part : kParts)
+      if (hoist_.Common(part))
+        Check(part, versions_.front(), path_.Child(part == "schema" ? "validation" : part), any_status);
+  }
+
+ private:
+  static constexpr std::string_view kParts[] = {"schema", "subresources", "additionalPrinterColumns",
+                                                "selectableFields"};
+
+  void Check(std::string_view part, const Value& version, const FieldPath& here, bool with_status) {
+    const auto& schema = version["schema"]["openAPIV3Schema"];
+    if (part == "schema") {
+      if (schema.is_object()) CheckSchema(schema, with_status, here.Child("openAPIV3Schema"), errors_);
+    } else if (part == "subresources") {
+      CheckSubresources(version[part], here, errors_);
+    } else if (part == "additionalPrinterColumns") {
+      CheckColumns(version[part], here, errors_);
+    } else if (Elements(version[part]).empty()) {
+      return;
+    } else if (hoist_.Common(part) && !hoist_.Common("schema")) {
+      errors_.Invalid(here, "", "may only be set when validations.schema is included");
+    } else if (!hoist_.Common(part) && (hoist_.Common("schema") || !schema.is_object())) {
+      errors_.Invalid(here, "", "may only be set when `version.schema.openAPIV3Schema` is not included");
+    } else {
+      CheckSelectableFields(version, here, errors_);
+    }
+  }
+
+  const json::Array& versions_;
+  const Hoist& hoist_;
+  const FieldPath& path_;
+  FieldErrors& errors_;
+};
+
 void CheckVersions(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   const Hoist hoist(spec);
-  const auto versions = path.Child("versions");
-  for (std::size_t i = 0; i < Elements(spec["versions"]).size(); ++i)
-    if (!Elements(spec["versions"])[i]["schema"]["openAPIV3Schema"].is_object())
-      errors.Required(versions.Index(i).Child("schema").Child("openAPIV3Schema"));
-  CheckVersionNames(spec, hoist, versions, errors);
-  ForEachVersion(spec, hoist, "schema", path.Child("validation"), versions,
-                 [&](const Value& version, const FieldPath& here) {
-                   const auto& schema = version["schema"]["openAPIV3Schema"];
-                   if (schema.is_object()) CheckSchema(schema, here.Child("openAPIV3Schema"), errors);
-                 });
-  ForEachVersion(spec, hoist, "subresources", path.Child("subresources"), versions,
-                 [&](const Value& version, const FieldPath& here) {
-                   CheckSubresources(version["subresources"], here, errors);
-                 });
-  ForEachVersion(spec, hoist, "additionalPrinterColumns", path.Child("additionalPrinterColumns"), versions,
-                 [&](const Value& version, const FieldPath& here) {
-                   CheckColumns(version["additionalPrinterColumns"], here, errors);
-                 });
-  ForEachVersion(
-      spec, hoist, "selectableFields", path.Child("selectableFields"), versions,
-      [&](const Value& version, const FieldPath& here) { CheckSelectableFields(version, here, errors); });
+  const FieldPath list = path.Child("versions");
+  const auto& versions = Elements(spec["versions"]);
+  for (std::size_t i = 0; i < versions.size(); ++i)
+    if (!versions[i]["schema"]["openAPIV3Schema"].is_object())
+      errors.Required(list.Index(i).Child("schema").Child("openAPIV3Schema"));
+  VersionParts parts(spec, hoist, path, errors);
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    CheckLabel(versions[i]["name"].string_or(""), list.Index(i).Child("name"), errors);
+    CheckDeprecation(versions[i], list.Index(i).Child("deprecationWarning"), errors);
+    parts.CheckOwn(i);
+  }
+  CheckVersionsTogether(spec, hoist, list, errors);
+  // Upstream's internal type has the first version once more.
+  if (!versions.empty() && !versions.front()["name"].string_or("").empty())
+    CheckLabel(versions.front()["name"].string_or(""), path.Child("version"), errors);
+  CheckNames(spec["names"], path.Child("names"), errors);
+  parts.CheckCommon();
 }
 
 void CheckReviewVersions(const Value& versions, const FieldPath& path, FieldErrors& errors) {
@@ -348,6 +434,14 @@ void CheckStoredVersions(const Value& definition, FieldErrors& errors) {
   const FieldPath path("status.storedVersions");
   const auto stored = StoredVersions(definition);
   if (stored.empty()) return errors.Invalid(path, Value(), "must have at least one stored version");
+  std::set<std::string_view> left(stored.begin(), stored.end());
+  for (const Value& version : Elements(definition["spec"]["versions"])) {
+    const auto name = version["name"].string_or("");
+    if (version["storage"].bool_or(false) && !left.contains(name))
+      errors.Invalid(path, json::Array(stored.begin(), stored.end()),
+                     "must have the storage version " + std::string(name));
+    left.erase(name);
+  }
   for (std::size_t i = 0; i < stored.size(); ++i) {
     const auto& versions = Elements(definition["spec"]["versions"]);
     const bool known = std::any_of(versions.begin(), versions.end(),
@@ -391,20 +485,22 @@ void ValidateCustomResourceDefinition(const Value& definition, FieldErrors& erro
   const std::string name(definition["metadata"]["name"].string_or(""));
   const std::string required_name =
       std::string(spec["names"]["plural"].string_or("")) + '.' + std::string(spec["group"].string_or(""));
+  const auto prefix = definition["metadata"]["generateName"].string_or("");
+  if (!prefix.empty() && prefix != required_name)
+    errors.Invalid(FieldPath("metadata.generateName"), prefix, "must be spec.names.plural+\".\"+spec.group");
   if (!name.empty() && name != required_name)
     errors.Invalid(FieldPath("metadata.name"), name, "must be spec.names.plural+\".\"+spec.group");
   CheckGroup(spec, path.Child("group"), errors);
   CheckEnum(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors);
+  CheckVersions(spec, path, errors);
+  CheckConversion(spec["conversion"], path.Child("conversion"), errors);
+  CheckStoredVersions(definition, errors);
+  CheckApproval(definition, errors);
   if (spec["preserveUnknownFields"].bool_or(false))
     errors.Invalid(
         path.Child("preserveUnknownFields"), true,
         "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema "
         "instead");
-  CheckVersions(spec, path, errors);
-  CheckNames(spec["names"], path.Child("names"), errors);
-  CheckConversion(spec["conversion"], path.Child("conversion"), errors);
-  CheckStoredVersions(definition, errors);
-  CheckApproval(definition, errors);
 }
 
 void ValidateCustomResourceDefinitionUpdate(const Value& definition, const Value& old, FieldErrors& errors) {

@@ -146,5 +146,54 @@ TEST(CustomDefinitions, WhatIsNoStructureIsSaidOnce) {
   EXPECT_EQ(StructureProblems("{\"type\":\"string\",\"pattern\":\"(?<n>a)\"}"), "");
 }
 
+// What is wrong with a definition whose schema has `keywords` at its root.
+std::string ProblemsOfRoot(const std::string& keywords, const std::string& subresources) {
+  const auto definition = json::Parse(
+      R"({"metadata":{"name":"as.x.example.com"},"spec":{"group":"x.example.com","scope":"Cluster","names":{
+      "plural":"as","singular":"a","kind":"A","listKind":"AList"},"versions":[{"name":"v1","served":true,"storage":true,
+      "subresources":)" +
+      subresources + R"(,"schema":{"openAPIV3Schema":{"type":"object",)" + keywords +
+      R"(}}}]},"status":{"storedVersions":["v1"]}})");
+  FieldErrors errors;
+  ValidateCustomResourceDefinition(*definition, errors);
+  return TextOf(errors);
+}
+
+TEST(CustomDefinitions, TheRootIsLimitedWhereStatusIsASubresource) {
+  const std::string few = R"("required":["spec"],"description":"d","properties":{"spec":{"type":"object"}})";
+  EXPECT_EQ(ProblemsOfRoot(few, R"({"status":{}})"), "");
+  const std::string more =
+      R"("maxProperties":3,"anyOf":[{"required":["a"]}],"properties":{"a":{"type":"string"}})";
+  EXPECT_EQ(ProblemsOfRoot(more, "{}"), "");
+  const std::string told = ProblemsOfRoot(more, R"({"status":{}})");
+  EXPECT_TRUE(
+      told.starts_with(R"(spec.validation.openAPIV3Schema: Invalid value: {"ID":"","Schema":"","Ref":null,)"
+                       R"("Description":"","Type":"object","Nullable":false,)"))
+      << told;
+  EXPECT_NE(
+      told.find(
+          R"("MaxProperties":3,"MinProperties":null,"Required":null,"Items":null,"AllOf":null,"OneOf":null,)"
+          R"("AnyOf":[{"ID":"",)"),
+      std::string::npos)
+      << told;
+  EXPECT_TRUE(told.ends_with(
+      R"("XMapType":null,"XValidations":null}: only [Description Type Format Title Maximum ExclusiveMaximum Minimum )"
+      R"(ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items )"
+      R"(Properties ExternalDocs Example XPreserveUnknownFields XValidations] fields are allowed at the root of the )"
+      R"(schema if the status subresource is enabled)"))
+      << told;
+}
+
+TEST(CustomDefinitions, ABranchOfABranchSaysNoTypes) {
+  const std::string told = ProblemsOfRoot(
+      R"("properties":{"a":{"type":"object","properties":{"p":{"x-kubernetes-int-or-string":true,
+      "anyOf":[{"type":"integer"},{"type":"string"}]}},
+      "allOf":[{"properties":{"p":{"anyOf":[{"type":"integer"},{"type":"string"}]}}}]}})",
+      "{}");
+  const std::string place = "spec.validation.openAPIV3Schema.properties[a].allOf[0].properties[p].anyOf";
+  EXPECT_EQ(told, place + "[0].type: Forbidden: must be empty to be structural\n" + place +
+                      "[1].type: Forbidden: must be empty to be structural");
+}
+
 }  // namespace
 }  // namespace flyball::api

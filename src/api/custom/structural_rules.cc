@@ -46,7 +46,7 @@ class StructuralValidator {
       errors_.Required(path.Child("items"), "must be specified");
     VisitChildren(node, path, level);
     CheckIntOrString(node, path);
-    CheckBranches(node, path);
+    CheckBranches(node, path, true);
     CheckPattern(node, path);
     CheckType(node, path, level);
     CheckMeta(node, path, level);
@@ -160,11 +160,13 @@ class StructuralValidator {
                       "must be a valid regular expression, but isn't: " + problem);
   }
 
-  void CheckBranches(const Value& node, const FieldPath& path) {
-    const bool repeated = SaysIntOrString(node["anyOf"]);
+  // Only what shapes the object may say int-or-string once more in its branches, not the branches themselves.
+  void CheckBranches(const Value& node, const FieldPath& path, bool shapes) {
+    const bool repeated = shapes && SaysIntOrString(node["anyOf"]);
     ForEachBranch(node, path, [&](const Value& branch, const FieldPath& here, bool first_of_all) {
       const bool of_any = here.text().starts_with(path.Child("anyOf").text());
-      if (!(repeated && of_any)) CheckNested(branch, here, first_of_all && SaysIntOrString(branch["anyOf"]));
+      if (!(repeated && of_any))
+        CheckNested(branch, here, shapes && first_of_all && SaysIntOrString(branch["anyOf"]));
     });
   }
 
@@ -173,9 +175,9 @@ class StructuralValidator {
     if (repeats_int_or_string) {
       Value rest = node;
       rest.as_object().Erase("anyOf");
-      CheckBranches(rest, path);
+      CheckBranches(rest, path, false);
     } else {
-      CheckBranches(node, path);
+      CheckBranches(node, path, false);
     }
     CheckPattern(node, path);
     if (node["items"].is_object()) CheckNested(node["items"], path.Child("items"), false);
