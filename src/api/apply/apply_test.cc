@@ -305,7 +305,7 @@ TEST(ApplyTest, UnfitConfigurationsAreNamedAndShown) {
   EXPECT_EQ(unfit(R"({"replicas":"x","paused":1})"),
             prefix +
                 "errors:\n  .spec.replicas: expected numeric (int or float), got string\n"
-                "  .spec.paused: expected boolean, got 1");
+                "  .spec.paused: expected boolean, got &{1}");
 }
 
 TEST(ApplyTest, NamespaceIsPartOfTheName) {

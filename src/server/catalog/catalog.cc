@@ -1,6 +1,9 @@
 #include "server/catalog/catalog.h"
 
+#include <algorithm>
 #include <array>
+#include <tuple>
+#include <utility>
 
 #include "server/catalog/conversion.h"
 
@@ -22,6 +25,12 @@ constexpr std::array kPlaces = {
 
 std::shared_ptr<const api::KindInfo> Unowned(const api::KindInfo& kind) {
   return {&kind, [](const api::KindInfo*) {}};  // the built-in tables live for ever
+}
+
+using Name = std::tuple<std::string_view, std::string_view, std::string_view>;
+
+Name NameOf(const ResourcePtr& resource) {
+  return {resource->kind->group, resource->kind->version, resource->kind->plural};
 }
 
 bool IsStored(const api::KindInfo& kind) {
@@ -60,8 +69,9 @@ const api::KindInfo& ServedResource::working_kind() const {
 
 ResourcePtr Catalog::Snapshot::Find(std::string_view group, std::string_view version,
                                     std::string_view plural) const {
-  const auto it = resources.find(KeyLess::View(group, version, plural));
-  return it == resources.end() ? nullptr : it->second;
+  const Name name(group, version, plural);
+  const auto it = std::ranges::lower_bound(by_name, name, {}, NameOf);
+  return it == by_name.end() || NameOf(*it) != name ? nullptr : *it;
 }
 
 ResourcePtr Catalog::Snapshot::FindGroupResource(std::string_view group, std::string_view plural) const {
@@ -108,10 +118,10 @@ Result<std::unique_ptr<Catalog>> Catalog::Make(WatchCache& cache, const RuntimeC
       if (!stored) return Unexpected(stored.error());
       resource->cache = *stored;
     }
-    snapshot->resources[{std::string(kind.group), std::string(kind.version), std::string(kind.plural)}] =
-        resource;
     snapshot->ordered.push_back(std::move(resource));
   }
+  snapshot->by_name = snapshot->ordered;
+  std::ranges::sort(snapshot->by_name, {}, NameOf);
   return std::unique_ptr<Catalog>(new Catalog(std::move(snapshot)));
 }
 
@@ -128,10 +138,10 @@ void Catalog::SetCustom(const std::string& group, const std::string& plural,
   const auto is_it = [&](const ResourcePtr& r) {
     return r->custom && r->kind->group == group && r->kind->plural == plural;
   };
-  std::erase_if(next->resources, [&](const auto& entry) { return is_it(entry.second); });
+  std::erase_if(next->by_name, is_it);
   std::erase_if(next->ordered, is_it);
   for (auto& version : versions) {
-    next->resources[{group, std::string(version->kind->version), plural}] = version;
+    next->by_name.insert(std::ranges::upper_bound(next->by_name, NameOf(version), {}, NameOf), version);
     next->ordered.push_back(std::move(version));
   }
   snapshot_ = std::move(next);

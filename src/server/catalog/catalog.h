@@ -4,11 +4,9 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "api/rules/kind_hooks.h"
@@ -80,16 +78,9 @@ using ResourcePtr = std::shared_ptr<const ServedResource>;
 // Thread-safe.
 class Catalog {
  public:
-  using Key = std::tuple<std::string, std::string, std::string>;  // group, version, plural
-  // Also compares with a tuple of string views, which makes no copies.
-  struct KeyLess {
-    using is_transparent = void;
-    using View = std::tuple<std::string_view, std::string_view, std::string_view>;
-    bool operator()(const View& a, const View& b) const { return a < b; }
-  };
   struct Snapshot {
-    std::map<Key, ResourcePtr, KeyLess> resources;
     std::vector<ResourcePtr> ordered;  // discovery order: built-in groups, then custom ones by name
+    std::vector<ResourcePtr> by_name;  // the same, sorted by group, version and plural
     std::uint64_t generation = 0;      // changes with every change: ETags of discovery and OpenAPI
 
     ResourcePtr Find(std::string_view group, std::string_view version, std::string_view plural) const;

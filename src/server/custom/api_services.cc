@@ -2,7 +2,10 @@
 
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "api/custom/custom_kind.h"
 #include "api/wire/discovery.h"
 #include "base/observe/log.h"
 #include "server/registry/object_codec.h"
@@ -37,6 +40,12 @@ json::Value LocalService(std::string_view group, std::string_view version, std::
       {"metadata", json::Object{{"name", ServiceName(group, version)},
                                 {"labels", json::Object{{std::string(kManagedLabel), managed}}}}},
       {"spec", LocalSpec(group, version)}};
+}
+
+json::Value WithoutSchemas(const ObjectPtr& definition) {
+  if (!definition) return {};
+  auto parsed = api::CustomKind::ParseDefinition(*definition->bytes());
+  return parsed ? std::move(*parsed) : json::Value();
 }
 
 std::string_view ManagedBy(const json::Value& service) {
@@ -74,7 +83,8 @@ struct ApiServices::Follower : std::enable_shared_from_this<Follower> {
       Check(std::string(service["spec"]["group"].string_or("")),
             std::string(service["spec"]["version"].string_or("")));
   }
-  void CheckDefinition(const json::Value& definition);
+  // Both are without their schemas; null: there is none.
+  void CheckDefinition(const json::Value& now, const json::Value& before);
   void CheckAll();
 
  private:
@@ -112,11 +122,15 @@ void ApiServices::Follower::Check(const std::string& group, const std::string& v
   if (service["spec"] != LocalSpec(group, version)) Run(Mend(shared_from_this(), group, version));
 }
 
-void ApiServices::Follower::CheckDefinition(const json::Value& definition) {
-  const std::string group(definition["spec"]["group"].string_or(""));
-  const auto& versions = definition["spec"]["versions"];
-  if (!versions.is_array()) return;
-  for (const auto& version : versions.as_array()) Check(group, std::string(version["name"].string_or("")));
+void ApiServices::Follower::CheckDefinition(const json::Value& now, const json::Value& before) {
+  std::set<std::pair<std::string_view, std::string_view>> versions;
+  for (const json::Value* definition : {&now, &before}) {
+    const auto& spec = (*definition)["spec"];
+    if (!spec["versions"].is_array()) continue;
+    for (const auto& version : spec["versions"].as_array())
+      versions.emplace(spec["group"].string_or(""), version["name"].string_or(""));
+  }
+  for (const auto& [group, version] : versions) Check(std::string(group), std::string(version));
 }
 
 void ApiServices::Follower::CheckAll() {
@@ -173,8 +187,7 @@ void ApiServices::Start() {
     const auto follower = weak.lock();
     if (!follower) return;
     // A version that went is known from the definition as it was.
-    for (const auto& definition : {change.previous, change.object})
-      if (definition) follower->CheckDefinition(definition->ToValue());
+    follower->CheckDefinition(WithoutSchemas(change.object), WithoutSchemas(change.previous));
   });
   follower_->services->cache->Observe([weak](const Change& change) {
     const auto& service = change.object ? change.object : change.previous;

@@ -121,11 +121,11 @@ Status CustomResources::Follower::Sync(const json::Value& definition, const Byte
   }
   const auto snapshot = state.catalog.snapshot();
   const bool news = api::UpdateDefinitionStatus(next, Others(definition, *snapshot), now);
-  if (news) WriteStatus(name);
   // Served as soon as it can be: by the time a client reads Established, its objects can be created. Found in
   // discovery once its conditions are written: who sees it there can update it without a conflict.
-  if (api::IsEstablished(next)) return Serve(next, text, !news);
-  return {};
+  const Status served_now = api::IsEstablished(next) ? Serve(next, text, !news) : Status();
+  if (news) WriteStatus(name);
+  return served_now;
 }
 
 Status CustomResources::Follower::Serve(const json::Value& definition, const Bytes& text, bool listed) {

@@ -83,5 +83,21 @@ TEST_F(CustomRulesTest, WhatWasWrongBeforeTheRuleCameIsOnlyWarnedOf) {
   EXPECT_EQ(Do("POST", kAlphas, Alpha("new", R"({"p":"bad"})"))->status, 422);
 }
 
+TEST_F(CustomRulesTest, AnUpdateIsWarnedOfNewFormatsOnly) {
+  const auto made = Do("POST", kDefinitions, Definition(R"({"type":"string","format":"odd"})"));
+  ASSERT_EQ(made->status, 201);
+  EXPECT_EQ(made->headers.Get("warning"), "299 - \"unrecognized format \\\"odd\\\"\"");
+  const auto format = [&](const std::string& value) {
+    return Do(
+        "PATCH", std::string(kDefinitions) + "/alphas.rules.example.com",
+        R"([{"op":"replace","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec","value":)" +
+            value + "}]",
+        "application/json-patch+json");
+  };
+  EXPECT_EQ(format(R"({"type":"string","format":"odd","description":"d"})")->headers.Get("warning"), "");
+  EXPECT_EQ(format(R"({"type":"string","format":"odder"})")->headers.Get("warning"),
+            "299 - \"unrecognized format \\\"odder\\\"\"");
+}
+
 }  // namespace
 }  // namespace flyball::server

@@ -358,14 +358,17 @@ api::FieldErrors WithoutOldAddresses(api::FieldErrors errors, const json::Value&
 
 Status ValidateNew(const ServedResource& resource, const json::Value& object) {
   const auto& kind = resource.working_kind();
+  const bool metadata_last = !resource.custom && resource.hooks->metadata_last;
   api::FieldErrors errors;
-  api::ValidateObjectMetaForCreate(kind, *resource.hooks, object["metadata"], errors);
+  if (!metadata_last) api::ValidateObjectMetaForCreate(kind, *resource.hooks, object["metadata"], errors);
   if (resource.custom) {
     api::ValidateCustomObject(resource.custom->schema(), object, errors, nullptr);
   } else {
     ValidateBuiltin(kind, *resource.hooks, object, errors);
     if (IsCertificateRequest(resource)) ValidateCertificateRequest(object, errors);
   }
+  if (metadata_last && errors.empty())
+    api::ValidateObjectMetaForCreate(kind, *resource.hooks, object["metadata"], errors);
   if (errors.empty()) return {};
   return Unexpected(errors.ToError(kind.group, kind.kind, object["metadata"]["name"].string_or("")));
 }

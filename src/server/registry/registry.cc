@@ -79,12 +79,15 @@ void AddOwnerWarning(RequestScope& scope, const std::string& repeated_uids, cons
                       repeated_uids});
 }
 
+std::vector<std::string> KindWarnings(const ServedResource& resource, const json::Value& object) {
+  std::vector<std::string> warnings;
+  if (!resource.custom && resource.hooks->warnings) resource.hooks->warnings(object, warnings);
+  return warnings;
+}
+
 // Of a valid object, whatever becomes of it: a client whose write then conflicts is warned too.
 void AddKindWarnings(RequestScope& scope, const ServedResource& resource, const json::Value& object) {
-  if (resource.custom || !resource.hooks->warnings) return;
-  std::vector<std::string> warnings;
-  resource.hooks->warnings(object, warnings);
-  AddWarnings(scope, std::move(warnings));
+  AddWarnings(scope, KindWarnings(resource, object));
 }
 
 void AddCreateWarnings(RequestScope& scope, const ServedResource& resource, const json::Value& object) {
@@ -101,6 +104,12 @@ void AddUpdateWarnings(RequestScope& scope, const ServedResource& resource, std:
   using WarnOn = api::KindHooks::WarnOn;
   const auto on = resource.hooks->warn_on;
   if (!subresource.empty() || on == WarnOn::kCreate) return;
+  if (on == WarnOn::kNews) {
+    std::vector<std::string> news = KindWarnings(resource, object);
+    const std::vector<std::string> known = KindWarnings(resource, old);
+    std::erase_if(news, [&](const std::string& warning) { return std::ranges::count(known, warning) != 0; });
+    return AddWarnings(scope, std::move(news));
+  }
   if (on == WarnOn::kUpdate || !SameSpec(resource, object, old)) AddKindWarnings(scope, resource, object);
 }
 
