@@ -218,12 +218,14 @@ Error Missing(const char* kind, const char* upstream_name, const std::string& na
 
 Result<ClientConfig> Resolve(const Kubeconfig& file, const KubeconfigParams& params, const Clock& clock) {
   const std::string& name = params.context.empty() ? file.current_context : params.context;
-  if (name.empty()) return Unexpected(BadRequest("kubeconfig: no current-context is set"));
-  const auto* context = Kubeconfig::Find(file.contexts, name);
+  // With an address, nothing has to be chosen in the file.
+  const Kubeconfig::Entry none;
+  if (name.empty() && params.server.empty())
+    return Unexpected(BadRequest("kubeconfig: no current-context is set"));
+  const auto* context = name.empty() ? &none : Kubeconfig::Find(file.contexts, name);
   if (!context) return Unexpected(Missing("context", "context", name));
   const std::string cluster_name(params.cluster.empty() ? context->value["cluster"].string_or("")
                                                         : std::string_view(params.cluster));
-  const Kubeconfig::Entry none;
   const auto* cluster = Kubeconfig::Find(file.clusters, cluster_name);
   if (!cluster && params.cluster.empty() && !params.server.empty()) cluster = &none;
   if (!cluster) return Unexpected(Missing("cluster", "cluster", cluster_name));

@@ -287,6 +287,17 @@ TEST_F(KubeconfigTest, AnAddressStandsInPlaceOfTheClusters) {
   EXPECT_EQ(Authorization(*config), "Bearer t");
 }
 
+TEST_F(KubeconfigTest, WithAnAddressNothingHasToBeChosen) {
+  for (const char* text : {"", R"({"users": [{"name": "u", "user": {"token": "t"}}]})"}) {
+    const std::string path = Write("config", text);
+    EXPECT_FALSE(LoadKubeconfig({.path = path}));
+    auto config = LoadKubeconfig({.path = path, .server = "https://here"});
+    ASSERT_TRUE(config) << config.error().message();
+    EXPECT_EQ(config->http.url, "https://here");
+    EXPECT_FALSE(LoadKubeconfig({.path = path, .context = "x", .server = "https://here"}));
+  }
+}
+
 TEST_F(KubeconfigTest, WhatAPluginLacksIsNamed) {
   const auto problem = [](const std::string& exec) {
     return ParseKubeconfig(WithPlugin(exec), "").error().message();
