@@ -74,13 +74,8 @@ class FakeUpstream {
   using Answer = std::function<std::optional<Message>(const Message& query, bool tcp)>;
   explicit FakeUpstream(Answer answer)
       : answer_(std::move(answer)), loop_(std::make_shared<net::IoLoop>("fake")) {
-    udp_ = *net::UdpSocket::Bind(*loop_, "127.0.0.1", 0,
-                                 [this](std::string_view packet, const net::UdpPath& path) {
-                                   if (const auto reply = ReplyTo(packet, false))
-                                     udp_->Send(Encode(*reply, 512), path);
-                                 });
-    tcp_ = *net::TcpServer::Start(loop_, "127.0.0.1", udp_->port(), 10,
-                                  [this](const auto& connection, const std::string&) { Serve(connection); });
+    // A port that is free for UDP may be taken for TCP; then another one is tried.
+    while (!Listen()) continue;
     udp_->Start();
   }
   ~FakeUpstream() {
@@ -93,6 +88,21 @@ class FakeUpstream {
   int asked_by_tcp() const { return asked_by_tcp_; }
 
  private:
+  bool Listen() {
+    udp_ = *net::UdpSocket::Bind(*loop_, "127.0.0.1", 0,
+                                 [this](std::string_view packet, const net::UdpPath& path) {
+                                   if (const auto reply = ReplyTo(packet, false))
+                                     udp_->Send(Encode(*reply, 512), path);
+                                 });
+    auto tcp =
+        net::TcpServer::Start(loop_, "127.0.0.1", udp_->port(), 10,
+                              [this](const auto& connection, const std::string&) { Serve(connection); });
+    if (tcp)
+      tcp_ = std::move(*tcp);
+    else
+      loop_->Post([taken = std::shared_ptr<net::UdpSocket>(std::move(udp_))] { taken->Close(); });
+    return tcp.has_value();
+  }
   std::optional<Message> ReplyTo(std::string_view packet, bool tcp) {
     Message query;
     // The search for loops is no question of a test's.
