@@ -355,16 +355,14 @@ std::optional<std::string> ApiResourceListDocument(KindList kinds, std::string_v
   return json::Write(json::Value(std::move(document)));
 }
 
-std::string AggregatedDiscoveryDocument(KindList kinds, bool core, DiscoveryVersion version,
-                                        RemoteVersions remotes) {
+std::string AggregatedDiscoveryDocument(KindList kinds, bool core, RemoteVersions remotes) {
   json::Array items;
   if (core) items.push_back(AggregatedGroup(kinds, "", remotes));
   if (!core)
     for (const auto group : GroupsOf(kinds, remotes)) items.push_back(AggregatedGroup(kinds, group, remotes));
   json::Object document;
   document.Append("kind", "APIGroupDiscoveryList");
-  document.Append("apiVersion", version == DiscoveryVersion::kV2 ? "apidiscovery.k8s.io/v2"
-                                                                 : "apidiscovery.k8s.io/v2beta1");
+  document.Append("apiVersion", "apidiscovery.k8s.io/v2");
   document.Append("metadata", json::Object());
   document.Append("items", std::move(items));
   return json::Write(json::Value(std::move(document)));

@@ -56,10 +56,8 @@ std::optional<std::string> ApiGroupDocument(KindList kinds, std::string_view gro
 std::optional<std::string> ApiResourceListDocument(KindList kinds, std::string_view group,
                                                    std::string_view version);
 
-enum class DiscoveryVersion { kV2, kV2Beta1 };
-// GET /api (`core`) and /apis with an Accept of APIGroupDiscoveryList.
-std::string AggregatedDiscoveryDocument(KindList kinds, bool core, DiscoveryVersion version,
-                                        RemoteVersions remotes = {});
+// GET /api (`core`) and /apis with an Accept of APIGroupDiscoveryList, version v2.
+std::string AggregatedDiscoveryDocument(KindList kinds, bool core, RemoteVersions remotes = {});
 
 // A quoted ETag of a document: equal for equal text.
 std::string DocumentETag(std::string_view document);

@@ -103,7 +103,7 @@ TEST(Discovery, ResourceList) {
 }
 
 TEST(Discovery, Aggregated) {
-  const auto core = Json(AggregatedDiscoveryDocument(kKinds, true, DiscoveryVersion::kV2));
+  const auto core = Json(AggregatedDiscoveryDocument(kKinds, true));
   EXPECT_EQ(core["apiVersion"], json::Value("apidiscovery.k8s.io/v2"));
   ASSERT_EQ(core["items"].size(), 1u);
   EXPECT_EQ(core["items"].as_array()[0]["metadata"], Json("{}"));
@@ -115,8 +115,8 @@ TEST(Discovery, Aggregated) {
     {"subresource":"exec","responseKind":{"group":"","version":"","kind":"PodExecOptions"},"verbs":["create","get"]},
     {"subresource":"status","responseKind":{"group":"","version":"","kind":"Pod"},
      "verbs":["get","patch","update"]}]})"));
-  const auto rest = Json(AggregatedDiscoveryDocument(kKinds, false, DiscoveryVersion::kV2Beta1));
-  EXPECT_EQ(rest["apiVersion"], json::Value("apidiscovery.k8s.io/v2beta1"));
+  const auto rest = Json(AggregatedDiscoveryDocument(kKinds, false));
+  EXPECT_EQ(rest["apiVersion"], json::Value("apidiscovery.k8s.io/v2"));
   ASSERT_EQ(rest["items"].size(), 3u);
   const auto& gizmo = rest["items"].as_array()[2]["versions"].as_array()[0]["resources"].as_array()[0];
   EXPECT_EQ(gizmo["responseKind"], Json(R"({"group":"a.example.com","version":"v1beta1","kind":"Gizmo"})"));
@@ -164,7 +164,7 @@ TEST(Discovery, AsRecorded) {
       json::Value got;
       const char* list = nullptr;
       if (aggregated) {
-        got = Json(AggregatedDiscoveryDocument(kinds, path == "/api", DiscoveryVersion::kV2));
+        got = Json(AggregatedDiscoveryDocument(kinds, path == "/api"));
         list = "items";
       } else if (want["kind"].string_or("") == "APIGroupList") {
         got = Json(ApiGroupListDocument(kinds));

@@ -163,16 +163,10 @@ Result<Answer> Documents::Discovery(std::string_view path, const net::Request& r
   if (parts.size() == 1) {
     FLYBALL_ASSIGN(const AnswerFormat format, NegotiateDiscovery(request.headers.Get("accept")));
     if (format.form == AnswerForm::kAggregatedDiscovery) {
-      const bool v2 = format.version == "v2";
-      return Keep(std::string(path) + " " + std::string(format.version), request, [&] {
+      return Keep(std::string(path) + " aggregated", request, [&] {
         const auto kinds = KindsOf(state_.catalog);
-        Answer document{
-            200,
-            "application/json;g=apidiscovery.k8s.io;v=" + std::string(format.version) +
-                ";as=APIGroupDiscoveryList",
-            api::AggregatedDiscoveryDocument(
-                kinds.list, core, v2 ? api::DiscoveryVersion::kV2 : api::DiscoveryVersion::kV2Beta1,
-                remotes->versions)};
+        Answer document{200, "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+                        api::AggregatedDiscoveryDocument(kinds.list, core, remotes->versions)};
         document.headers.Set("cache-control", "public");
         return document;
       });

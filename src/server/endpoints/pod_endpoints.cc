@@ -1,6 +1,7 @@
 #include "server/endpoints/pod_endpoints.h"
 
 #include "api/rules/field_error.h"
+#include "api/rules/format.h"
 #include "api/select/selector.h"
 #include "api/values/time.h"
 #include "json/json.h"
@@ -59,9 +60,10 @@ class BindingEndpoint final : public Endpoint {
                                                       request.headers.Get("content-type"), request.body));
     const std::string pod =
         scope.info.name.empty() ? std::string(binding["metadata"]["name"].string_or("")) : scope.info.name;
+    if (pod.empty()) co_return Unexpected(BadRequest("Name parameter required."));
     FLYBALL_CO_TRY(CheckPodName(binding, pod, "Binding"));
     FLYBALL_CO_TRY(co_await AdmitSubresource(state, scope, binding));
-    FLYBALL_CO_TRY(Check(binding, pod));
+    FLYBALL_CO_TRY(Check(binding));
     const auto pods = Pods(state);
     Registry::Transform transform = [&](const json::Value& current) {
       return Bind(scope, binding, pod, current);
@@ -76,14 +78,25 @@ class BindingEndpoint final : public Endpoint {
   }
 
  private:
-  static Status Check(const json::Value& binding, std::string_view pod) {
+  static Status Check(const json::Value& binding) {
     api::FieldErrors errors;
     const auto kind = binding["target"]["kind"].string_or("");
     if (!kind.empty() && kind != "Node")
       errors.NotSupported(api::FieldPath("target.kind"), kind, {"Node", "<empty>"});
-    if (binding["target"]["name"].string_or("").empty()) errors.Required(api::FieldPath("target.name"));
+    const api::FieldPath path("target.name");
+    const auto node = binding["target"]["name"].string_or("");
+    if (node.empty()) {
+      errors.Required(path);
+    } else {
+      for (const auto& problem : api::DnsSubdomainProblems(node)) errors.Invalid(path, node, problem);
+    }
+    // Upstream has no strategy for bindings: what is wrong becomes a plain error.
+    std::string message;
+    for (const Cause& cause : errors.causes())
+      message += (message.empty() ? "" : ", ") + cause.field + ": " + cause.message;
     if (errors.empty()) return {};
-    return Unexpected(errors.ToError("", "Binding", pod));
+    return Unexpected(
+        Error(Reason::kUnknown, 500, errors.causes().size() > 1 ? "[" + message + "]" : std::move(message)));
   }
 
   static Result<json::Value> Bind(const RequestScope& scope, const json::Value& binding,

@@ -141,5 +141,84 @@ TEST_F(OddRequests, EmptyListsOfBuiltInKindsComeBackAsNull) {
   EXPECT_TRUE(role->value()["rules"].is_null());
 }
 
+TEST_F(OddRequests, OwnersOfFieldsAreForgottenWhereTheListIsEmpty) {
+  const auto cleared =
+      Do("PATCH", std::string(kOddMaps) + "/c", R"({"metadata":{"managedFields":[]}})", kOddMerge);
+  EXPECT_EQ(cleared->status, 200);
+  EXPECT_TRUE(cleared->value()["metadata"]["managedFields"].is_null()) << cleared->body;
+}
+
+TEST_F(OddRequests, OnlyADeleteSetsAGracePeriod) {
+  EXPECT_EQ(Said(R"({"metadata":{"deletionGracePeriodSeconds":5}})", kOddMerge),
+            "ConfigMap \"c\" is invalid: metadata.deletionGracePeriodSeconds: Invalid value: 5: field is "
+            "immutable");
+  const auto made =
+      Do("POST", kOddMaps, R"({"metadata":{"name":"g","deletionGracePeriodSeconds":5},"data":{"a":"1"}})");
+  EXPECT_EQ(made->status, 201);
+  EXPECT_EQ(made->body.find("deletionGracePeriodSeconds"), std::string::npos) << made->body;
+}
+
+TEST_F(OddRequests, ATakenNameWithAPrefixMayBeTriedAgain) {
+  const auto taken = Do("POST", kOddMaps, R"({"metadata":{"name":"c","generateName":"c-"}})");
+  EXPECT_EQ(taken->status, 409);
+  EXPECT_EQ(
+      taken->message(),
+      "configmaps \"c\" already exists, the server was not able to generate a unique name for the object");
+  EXPECT_EQ(taken->value()["details"]["retryAfterSeconds"].int_or(0), 1);
+}
+
+TEST_F(OddRequests, OtherNamespacesAreRefusedByOneText) {
+  EXPECT_EQ(Said(R"({"metadata":{"namespace":"other"}})", kOddMerge),
+            "the namespace of the provided object does not match the namespace sent on the request");
+}
+
+TEST_F(OddRequests, WhatIsAppliedMayStillNotDecode) {
+  const auto applied =
+      Do("PATCH", std::string(kOddMaps) + "/c?fieldManager=m",
+         R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","deletionTimestamp":"x"}})",
+         "application/apply-patch+yaml");
+  EXPECT_EQ(applied->status, 500);
+  EXPECT_TRUE(
+      applied->message().starts_with("failed to convert new object (/c; /v1, Kind=ConfigMap) to proper "
+                                     "version: unable to convert unstructured "
+                                     "object to /v1, Kind=ConfigMap: parsing time"))
+      << applied->message();
+}
+
+TEST_F(OddRequests, SecretsOfServiceAccountsAreNames) {
+  const auto made = Do("POST", "/api/v1/namespaces/default/serviceaccounts",
+                       R"({"metadata":{"name":"s"},"secrets":[{"name":"a","kind":"K","uid":"u"}]})");
+  EXPECT_EQ(json::Write(made->value()["secrets"]), R"([{"name":"a"}])");
+}
+
+TEST_F(OddRequests, ALimitRangeNeedsNoName) {
+  const auto made = Do("POST", "/api/v1/namespaces/default/limitranges", R"({"spec":{"limits":[]}})");
+  EXPECT_EQ(made->status, 201);
+  EXPECT_FALSE(made->value()["metadata"]["name"].string_or("").empty());
+}
+
+// Their own rules come first, and alone; then those of all metadata.
+TEST_F(OddRequests, BudgetsAreNamedFreely) {
+  constexpr const char* kBudgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+  EXPECT_EQ(
+      Do("POST", kBudgets, R"({"metadata":{"name":"A_b"},"spec":{"minAvailable":1,"selector":{}}})")->status,
+      201);
+  const auto twice =
+      Do("POST", kBudgets, R"({"metadata":{"name":"a/b"},"spec":{"minAvailable":1,"maxUnavailable":1}})");
+  EXPECT_EQ(twice->message().find("metadata.name"), std::string::npos) << twice->message();
+}
+
+TEST_F(OddRequests, WhatIsWrongWithABindingIsAPlainError) {
+  Do("POST", "/api/v1/namespaces/default/pods",
+     R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  const auto bound = Do("POST", "/api/v1/namespaces/default/pods/p/binding",
+                        R"({"metadata":{"name":"p"},"target":{"kind":"Pod","name":""}})");
+  EXPECT_EQ(bound->status, 500);
+  EXPECT_EQ(bound->message(),
+            "[target.kind: Unsupported value: \"Pod\": supported values: \"Node\", \"<empty>\", target.name: "
+            "Required "
+            "value]");
+}
+
 }  // namespace
 }  // namespace flyball::server

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/schema/go_type_name.h"
 #include "api/values/go_text.h"
 #include "api/wire/status.h"
 #include "json/json.h"
@@ -25,8 +26,22 @@ Status CheckIncludeObject(std::string_view include) {
                                api::GoQuote(include) + ": must be 'Metadata', 'Object', 'None', or empty"));
 }
 
+// Metadata of one object and of a list are asked for by different names.
+Status CheckMetadataForm(const ServedResource& resource, const AnswerFormat& format, bool list) {
+  if (format.form != AnswerForm::kPartialMetadata || format.list == list) return {};
+  const std::string asked = list ? "PartialObjectMetadata" : "PartialObjectMetadataList";
+  const std::string type =
+      resource.custom ? "unstructured.Unstructured"
+                      : api::GoPackageOf(resource.kind->group) + "." + std::string(resource.kind->kind);
+  return Unexpected(Error(Reason::kNotAcceptable, 406,
+                          "you requested " + asked + ", but the requested object is " +
+                              (list ? "a list (*" + type + "List)" : "not a list (*" + type + ")")));
+}
+
 Result<Presenter> PresenterFor(const RequestScope& scope, const net::Request& request) {
-  FLYBALL_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true));
+  const bool list = scope.info.verb == "list";
+  FLYBALL_ASSIGN(const AnswerFormat format, NegotiateObject(request.headers.Get("accept"), true, list));
+  if (list) FLYBALL_TRY(CheckMetadataForm(*scope.resource, format, list));
   const auto include = scope.info.query.Get("includeObject");
   if (format.form == AnswerForm::kTable) FLYBALL_TRY(CheckIncludeObject(include));
   return Presenter(scope.resource, PresentedFormat(scope, format), scope.now, include);
@@ -184,6 +199,7 @@ Task<Result<Answer>> HandleGet(ServerState& state, RequestScope& scope, const ne
   const auto stored = scope.resource->cache->Get(
       ServedResource::CacheKey(scope.resource->kind->namespaced ? info.namespace_name : "", info.name));
   if (!stored) co_return Unexpected(NotFound(*scope.resource->kind, info.name));
+  FLYBALL_CO_TRY(CheckMetadataForm(*scope.resource, presenter.format(), false));
   FLYBALL_CO_ASSIGN(const ObjectPtr object, co_await ServedForm(*scope.resource, stored, scope.executor));
   if (WorkSize{1, object->size()}.IsLarge()) co_await state.ContinueOnWorker(scope);
   co_return presenter.Object(*object);

@@ -63,10 +63,15 @@ bool IsForPeople(const RequestScope& scope) {
 void EncodeAsAsked(const RequestScope& scope, const net::Request& request, Answer& answer) {
   if (answer.encoded || !IsNegotiated(scope, answer)) return;
   const auto format = NegotiateObject(request.headers.Get("accept"), true);
-  const bool protobuf = format && format->protobuf;
-  if (!protobuf && !IsForPeople(scope)) return;
+  const bool protobuf = format && format->protobuf, yaml = format && format->yaml;
+  if (!protobuf && !yaml && !IsForPeople(scope)) return;
   const auto value = json::Parse(answer.body);
   if (!value) return;
+  if (yaml) {
+    answer.body = json::WriteYaml(*value);
+    answer.content_type = "application/yaml";
+    return;
+  }
   if (!protobuf) {
     answer.body = json::WritePretty(*value, 2);
     return;
@@ -284,7 +289,10 @@ Task<MaybeAnswer> RequestHandler::Route(RequestScope& scope, const net::Request&
   auto page = documents_.Get(scope, request);
   if (!page) co_return Unexpected(page.error());
   if (!*page) co_return std::optional(TextAnswer(404, "404 page not found\n"));
-  if (request.method != "GET" && request.method != "HEAD") co_return Unexpected(MethodNotAllowed());
+  const bool discovery =
+      scope.info.path.starts_with("/api") && scope.info.path != "/apis" && (*page)->code < 400;
+  if (request.method != "GET" && (request.method != "HEAD" || discovery))
+    co_return Unexpected(MethodNotAllowed());
   co_return page;
 }
 
@@ -321,8 +329,11 @@ Task<MaybeAnswer> RequestHandler::RouteResource(RequestScope& scope, const net::
     if (!subresource) co_return Unexpected(NoSuchResource());
     verbs = subresource->verbs;
   }
+  const bool proxy = info.subresource == "proxy";
+  if (!info.rest.empty() && !proxy) co_return Unexpected(NoSuchResource());
+  if (request.method == "HEAD" && !proxy) co_return Unexpected(MethodNotAllowed());
   // What is behind a proxy may know methods that no verb stands for.
-  const bool relayed = info.subresource == "proxy" && request.method == "OPTIONS";
+  const bool relayed = proxy && request.method == "OPTIONS";
   if (!relayed && !HasVerb(verbs, info.verb)) co_return Unexpected(MethodNotAllowed());
   if (info.name.empty() && (info.verb == "update" || info.verb == "patch"))
     co_return Unexpected(MethodNotAllowed());

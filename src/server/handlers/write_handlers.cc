@@ -36,6 +36,13 @@ bool WarnsOfOrphans(const ServedResource& resource) {
   return resource.hooks->orphan_dependents && resource.kind->group == "batch";
 }
 
+void WarnOfOrphans(RequestScope& scope, const DeleteOptions& options) {
+  if (!WarnsOfOrphans(*scope.resource) || options.propagation_policy || options.orphan_dependents) return;
+  scope.warnings.push_back(
+      "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to "
+      "remove them or set propagationPolicy=Orphan to suppress this warning");
+}
+
 // Deletions of one deletecollection under way at a time: as many commits share an fsync.
 constexpr std::size_t kDeletionsAtATime = 64;
 
@@ -128,11 +135,7 @@ Task<Result<Answer>> HandlePatch(ServerState& state, RequestScope& scope, const 
 Task<Result<Answer>> HandleDelete(ServerState& state, RequestScope& scope, const net::Request& request) {
   FLYBALL_CO_TRY(NegotiateObject(request.headers.Get("accept"), true));
   FLYBALL_CO_ASSIGN(DeleteOptions options, ReadDeleteOptions(scope, request));
-  if (WarnsOfOrphans(*scope.resource) && !options.propagation_policy && !options.orphan_dependents)
-    scope.warnings.push_back(
-        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to "
-        "remove them or "
-        "set propagationPolicy=Orphan to suppress this warning");
+  WarnOfOrphans(scope, options);
   FLYBALL_CO_ASSIGN(const DeleteOutcome outcome,
                     co_await state.registry.Delete(scope, *scope.resource, scope.info.namespace_name,
                                                    scope.info.name, std::move(options)));
@@ -150,6 +153,7 @@ Task<Result<Answer>> HandleDeleteCollection(ServerState& state, RequestScope& sc
                             scope.info.query.Get("includeObject"));
   FLYBALL_CO_TRY(ParseListOptions(scope.info, *scope.resource->kind, false));
   FLYBALL_CO_ASSIGN(const DeleteOptions options, ReadDeleteOptions(scope, request));
+  WarnOfOrphans(scope, options);
   FLYBALL_CO_ASSIGN(RequestedList list, co_await ListRequested(state, scope));
   if (!list.expired_token.empty()) co_return ExpiredContinue(list.expired_token);
   FLYBALL_CO_TRY(co_await DeleteAll(state, scope, list.snapshot.objects, options));

@@ -9,6 +9,7 @@
 #include "json/json.h"
 #include "server/registry/certificate_requests.h"
 #include "server/registry/object_codec.h"
+#include "server/request/api_errors.h"
 
 namespace flyball::server {
 namespace {
@@ -46,6 +47,20 @@ std::set<std::string> OwnersVersions(const json::Value& object) {
     for (const auto& owner : owners.as_array()) versions.emplace(owner["apiVersion"].string_or(""));
   versions.erase(std::string(object["apiVersion"].string_or("")));
   return versions;
+}
+
+// What was applied fits the schema, but the object that came of it does not decode: a time that is none.
+Error NotConverted(const std::string& version, std::string_view kind, const json::Value& metadata,
+                   const Error& why) {
+  const std::string gvk =
+      (version.find('/') == std::string::npos ? "/" : "") + version + ", Kind=" + std::string(kind);
+  const std::string problem = DecodingProblem(why);
+  const bool base64 = problem.starts_with("illegal base64");
+  return Error(Reason::kUnknown, 500,
+               "failed to convert new object (" + std::string(metadata["namespace"].string_or("")) + "/" +
+                   std::string(metadata["name"].string_or("")) + "; " + gvk +
+                   ") to proper version: unable to convert unstructured object to " + gvk + ": " +
+                   (base64 ? "error decoding from json: " : "") + problem);
 }
 
 }  // namespace
@@ -100,7 +115,11 @@ Result<json::Value> ApplyConfiguration(RequestScope& scope, const ServedResource
   // Decoding sets defaults; the managed fields are not its business.
   json::Value managed;
   if (auto* fields = applied.object["metadata"].Find("managedFields")) managed = *fields;
-  FLYBALL_ASSIGN(json::Value object, DecodeValue(scope, resource, std::move(applied.object)));
+  auto decoded = DecodeValue(scope, resource, std::move(applied.object));
+  if (!decoded && decoded.error().code() == 400 && !resource.custom)
+    return Unexpected(NotConverted(version, resource.kind->kind, config["metadata"], decoded.error()));
+  if (!decoded) return Unexpected(decoded.error());
+  json::Value object = std::move(*decoded);
   if (!managed.is_null()) object["metadata"]["managedFields"] = std::move(managed);
   if (live) api::KeepTimesIfUnchanged(*live, object);
   return object;

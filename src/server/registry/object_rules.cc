@@ -193,9 +193,10 @@ void PrepareForUpdate(const RequestScope& scope, const ServedResource& resource,
   const auto& old_metadata = old["metadata"];
   if (metadata["uid"].string_or("").empty()) CarryMember(metadata, old_metadata, "uid");
   if (metadata["creationTimestamp"].is_null()) CarryMember(metadata, old_metadata, "creationTimestamp");
-  // Deletion is asked for by DELETE only, and is never taken back.
-  CarryMember(metadata, old_metadata, "deletionTimestamp");
-  CarryMember(metadata, old_metadata, "deletionGracePeriodSeconds");
+  // Deletion is asked for by DELETE only, and is never taken back. What else a request says of it is refused.
+  if (!old_metadata["deletionTimestamp"].is_null()) CarryMember(metadata, old_metadata, "deletionTimestamp");
+  if (metadata["deletionGracePeriodSeconds"].is_null())
+    CarryMember(metadata, old_metadata, "deletionGracePeriodSeconds");
   CarryMember(metadata, old_metadata, "generation");
   metadata.as_object().Erase("selfLink");
 

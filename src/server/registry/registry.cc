@@ -44,13 +44,16 @@ Result<store::Revision> WantedRevision(const json::Value& object) {
   return revision;
 }
 
-Error UidMismatch(const ServedResource& resource, const json::Value& object, const StoredObject& current) {
-  return Conflict(*resource.kind, current.name(),
-                  "StorageError: invalid object, Code: 4, Key: " +
-                      resource.Key(current.namespace_name(), current.name()) +
-                      ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: " +
-                      std::string(object["metadata"]["uid"].string_or("")) +
-                      ", UID in object meta: " + current.uid());
+Error UidMismatch(const ServedResource& resource, const json::Value& object, const StoredObject& current,
+                  bool dry_run) {
+  // A dry run knows the key without the store's prefix.
+  constexpr std::string_view kRegistry = "/registry";
+  const std::string key = resource.Key(current.namespace_name(), current.name());
+  return Conflict(
+      *resource.kind, current.name(),
+      "StorageError: invalid object, Code: 4, Key: " + (dry_run ? key.substr(kRegistry.size()) : key) +
+          ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: " +
+          std::string(object["metadata"]["uid"].string_or("")) + ", UID in object meta: " + current.uid());
 }
 
 Error MissingVersion(const ServedResource& resource, const json::Value& object) {
@@ -139,8 +142,8 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
   AddOwnerWarning(scope, DropRepeatedOwners(object["metadata"]));
   const bool generated = NameOf(object).empty();
   FillInTimes(resource, {}, scope.now, object, nullptr);
-  if (options.track_fields) TrackFields(scope, resource, nullptr, object, {});
   FLYBALL_CO_TRY(PrepareForCreate(scope, resource, object));
+  if (options.track_fields) TrackFields(scope, resource, nullptr, object, {});
   AdmissionRequest request{
       AdmissionRequest::Operation::kCreate, scope, resource, {}, scope.info.namespace_name, {}, &object};
   const std::string name = NameOf(object);
@@ -155,9 +158,15 @@ Task<Result<ObjectPtr>> Registry::Create(RequestScope& scope, const ServedResour
   const json::Value admitted = generated ? object : json::Value();
   for (int attempt = 1;; ++attempt) {
     auto tried = co_await TryCreate(request, options);
-    if (!generated || !tried.CanRetry(attempt)) co_return std::move(tried).Outcome();
-    object = admitted;
     const std::string prefix(object["metadata"]["generateName"].string_or(""));
+    if (!generated || !tried.CanRetry(attempt)) {
+      auto created = std::move(tried).Outcome();
+      // As upstream, also of a name that was given beside generateName.
+      if (!created && created.error().Is(Reason::kAlreadyExists) && !prefix.empty())
+        co_return Unexpected(GeneratedNameTaken(*resource.kind, NameOf(object)));
+      co_return created;
+    }
+    object = admitted;
     object["metadata"]["name"] = prefix + random_.NameSuffix();
   }
 }
@@ -176,7 +185,6 @@ Task<Attempt<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, const Cr
   if (options.authorize) FLYBALL_CO_TRY(co_await options.authorize());
   FLYBALL_CO_TRY(co_await admission_.Validate(request));
   auto* lifecycle = LifecycleOf(resource);
-  const bool has_version = !object["metadata"]["resourceVersion"].string_or("").empty();
   const store::Revision given_version = WantedRevision(object).value_or(0);
   const json::Value asked = lifecycle ? object : json::Value();
 
@@ -194,7 +202,7 @@ Task<Attempt<ObjectPtr>> Registry::TryCreate(AdmissionRequest& request, const Cr
       co_return ObjectPtr(*stored);
     }
     // Upstream's storage refuses it: only of valid objects, and not in a dry run.
-    if (has_version)
+    if (given_version != 0)
       co_return Unexpected(
           Error(Reason::kUnknown, 500, "resourceVersion should not be set on objects to be created"));
     auto committing =
@@ -247,16 +255,19 @@ Status Registry::CheckIdentity(UpdateAttempt& update) {
   const UpdateOptions& options = update.options;
   const StoredObject& current = *update.current;
   json::Value& object = update.object;
-  if (auto& metadata = object["metadata"];
-      metadata.is_object() && resource.kind->namespaced && metadata["namespace"].string_or("").empty())
+  if (auto& metadata = object["metadata"]; metadata.is_object() && !resource.kind->namespaced) {
+    metadata.as_object().Erase("namespace");
+  } else if (metadata.is_object() && metadata["namespace"].string_or("").empty()) {
     metadata["namespace"] = current.namespace_name();
+  }
 
   FLYBALL_ASSIGN(const store::Revision wanted, WantedRevision(object));
   if (const auto uid = object["metadata"]["uid"].string_or("");
       options.uid_precondition && !uid.empty() && uid != current.uid())
-    return Unexpected(UidMismatch(resource, object, current));
+    return Unexpected(UidMismatch(resource, object, current, update.scope.dry_run));
   const bool needs_version =
-      resource.custom || (!resource.hooks->allow_unconditional_update && options.subresource.empty());
+      resource.custom || (!resource.hooks->allow_unconditional_update &&
+                          (options.subresource.empty() || options.subresource == "status"));
   if (wanted == 0 && needs_version) return Unexpected(MissingVersion(resource, object));
   if (wanted != 0 && wanted != current.revision())
     return Unexpected(Modified(*resource.kind, current.name()));

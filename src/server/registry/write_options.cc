@@ -25,8 +25,14 @@ void CheckDryRun(const std::vector<std::string_view>& values, api::FieldErrors& 
 void CheckFieldManager(const std::string& manager, api::FieldErrors& errors) {
   const api::FieldPath path("fieldManager");
   if (manager.size() > kMaxFieldManager) errors.TooLong(path, kMaxFieldManager);
-  if (std::any_of(manager.begin(), manager.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
-    errors.Invalid(path, manager, "should only contain printable characters");
+  for (std::size_t i = 0; i < manager.size(); ++i) {
+    const auto c = static_cast<unsigned char>(manager[i]);
+    if (c >= 0x20 && c != 0x7f) continue;
+    char code[8];
+    std::snprintf(code, sizeof code, "%04X", static_cast<unsigned>(c));
+    errors.Invalid(path, manager,
+                   std::string("invalid character U+") + code + " (at position " + std::to_string(i) + ")");
+  }
 }
 
 bool ReadFieldValidation(RequestScope& scope, api::FieldErrors& errors) {
@@ -163,9 +169,8 @@ Status CheckName(const RequestScope& scope, const json::Value& object) {
                                  ") does not match the name on the URL (" + scope.info.name + ")"));
   const auto space = object["metadata"]["namespace"].string_or("");
   if (!space.empty() && space != scope.info.namespace_name && scope.resource->kind->namespaced)
-    return Unexpected(BadRequest("the namespace of the object (" + std::string(space) +
-                                 ") does not match the namespace on the URL (" + scope.info.namespace_name +
-                                 ")"));
+    return Unexpected(
+        BadRequest("the namespace of the provided object does not match the namespace sent on the request"));
   return {};
 }
 

@@ -60,6 +60,30 @@ TEST_F(AnswerFormsTest, TablesAndMetadataComeInTheVersionThatIsAskedFor) {
   EXPECT_EQ(Get(maps_, table + "v2")->status, 406);
 }
 
+TEST_F(AnswerFormsTest, MetadataOfAListAndOfAnObjectAreAskedForByTheirNames) {
+  const std::string one = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+  const std::string list = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+  EXPECT_EQ(Get(maps_, one)->value()["message"].string_or(""),
+            "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)");
+  EXPECT_EQ(
+      Get(maps_ + "/a", list)->value()["message"].string_or(""),
+      "you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)");
+  EXPECT_TRUE(Get(maps_ + "?labelSelector=no%3Dne", list)->value()["items"].is_null());
+}
+
+TEST_F(AnswerFormsTest, ErrorsAreYamlWhereThatIsWanted) {
+  const auto reply = Get(maps_ + "/none", "application/yaml");
+  EXPECT_EQ(reply->status, 404);
+  EXPECT_EQ(reply->headers.Get("content-type"), "application/yaml");
+}
+
+TEST_F(AnswerFormsTest, HeadIsNoMethodOfTheApi) {
+  net::Request request;
+  request.method = "HEAD";
+  request.target = maps_;
+  EXPECT_EQ(Send(*admin_, request)->status, 405);
+}
+
 TEST_F(AnswerFormsTest, AReviewHasNoTable) {
   net::Request request;
   request.method = "POST";

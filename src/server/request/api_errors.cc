@@ -21,6 +21,22 @@ Error AlreadyExists(const api::KindInfo& kind, std::string_view name) {
   return Error(Reason::kAlreadyExists, 409, Named(kind, name) + " already exists", About(kind, name));
 }
 
+std::string DecodingProblem(const Error& error) {
+  constexpr std::string_view kHandled = " cannot be handled as a ";
+  const auto handled = error.message().find(kHandled);
+  const auto colon = handled == std::string::npos ? handled : error.message().find(": ", handled);
+  return colon == std::string::npos ? error.message() : error.message().substr(colon + 2);
+}
+
+Error GeneratedNameTaken(const api::KindInfo& kind, std::string_view name) {
+  ErrorDetails details = About(kind, name);
+  details.retry_after_seconds = 1;
+  return Error(
+      Reason::kAlreadyExists, 409,
+      Named(kind, name) + " already exists, the server was not able to generate a unique name for the object",
+      std::move(details));
+}
+
 Error Conflict(const api::KindInfo& kind, std::string_view name, std::string_view why) {
   return Error(Reason::kConflict, 409,
                "Operation cannot be fulfilled on " + Named(kind, name) + ": " + std::string(why),

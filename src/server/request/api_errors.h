@@ -9,8 +9,14 @@
 
 namespace flyball::server {
 
+// What is wrong with an object, without the words "X in version Y cannot be handled as a Z" that only a
+// client's body deserves.
+std::string DecodingProblem(const Error& error);
+
 Error NotFound(const api::KindInfo& kind, std::string_view name);       // pods "x" not found
 Error AlreadyExists(const api::KindInfo& kind, std::string_view name);  // pods "x" already exists
+// The same of an object that has a generateName.
+Error GeneratedNameTaken(const api::KindInfo& kind, std::string_view name);
 Error Conflict(const api::KindInfo& kind, std::string_view name, std::string_view why);
 Error Modified(const api::KindInfo& kind, std::string_view name);  // the object has been modified; ...
 Error MethodNotAllowed();

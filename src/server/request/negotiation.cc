@@ -60,14 +60,28 @@ std::vector<MediaRange> ParseAccept(std::string_view accept) {
   return ranges;
 }
 
+constexpr std::string_view kTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+constexpr std::string_view kWatchTypes =
+    ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+
 bool IsJson(std::string_view type) {
-  return type == "application/json" || type == "*/*" || type == "application/*";
+  return type == "application/json" || type == "*/*";
 }
 
-Error NotAcceptable() {
+bool IsKnownType(std::string_view type) {
+  return IsJson(type) || type == "application/yaml" || type == "application/vnd.kubernetes.protobuf";
+}
+
+// Upstream's router refuses media types that no route has, before anybody looks at their parameters.
+Error NotAcceptable(const std::vector<MediaRange>& ranges, bool watchable) {
+  const bool routed = std::any_of(ranges.begin(), ranges.end(),
+                                  [](const MediaRange& range) { return IsKnownType(range.type); });
+  if (routed)
+    return Error(Reason::kNotAcceptable, 406,
+                 "only the following media types are accepted: " + std::string(kTypes));
   return Error(Reason::kNotAcceptable, 406,
-               "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, "
-               "application/vnd.kubernetes.protobuf",
+               "406: Not Acceptable\n\nAvailable representations: " + std::string(kTypes) +
+                   std::string(watchable ? kWatchTypes : ""),
                {.present = true});
 }
 
@@ -88,10 +102,11 @@ std::optional<AnswerFormat> Fit(const MediaRange& range, bool tables) {
   }
   if (as != "PartialObjectMetadata" && as != "PartialObjectMetadataList") return std::nullopt;
   format.form = AnswerForm::kPartialMetadata;
+  format.list = as == "PartialObjectMetadataList";
   return format;
 }
 
-Result<AnswerFormat> Negotiate(std::string_view accept, bool tables, bool messages) {
+Result<AnswerFormat> Negotiate(std::string_view accept, bool tables, bool messages, bool watchable) {
   const auto ranges = ParseAccept(accept);
   if (ranges.empty()) return AnswerFormat{};
   for (const auto& range : ranges) {
@@ -100,33 +115,33 @@ Result<AnswerFormat> Negotiate(std::string_view accept, bool tables, bool messag
     if (format->protobuf && !messages && format->form == AnswerForm::kObject) continue;
     return *format;
   }
-  return Unexpected(NotAcceptable());
+  return Unexpected(NotAcceptable(ranges, watchable));
 }
 
 }  // namespace
 
-Result<AnswerFormat> NegotiateObject(std::string_view accept, bool tables) {
-  return Negotiate(accept, tables, true);
+Result<AnswerFormat> NegotiateObject(std::string_view accept, bool tables, bool watchable) {
+  return Negotiate(accept, tables, true, watchable);
 }
 
 Result<AnswerFormat> NegotiateText(std::string_view accept, bool tables) {
-  return Negotiate(accept, tables, false);
+  return Negotiate(accept, tables, false, false);
 }
 
 Result<AnswerFormat> NegotiateDiscovery(std::string_view accept) {
   const auto ranges = ParseAccept(accept);
   if (ranges.empty()) return AnswerFormat{};
   for (const auto& range : ranges) {
-    const bool protobuf = range.type == "application/vnd.kubernetes.protobuf";
-    if (!protobuf && !IsJson(range.type)) continue;
-    if (range.Parameter("as").empty()) return AnswerFormat{.protobuf = protobuf};
-    if (protobuf) continue;
-    const auto version = range.Parameter("v");
+    if (!IsKnownType(range.type)) continue;
+    const bool protobuf = range.type == "application/vnd.kubernetes.protobuf",
+               yaml = range.type == "application/yaml";
+    if (range.Parameter("as").empty()) return AnswerFormat{.yaml = yaml, .protobuf = protobuf};
+    if (protobuf || yaml) continue;
     if (range.Parameter("as") == "APIGroupDiscoveryList" && range.Parameter("g") == "apidiscovery.k8s.io" &&
-        (version == "v2" || version == "v2beta1"))
-      return AnswerFormat{.form = AnswerForm::kAggregatedDiscovery, .version = version};
+        range.Parameter("v") == "v2")
+      return AnswerFormat{.form = AnswerForm::kAggregatedDiscovery};
   }
-  return Unexpected(NotAcceptable());
+  return Unexpected(NotAcceptable(ranges, false));
 }
 
 }  // namespace flyball::server

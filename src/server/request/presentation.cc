@@ -136,6 +136,11 @@ class ListText final : public BodySource {
     const std::size_t enough = out.size() + size;
     if (!started_) presenter_.AppendListStart(meta_, out);
     started_ = true;
+    if (objects_.empty() && presenter_.empty_is_null()) {
+      out.back() = 'n';
+      out += "ull}";
+      return false;
+    }
     for (; next_ < objects_.size() && out.size() < enough; ++next_) {
       if (next_ > 0) out += ',';
       presenter_.AppendListItem(*objects_[next_], out);

@@ -49,6 +49,7 @@ class Presenter {
   Bytes Bookmark(store::Revision revision, bool initial_events_end);
   Bytes ErrorEvent(const Error& error) const;
 
+  const AnswerFormat& format() const { return format_; }
   // Ages in tables are counted to here.
   void set_now(TimePoint now) { table_options_.now = now; }
 
@@ -57,6 +58,15 @@ class Presenter {
   bool plain(const StoredObject& object) const {
     return format_.form == AnswerForm::kObject && !resource_->conversion &&
            (!resource_->converter || object.IsOf(resource_->kind->ApiVersion()));
+  }
+  // Whether a list without objects is null: upstream never makes it for metadata, nor for the rows of kinds
+  // whose table has the two columns that every kind has.
+  bool empty_is_null() const {
+    const auto& columns = resource_->kind->columns;
+    const bool plain_table =
+        !resource_->custom && (columns.empty() || (columns.size() == 2 && columns[1].name == "Created At"));
+    return format_.form == AnswerForm::kPartialMetadata ||
+           (format_.form == AnswerForm::kTable && plain_table);
   }
   // The metadata can be copied from the stored bytes as it is.
   bool plain_metadata() const {

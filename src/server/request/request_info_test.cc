@@ -60,6 +60,20 @@ TEST(NegotiationTest, TheFirstTypeWeCanGiveWins) {
   EXPECT_TRUE(NegotiateObject("application/yaml", true)->yaml);
   EXPECT_TRUE(NegotiateObject("", true));
   EXPECT_EQ(NegotiateObject("text/html", true).error().code(), 406);
+  EXPECT_EQ(NegotiateObject("application/*", true).error().code(), 406);
+}
+
+TEST(NegotiationTest, ARefusalNamesWhatThePathCanGive) {
+  EXPECT_EQ(NegotiateObject("text/html", true).error().message(),
+            "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, "
+            "application/vnd.kubernetes.protobuf");
+  EXPECT_EQ(NegotiateObject("text/html", true, true).error().message(),
+            "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, "
+            "application/vnd.kubernetes.protobuf, application/json;stream=watch, "
+            "application/vnd.kubernetes.protobuf;stream=watch");
+  EXPECT_EQ(NegotiateObject("application/json;as=Table;v=v2;g=meta.k8s.io", true).error().message(),
+            "only the following media types are accepted: application/json, application/yaml, "
+            "application/vnd.kubernetes.protobuf");
 }
 
 }  // namespace

@@ -10,6 +10,19 @@ constexpr std::string_view kMountPath = "/var/run/secrets/kubernetes.io/servicea
 // Seven seconds over an hour, as upstream: a kubelet can tell that it was chosen by default.
 constexpr std::int64_t kTokenSeconds = 3607;
 
+constexpr std::string_view kTokenVolume = "kube-api-access-";
+
+// The pod's own volume for it, as of a pod that was read from a server; "" if it has none.
+std::string GivenTokenVolume(const json::Value& spec) {
+  const auto& volumes = spec["volumes"];
+  if (!volumes.is_array()) return "";
+  for (const auto& volume : volumes.as_array()) {
+    const auto name = volume["name"].string_or("");
+    if (!volume["projected"].is_null() && name.starts_with(kTokenVolume)) return std::string(name);
+  }
+  return "";
+}
+
 json::Value TokenVolume(const std::string& name) {
   json::Value token = json::Object{
       {"serviceAccountToken", json::Object{{"expirationSeconds", kTokenSeconds}, {"path", "token"}}}};
@@ -110,10 +123,11 @@ class ServiceAccountAdmission final : public AdmissionPlugin {
   }
 
   void MountToken(json::Value& spec) const {
-    const std::string volume = "kube-api-access-" + random_.NameSuffix();
+    const std::string given = GivenTokenVolume(spec);
+    const std::string volume = given.empty() ? std::string(kTokenVolume) + random_.NameSuffix() : given;
     bool used = MountInAll(spec, "initContainers", volume);
     used |= MountInAll(spec, "containers", volume);
-    if (!used) return;
+    if (!used || !given.empty()) return;
     auto& volumes = spec["volumes"];
     if (!volumes.is_array()) volumes = json::Array{};
     volumes.as_array().push_back(TokenVolume(volume));

@@ -4,17 +4,10 @@
 #include "api/schema/defaults.h"
 #include "api/schema/schema.h"
 #include "server/registry/object_codec.h"
+#include "server/request/api_errors.h"
 
 namespace flyball::server {
 namespace {
-
-// Without the words that only a client's body deserves.
-std::string DecodingProblem(const Error& error) {
-  constexpr std::string_view kHandled = " cannot be handled as a ";
-  const auto handled = error.message().find(kHandled);
-  const auto colon = handled == std::string::npos ? handled : error.message().find(": ", handled);
-  return colon == std::string::npos ? error.message() : error.message().substr(colon + 2);
-}
 
 // A body that is of another kind than the resource: a Scale, an Eviction.
 Result<json::Value> DecodeBodyOfItsOwn(const GroupVersionKind& kind, json::Value object) {
