@@ -6,37 +6,19 @@
 #include <set>
 
 #include "api/types/coordination.h"
-#include "base/run/sim_executor.h"
 #include "json/json.h"
 #include "node/runtime/sim_runtime.h"
-#include "server/api_server.h"
-#include "store/memory/memory_store.h"
+#include "node/testing/api_fixture.h"
 
 namespace flyball::node {
 namespace {
 
 using namespace std::chrono_literals;
 
-class NodeAgentTest : public ::testing::Test {
+class NodeAgentTest : public ApiTest {
  protected:
-  NodeAgentTest()
-      : executor_(1),
-        store_(store::NewMemoryStore(executor_)),
-        server_(*server::ApiServer::Make({.admission = {.disable = {"ServiceAccount"}}}, *store_, executor_,
-                                         executor_.random(), metrics_)),
-        runtime_{
-            .executor = executor_, .random = executor_.random(), .metrics = metrics_, .may_block = false},
-        client_(std::make_shared<RestClient>(
-            server_->InProcess({.name = "admin", .groups = {"system:masters", "system:authenticated"}}),
-            runtime_)),
-        containers_(NewSimRuntime(executor_, executor_.random())) {
-    StartAgent();
-  }
-  ~NodeAgentTest() override {
-    StopAgent();
-    server_->Stop();
-    executor_.RunFor(1min);
-  }
+  NodeAgentTest() : containers_(NewSimRuntime(executor_, executor_.random())) { StartAgent(); }
+  ~NodeAgentTest() override { StopAgent(); }
 
   void StartAgent(const std::string& address = "127.0.0.1", const std::string& shares_network_because = "") {
     agent_ = std::make_unique<NodeAgent>(client_, *containers_,
@@ -84,12 +66,6 @@ class NodeAgentTest : public ::testing::Test {
     return messages;
   }
 
-  SimExecutor executor_;
-  Metrics metrics_;
-  std::unique_ptr<store::Store> store_;
-  std::unique_ptr<server::ApiServer> server_;
-  Runtime runtime_;
-  Client client_;
   std::unique_ptr<ContainerRuntime> containers_;
   std::unique_ptr<NodeAgent> agent_;
 };

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 
-#include "base/run/sim_executor.h"
 #include "node/agent/node_agent.h"
 #include "node/runtime/sim_runtime.h"
-#include "server/api_server.h"
-#include "store/memory/memory_store.h"
+#include "node/testing/api_fixture.h"
 
 namespace flyball::node {
 namespace {
@@ -17,19 +15,9 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kOneMebi = 1 << 20;
 
-class NodePressureTest : public ::testing::Test {
+class NodePressureTest : public ApiTest {
  protected:
-  NodePressureTest()
-      : executor_(1),
-        store_(store::NewMemoryStore(executor_)),
-        server_(*server::ApiServer::Make({.admission = {.disable = {"ServiceAccount"}}}, *store_, executor_,
-                                         executor_.random(), metrics_)),
-        runtime_{
-            .executor = executor_, .random = executor_.random(), .metrics = metrics_, .may_block = false},
-        client_(std::make_shared<RestClient>(
-            server_->InProcess({.name = "admin", .groups = {"system:masters", "system:authenticated"}}),
-            runtime_)),
-        containers_(NewSimRuntime(executor_, executor_.random())) {
+  NodePressureTest() : containers_(NewSimRuntime(executor_, executor_.random())) {
     NodeAgentOptions options{.name = "n1", .capacity = SimCapacity()};
     options.reserved = {{"cpu", *api::Quantity::Parse("500m")}, {"memory", *api::Quantity::Parse("1Gi")}};
     options.eviction = *ParseEvictionThresholds("memory.available<100Mi");
@@ -43,8 +31,6 @@ class NodePressureTest : public ::testing::Test {
     executor_.RunFor(1min);
     agent_.reset();
     containers_->Shutdown();
-    server_->Stop();
-    executor_.RunFor(1min);
   }
 
   void Create(const std::string& name, const std::string& requested, const std::string& used) {
@@ -69,12 +55,6 @@ class NodePressureTest : public ::testing::Test {
     return {};
   }
 
-  SimExecutor executor_;
-  Metrics metrics_;
-  std::unique_ptr<store::Store> store_;
-  std::unique_ptr<server::ApiServer> server_;
-  Runtime runtime_;
-  Client client_;
   std::unique_ptr<ContainerRuntime> containers_;
   std::uint64_t free_mebi_ = 1000;
   std::unique_ptr<NodeAgent> agent_;
