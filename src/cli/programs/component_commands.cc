@@ -9,9 +9,11 @@
 #include <sstream>
 
 #include "api/values/duration.h"
+#include "base/observe/log.h"
 #include "cli/command/flag_set.h"
 #include "cli/programs/cluster.h"
 #include "cli/programs/controller_accounts.h"
+#include "cli/programs/node_join.h"
 #include "cli/programs/signals.h"
 #include "client/config.h"
 #include "controller/health_server.h"
@@ -128,6 +130,13 @@ Status RunManager(Manager& manager, const char* what, const std::string& health_
   return {};
 }
 
+// Nodes get ranges of addresses: they have to know whose the others are.
+void GrantNetworks(const Client& client) {
+  if (const Status granted = GrantNodeNetworks(client); !granted)
+    log::Warning("nodes may not read what `--network on` needs: bind the ClusterRole of docs/networking.md",
+                 {{"error", granted.error().message()}});
+}
+
 Status RunControllers(const ComponentsFlags& flags) {
   ClientThreads threads;
   controllers::ControllersOptions options = flags.options;
@@ -148,6 +157,7 @@ Status RunControllers(const ComponentsFlags& flags) {
     config.rest.user_agent = "kube-controller-manager";
     FLYBALL_ASSIGN(options.client_of_account, AccountClients(client, std::move(config)));
   }
+  if (options.node_ipam.allocate) GrantNetworks(client);
   Manager manager(std::move(client), manager_options);
   FLYBALL_TRY(controllers::AddControllers(manager, options));
   auto ran = RunManager(manager, "controllers", flags.health_address);
