@@ -142,11 +142,11 @@ struct ApiServer::Parts {
 };
 
 Status ApiServer::Parts::PrepareServices(const ApiServerOptions& options) {
-  FLYBALL_ASSIGN(const AddressRange range, ParseAddressRange(options.service_cluster_ip_range));
+  FLYBALL_ASSIGN(const AddressRanges ranges, ParseServiceRanges(options.service_cluster_ip_range));
   FLYBALL_ASSIGN(const PortRange port_range, ParsePortRange(options.service_node_port_range));
   FLYBALL_ASSIGN(ports, StoredPorts::Open(store, executor, port_range));
-  registry->AddLifecycle("services", NewServiceAllocator(range, *state, *ports));
-  repair = std::make_unique<AllocationRepair>(range, *state, *ports);
+  registry->AddLifecycle("services", NewServiceAllocator(ranges, *state, *ports));
+  repair = std::make_unique<AllocationRepair>(ranges, *state, *ports);
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include "api/values/ip_address.h"
 #include "api/values/time.h"
+#include "base/values/ascii.h"
 
 namespace flyball::server {
 namespace {
@@ -23,7 +24,8 @@ json::Array HttpsPorts(int port) {
 }  // namespace
 
 Result<std::string> KubernetesServiceAddress(const std::string& service_range) {
-  const auto range = api::ParseCidr(service_range);
+  const std::vector<std::string> ranges = SplitWords(service_range, ",");
+  const auto range = ranges.empty() ? std::nullopt : api::ParseCidr(ranges.front());
   if (!range) return Unexpected(BadRequest("no service range: \"" + service_range + "\""));
   api::IpAddress first = range->Network();
   first.bytes.back() = static_cast<std::uint8_t>(first.bytes.back() + 1);
@@ -32,6 +34,7 @@ Result<std::string> KubernetesServiceAddress(const std::string& service_range) {
 
 Result<json::Value> KubernetesService(const std::string& service_range, int port) {
   FLYBALL_ASSIGN(const std::string address, KubernetesServiceAddress(service_range));
+  const bool v4 = address.find(':') == std::string::npos;
   auto ports = HttpsPorts(kHttpsPort);
   ports[0]["targetPort"] = port;
   json::Value service =
@@ -39,18 +42,20 @@ Result<json::Value> KubernetesService(const std::string& service_range, int port
   service["spec"] = json::Object{{"type", "ClusterIP"},
                                  {"clusterIP", address},
                                  {"clusterIPs", json::Array{address}},
-                                 {"ipFamilies", json::Array{"IPv4"}},
+                                 {"ipFamilies", json::Array{v4 ? "IPv4" : "IPv6"}},
                                  {"ipFamilyPolicy", "SingleStack"},
                                  {"ports", std::move(ports)}};
   return service;
 }
 
 json::Value KubernetesServiceCidr(const std::string& service_range, TimePoint now) {
+  json::Array cidrs;
+  for (const std::string& range : SplitWords(service_range, ",")) cidrs.emplace_back(range);
   return json::Object{
       {"apiVersion", "networking.k8s.io/v1"},
       {"kind", "ServiceCIDR"},
       {"metadata", json::Object{{"name", "kubernetes"}}},
-      {"spec", json::Object{{"cidrs", json::Array{service_range}}}},
+      {"spec", json::Object{{"cidrs", std::move(cidrs)}}},
       {"status",
        json::Object{{"conditions",
                      json::Array{json::Object{{"type", "Ready"},

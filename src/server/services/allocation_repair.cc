@@ -98,7 +98,7 @@ struct AllocationRepair::Findings {
 class AllocationRepair::Round {
  public:
   Round(const AllocationRepair& repair)
-      : range_(repair.range_),
+      : ranges_(repair.ranges_),
         state_(repair.state_),
         ports_(repair.ports_),
         findings_(*repair.findings_),
@@ -144,7 +144,8 @@ class AllocationRepair::Round {
   }
 
   bool InAnyRange(const api::IpAddress& ip) const {
-    if (range_.Contains(ip)) return true;
+    for (const AddressRange& range : ranges_)
+      if (range.Contains(ip)) return true;
     const auto ranges = state_.catalog.Find("networking.k8s.io", "v1", "servicecidrs");
     for (const auto& object : ranges->cache->List({}).objects) {
       const auto value = object->ToValue();
@@ -251,7 +252,7 @@ class AllocationRepair::Round {
     return outcome ? Status() : Unexpected(outcome.error());
   }
 
-  const AddressRange& range_;
+  const AddressRanges& ranges_;
   ServerState& state_;
   const StoredPorts& ports_;
   Findings& findings_;
@@ -261,8 +262,8 @@ class AllocationRepair::Round {
   store::Transaction pending_;
 };
 
-AllocationRepair::AllocationRepair(const AddressRange& range, ServerState& state, const StoredPorts& ports)
-    : range_(range), state_(state), ports_(ports), findings_(std::make_shared<Findings>(state.metrics)) {}
+AllocationRepair::AllocationRepair(const AddressRanges& ranges, ServerState& state, const StoredPorts& ports)
+    : ranges_(ranges), state_(state), ports_(ports), findings_(std::make_shared<Findings>(state.metrics)) {}
 
 AllocationRepair::~AllocationRepair() {
   Stop();

@@ -20,7 +20,7 @@ namespace flyball::server {
 // Thread-safe. What is given must outlive it.
 class AllocationRepair {
  public:
-  AllocationRepair(const AddressRange& range, ServerState& state, const StoredPorts& ports);
+  AllocationRepair(const AddressRanges& ranges, ServerState& state, const StoredPorts& ports);
   ~AllocationRepair();
 
   // One round. Blocks until it is stored.
@@ -35,7 +35,7 @@ class AllocationRepair {
   struct Findings;
   void RunLater();
 
-  const AddressRange range_;
+  const AddressRanges ranges_;
   ServerState& state_;
   const StoredPorts& ports_;
   const std::shared_ptr<Findings> findings_;

@@ -127,5 +127,106 @@ TEST_F(ServiceAllocationTest, AStartMendsWhatIsMissing) {
   EXPECT_EQ(StoredPortsNow().used_count(), 1);
 }
 
+class DualStackServiceTest : public ServerFixture {
+ protected:
+  static constexpr const char* kServices = "/api/v1/namespaces/default/services";
+
+  DualStackServiceTest() : ServerFixture(Options("10.0.0.0/24,fd00:1::/112")) {}
+  static ApiServerOptions Options(const std::string& ranges) {
+    ApiServerOptions options;
+    options.service_cluster_ip_range = ranges;
+    return options;
+  }
+  std::shared_ptr<Reply> Create(const std::string& name, const std::string& spec) {
+    return Do("POST", kServices,
+              R"({"metadata":{"name":")" + name + R"("},"spec":{"ports":[{"port":80}])" + spec + "}}");
+  }
+  std::shared_ptr<Reply> Patch(const std::string& name, const std::string& spec) {
+    return Do("PATCH", std::string(kServices) + "/" + name, R"({"spec":)" + spec + "}",
+              "application/merge-patch+json");
+  }
+  // "SingleStack IPv4 10.0.0.7": without the part of an address that is drawn.
+  static std::string Families(const Reply& reply) {
+    const auto spec = reply.value()["spec"];
+    std::string text(spec["ipFamilyPolicy"].string_or("-"));
+    for (const char* field : {"ipFamilies", "clusterIPs"})
+      for (std::size_t i = 0; i < spec[field].size(); ++i) {
+        const std::string item(spec[field].as_array()[i].string_or(""));
+        text += " " + (item.starts_with("10.0.0.") ? "v4" : item.starts_with("fd00:1::") ? "v6" : item);
+      }
+    return text;
+  }
+  std::size_t AddressCount() {
+    return Do("GET", "/apis/networking.k8s.io/v1/ipaddresses")->value()["items"].size();
+  }
+};
+
+TEST_F(DualStackServiceTest, AServiceHasTheFamiliesItAsksFor) {
+  EXPECT_EQ(Families(*Create("a", "")), "SingleStack IPv4 v4");
+  EXPECT_EQ(Families(*Create("b", R"(,"ipFamilyPolicy":"PreferDualStack")")),
+            "PreferDualStack IPv4 IPv6 v4 v6");
+  EXPECT_EQ(Families(*Create("c", R"(,"ipFamilyPolicy":"RequireDualStack","ipFamilies":["IPv6"])")),
+            "RequireDualStack IPv6 IPv4 v6 v4");
+  EXPECT_EQ(Families(*Create("d", R"(,"ipFamilies":["IPv6"])")), "SingleStack IPv6 v6");
+  EXPECT_EQ(Families(*Create("e", R"(,"clusterIP":"fd00:1::77")")), "SingleStack IPv6 v6");
+  EXPECT_EQ(Families(*Create("f", R"(,"clusterIP":"None","selector":{"a":"b"})")), "SingleStack IPv4 None");
+  EXPECT_EQ(Families(*Create("g", R"(,"clusterIP":"None")")), "RequireDualStack IPv4 IPv6 None");
+  EXPECT_EQ(AddressCount(), 7u);
+}
+
+TEST_F(DualStackServiceTest, TheSecondAddressComesAndGoes) {
+  Create("a", "");
+  EXPECT_EQ(Families(*Patch("a", R"({"ipFamilyPolicy":"PreferDualStack"})")),
+            "PreferDualStack IPv4 IPv6 v4 v6");
+  EXPECT_EQ(AddressCount(), 2u);
+  const auto kept = Patch("a", R"({"sessionAffinity":"ClientIP"})");
+  EXPECT_EQ(Families(*kept), "PreferDualStack IPv4 IPv6 v4 v6");
+  EXPECT_EQ(Families(*Patch("a", R"({"ipFamilyPolicy":"SingleStack"})")), "SingleStack IPv4 v4");
+  EXPECT_EQ(AddressCount(), 1u);
+  EXPECT_EQ(Families(*Patch("a", R"({"ipFamilyPolicy":"RequireDualStack","ipFamilies":["IPv4","IPv6"]})")),
+            "RequireDualStack IPv4 IPv6 v4 v6");
+  EXPECT_EQ(Do("DELETE", std::string(kServices) + "/a")->status, 200);
+  EXPECT_EQ(AddressCount(), 0u);
+}
+
+TEST_F(DualStackServiceTest, RefusesWhatDoesNotFitTogether) {
+  const auto two = Create("a", R"(,"ipFamilyPolicy":"SingleStack","ipFamilies":["IPv4","IPv6"])");
+  EXPECT_NE(two->message().find("must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families"),
+            std::string::npos)
+      << two->body;
+  const auto outside = Create("a", R"(,"clusterIP":"fd00:2::1")");
+  EXPECT_NE(outside->message().find("The range of valid IPs is fd00:1::/112"), std::string::npos)
+      << outside->body;
+  EXPECT_EQ(AddressCount(), 0u);
+}
+
+TEST_F(DualStackServiceTest, TheRangesOfTheFlagAreOneOfEachFamily) {
+  const auto error = [&](const std::string& ranges) {
+    const auto made = ApiServer::Make(Options(ranges), *store_, sim_, random_, metrics_);
+    return made ? std::string() : made.error().message();
+  };
+  EXPECT_EQ(error("10.0.0.0/24,10.1.0.0/24"),
+            "--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family");
+  EXPECT_EQ(error("10.0.0.0/24,fd00::/112,fd01::/112"),
+            "--service-cluster-ip-range must not contain more than two entries");
+  EXPECT_EQ(error(""), "--service-cluster-ip-range must contain at least one valid cidr");
+  EXPECT_NE(error("10.0.0.0/24,fd00::/32"), "");
+}
+
+TEST_F(ServiceAllocationTest, OneFamilyIsAllThereIs) {
+  const auto refused = [&](const std::string& spec) {
+    return Do("POST", kServices, Service("a", spec))->message();
+  };
+  EXPECT_NE(refused(R"(,"ipFamilyPolicy":"RequireDualStack")")
+                .find("this cluster is not configured for dual-stack services"),
+            std::string::npos);
+  EXPECT_NE(refused(R"(,"ipFamilies":["IPv6"])")
+                .find("spec.ipFamilies[0]: Invalid value: \"IPv6\": not "
+                      "configured on this cluster"),
+            std::string::npos);
+  EXPECT_NE(refused(R"(,"clusterIP":"fd00::1")").find("IPv6 is not configured on this cluster"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace flyball::server

@@ -5,9 +5,11 @@
 #include <set>
 
 #include "api/rules/field_error.h"
+#include "base/values/ascii.h"
 #include "server/registry/object_codec.h"
 #include "server/registry/own_object.h"
 #include "server/services/service_claims.h"
+#include "server/services/service_families.h"
 
 namespace flyball::server {
 namespace {
@@ -32,8 +34,8 @@ std::string_view ServiceNamespaceOf(const json::Value& service) {
 // Keeps nothing: what is taken is in the caches, and whoever is too late for it fails to commit. Thread-safe.
 class ServiceAllocator final : public ObjectLifecycle {
  public:
-  ServiceAllocator(AddressRange range, ServerState& state, const StoredPorts& ports)
-      : range_(std::move(range)),
+  ServiceAllocator(AddressRanges ranges, ServerState& state, const StoredPorts& ports)
+      : ranges_(std::move(ranges)),
         state_(state),
         addresses_(state.catalog.Find("networking.k8s.io", "v1", "ipaddresses")),
         ports_(ports) {}
@@ -57,53 +59,11 @@ class ServiceAllocator final : public ObjectLifecycle {
  private:
   Result<store::Transaction> Allocate(json::Value& service, const json::Value& old) {
     store::Transaction transaction;
-    FLYBALL_TRY(CheckFamilies(service));
-    SetFamilies(service);
-    FLYBALL_TRY(AllocateIp(service, old, transaction));
+    FLYBALL_TRY(SetServiceFamilies(service, old, ranges_));
+    if (!KeepsPreferredFamilies(service, old)) FLYBALL_TRY(AllocateIps(service, old, transaction));
     GiveBackAddresses(service, old, transaction);
     FLYBALL_TRY(AllocatePorts(service, old, transaction));
     return transaction;
-  }
-
-  static Status CheckFamilies(const json::Value& service) {
-    if (ServiceType(service) == "ExternalName") return {};
-    const auto& spec = service["spec"];
-    api::FieldErrors errors;
-    const api::FieldPath path("spec");
-    if (spec["ipFamilyPolicy"].string_or("") == "RequireDualStack" && !IsFreeOfFamilies(service))
-      errors.Invalid(path.Child("ipFamilyPolicy"), spec["ipFamilyPolicy"],
-                     "this cluster is not configured for dual-stack services");
-    for (std::size_t i = 0; i < spec["ipFamilies"].size(); ++i) {
-      const auto& family = spec["ipFamilies"].as_array()[i];
-      if (family.string_or("") != "IPv4" && !IsFreeOfFamilies(service))
-        errors.Invalid(path.Child("ipFamilies").Index(i), family, "not configured on this cluster");
-    }
-    const auto address = api::ParseIp(ClusterIpOf(service));
-    if (address && !address->is_v4 && spec["ipFamilies"].empty())
-      errors.Invalid(path.Child("clusterIPs").Index(0), spec["clusterIPs"],
-                     "IPv6 is not configured on this cluster");
-    if (errors.empty()) return {};
-    return Unexpected(InvalidService(service, errors));
-  }
-
-  // A headless service without a selector has addresses that others give it, of any family.
-  static bool IsFreeOfFamilies(const json::Value& service) {
-    return ClusterIpOf(service) == "None" && service["spec"]["selector"].empty();
-  }
-
-  // This server has one IPv4 range: every service that has addresses at all is single-stack.
-  static void SetFamilies(json::Value& service) {
-    auto& spec = service["spec"];
-    if (ServiceType(service) == "ExternalName") return;
-    const bool free = IsFreeOfFamilies(service);
-    if (spec["ipFamilyPolicy"].string_or("").empty())
-      spec["ipFamilyPolicy"] = free ? "RequireDualStack" : "SingleStack";
-    const bool dual = free && spec["ipFamilyPolicy"].string_or("") != "SingleStack";
-    if (spec["ipFamilies"].empty()) spec["ipFamilies"] = json::Array{"IPv4"};
-    if (dual && spec["ipFamilies"].size() == 1) {
-      const bool v4_first = spec["ipFamilies"].as_array()[0].string_or("") == "IPv4";
-      spec["ipFamilies"].as_array().emplace_back(v4_first ? "IPv6" : "IPv4");
-    }
   }
 
   bool IsTaken(const std::string& address) const { return addresses_->cache->Get(address) != nullptr; }
@@ -136,48 +96,71 @@ class ServiceAllocator final : public ObjectLifecycle {
     }
   }
 
-  Status AllocateIp(json::Value& service, const json::Value& old, store::Transaction& transaction) {
+  // One of each family; those that it has already stay.
+  Status AllocateIps(json::Value& service, const json::Value& old, store::Transaction& transaction) {
+    auto& spec = service["spec"];
     if (!WantsClusterIp(service)) {
-      if (ClusterIpOf(service) == "None") service["spec"]["clusterIPs"] = json::Array{"None"};
+      if (ClusterIpOf(service) == "None") spec["clusterIPs"] = json::Array{"None"};
       return {};
     }
-    const std::string given(ClusterIpOf(service));
-    if (!given.empty() && ClusterIpOf(old) == given) return {};
-    if (given.empty()) return DrawIp(service, transaction);
+    const auto held = old.is_null() ? std::set<std::string>() : ClusterIpsOf(old);
+    if (!spec["clusterIPs"].is_array()) spec["clusterIPs"] = json::Array{};
+    auto& ips = spec["clusterIPs"];
+    for (std::size_t i = 0; i < spec["ipFamilies"].size(); ++i) {
+      const AddressRange* range = RangeOfFamily(ranges_, spec["ipFamilies"].as_array()[i].string_or(""));
+      // It is from before the cluster lost that family, and keeps what it has.
+      if (!range) continue;
+      if (ips.size() <= i) ips.as_array().emplace_back("");
+      const std::string given(ips.as_array()[i].string_or(""));
+      if (given.empty()) {
+        FLYBALL_ASSIGN(const std::string drawn, DrawIp(*range, service, transaction));
+        ips.as_array()[i] = drawn;
+      } else if (const auto ip = api::ParseIp(given); !ip || !held.contains(ip->ToString())) {
+        FLYBALL_TRY(TakeIp(*range, given, service, transaction));
+      }
+    }
+    if (!ips.empty()) spec["clusterIP"] = ips.as_array()[0];
+    return {};
+  }
+
+  Status TakeIp(const AddressRange& range, const std::string& given, const json::Value& service,
+                store::Transaction& transaction) {
     const auto ip = api::ParseIp(given);
     api::FieldErrors errors;
     const api::FieldPath path("spec.clusterIPs");
-    if (!ip || !range_.Contains(*ip)) {
-      errors.Invalid(path, json::Array{given},
+    if (!ip || !range.Contains(*ip)) {
+      errors.Invalid(path, service["spec"]["clusterIPs"],
                      "failed to allocate IP " + given + ": the provided IP (" + given +
-                         ") is not in the valid range. The range of valid IPs is " + range_.text());
+                         ") is not in the valid range. The range of valid IPs is " + range.text());
     } else if (IsTaken(ip->ToString())) {
-      errors.Invalid(path, json::Array{given},
+      errors.Invalid(path, service["spec"]["clusterIPs"],
                      "failed to allocate IP " + given + ": provided IP is already allocated");
     }
     if (!errors.empty()) return Unexpected(InvalidService(service, errors));
-    service["spec"]["clusterIPs"] = json::Array{given};
     return Take(ip->ToString(), service, transaction);
   }
 
-  Status DrawIp(json::Value& service, store::Transaction& transaction) {
-    auto address = FreeAddress(range_.reserved(), range_.size());
+  Result<std::string> DrawIp(const AddressRange& range, const json::Value& service,
+                             store::Transaction& transaction) {
+    auto address = FreeAddress(range, range.reserved(), range.size());
     // The first address is the `kubernetes` Service's own.
-    if (!address) address = FreeAddress(1, range_.reserved());
-    if (!address) return Unexpected(InternalError("failed to allocate a serviceIP: range is full"));
-    service["spec"]["clusterIP"] = *address;
-    service["spec"]["clusterIPs"] = json::Array{*address};
-    return Take(*address, service, transaction);
+    if (!address) address = FreeAddress(range, 1, range.reserved());
+    if (!address)
+      return Unexpected(InternalError("failed to allocate a serviceIP for Service \"" +
+                                      std::string(ServiceNameOf(service)) + "\": range is full"));
+    FLYBALL_TRY(Take(*address, service, transaction));
+    return *address;
   }
 
   // Among the n-th addresses from `first` on, up to and without `end`.
-  std::optional<std::string> FreeAddress(std::uint32_t first, std::uint32_t end) const {
+  std::optional<std::string> FreeAddress(const AddressRange& range, std::uint64_t first,
+                                         std::uint64_t end) const {
     if (first == 0) first = 1;
     if (first >= end) return std::nullopt;
-    const std::uint32_t count = end - first;
-    const auto start = static_cast<std::uint32_t>(state_.random.Below(count));
-    for (std::uint32_t i = 0; i < count; ++i) {
-      auto address = range_.At(first + (start + i) % count);
+    const std::uint64_t count = end - first;
+    const std::uint64_t start = state_.random.Below(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      auto address = range.At(first + (start + i) % count);
       if (!IsTaken(address)) return address;
     }
     return std::nullopt;
@@ -259,26 +242,46 @@ class ServiceAllocator final : public ObjectLifecycle {
     return 0;
   }
 
-  const AddressRange range_;
+  const AddressRanges ranges_;
   ServerState& state_;
   const ResourcePtr addresses_;
   const StoredPorts& ports_;
 };
 
-}  // namespace
-
-Result<AddressRange> ParseAddressRange(const std::string& cluster_ip_range) {
-  const auto range = api::ParseCidr(cluster_ip_range);
-  if (!range || !range->address.is_v4 || range->prefix > 30 || range->prefix < 8)
-    return Unexpected(
-        BadRequest("--service-cluster-ip-range: want an IPv4 range such as 10.96.0.0/16, got \"" +
-                   cluster_ip_range + "\""));
-  return AddressRange(*range);
+// Neither more addresses than are counted nor so few that nothing is left for Services.
+Status CheckSize(const api::Cidr& range, const std::string& text) {
+  constexpr int kShortestV4 = 8, kLongestV4 = 30, kShortestV6 = 64, kLongestV6 = 126;
+  const auto [shortest, longest] =
+      range.address.is_v4 ? std::pair(kShortestV4, kLongestV4) : std::pair(kShortestV6, kLongestV6);
+  if (range.prefix >= shortest && range.prefix <= longest) return {};
+  return Unexpected(BadRequest("--service-cluster-ip-range: the prefix length of " + text +
+                               " must be between " + std::to_string(shortest) + " and " +
+                               std::to_string(longest)));
 }
 
-std::unique_ptr<ObjectLifecycle> NewServiceAllocator(const AddressRange& range, ServerState& state,
+}  // namespace
+
+Result<AddressRanges> ParseServiceRanges(const std::string& cluster_ip_range) {
+  const auto refused = [](const std::string& why) {
+    return Unexpected(BadRequest("--service-cluster-ip-range" + why));
+  };
+  AddressRanges ranges;
+  for (const std::string& text : SplitWords(cluster_ip_range, ",")) {
+    const auto range = api::ParseCidr(text);
+    if (!range) return refused(": invalid CIDR address: " + text);
+    FLYBALL_TRY(CheckSize(*range, text));
+    ranges.emplace_back(*range);
+  }
+  if (ranges.empty()) return refused(" must contain at least one valid cidr");
+  if (ranges.size() > 2) return refused(" must not contain more than two entries");
+  if (ranges.size() == 2 && ranges[0].is_v4() == ranges[1].is_v4())
+    return refused("[0] and --service-cluster-ip-range[1] must be of different IP family");
+  return ranges;
+}
+
+std::unique_ptr<ObjectLifecycle> NewServiceAllocator(const AddressRanges& ranges, ServerState& state,
                                                      const StoredPorts& ports) {
-  return std::make_unique<ServiceAllocator>(range, state, ports);
+  return std::make_unique<ServiceAllocator>(ranges, state, ports);
 }
 
 }  // namespace flyball::server

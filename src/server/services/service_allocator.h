@@ -18,11 +18,11 @@
 
 namespace flyball::server {
 
-// BadRequest names --service-cluster-ip-range.
-Result<AddressRange> ParseAddressRange(const std::string& cluster_ip_range);
+// One range, or one of each IP family with a comma between them. BadRequest names --service-cluster-ip-range.
+Result<AddressRanges> ParseServiceRanges(const std::string& cluster_ip_range);
 
 // The state and the ports must outlive it.
-std::unique_ptr<ObjectLifecycle> NewServiceAllocator(const AddressRange& range, ServerState& state,
+std::unique_ptr<ObjectLifecycle> NewServiceAllocator(const AddressRanges& ranges, ServerState& state,
                                                      const StoredPorts& ports);
 
 }  // namespace flyball::server

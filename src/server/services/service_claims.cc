@@ -5,16 +5,37 @@
 namespace flyball::server {
 namespace {
 
-std::uint32_t V4Number(const api::IpAddress& ip) {
-  std::uint32_t n = 0;
-  for (std::size_t i = 12; i < 16; ++i) n = (n << 8) | ip.bytes[i];
+constexpr std::size_t kNumberBytes = 8;  // of an address that count: no range is larger
+
+std::uint64_t LowNumber(const api::IpAddress& ip) {
+  std::uint64_t n = 0;
+  for (std::size_t i = ip.bytes.size() - kNumberBytes; i < ip.bytes.size(); ++i) n = (n << 8) | ip.bytes[i];
   return n;
 }
 
+api::IpAddress WithLowNumber(api::IpAddress ip, std::uint64_t n) {
+  for (std::size_t i = ip.bytes.size(); i > ip.bytes.size() - kNumberBytes; n >>= 8)
+    ip.bytes[--i] = static_cast<std::uint8_t>(n);
+  return ip;
+}
+
+int HostBits(const api::Cidr& range) {
+  return (range.address.is_v4 ? 32 : 128) - range.prefix;
+}
+
+// All addresses but the network's own and, of IPv4, the broadcast address.
+std::uint64_t CountOf(const api::Cidr& range) {
+  constexpr int kAllBits = 64;
+  const int bits = HostBits(range);
+  const std::uint64_t others = bits >= kAllBits ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+  return range.address.is_v4 ? others - 1 : others;
+}
+
 // Upstream: calculateRangeOffset.
-std::uint32_t ReservedOf(std::uint32_t count) {
-  constexpr std::uint32_t kLeast = 16, kMost = 256, kShare = 16;
-  const std::uint32_t size = count + 2;
+std::uint64_t ReservedOf(const api::Cidr& range) {
+  constexpr std::uint64_t kLeast = 16, kMost = 256, kShare = 16;
+  constexpr int kEnoughBits = 12;  // from here on it is always the most
+  const std::uint64_t size = std::uint64_t{1} << std::min(HostBits(range), kEnoughBits);
   return size <= kLeast ? 0 : std::clamp(size / kShare, kLeast, kMost);
 }
 
@@ -81,20 +102,25 @@ bool IsAddressOf(const json::Value& ip_address, std::string_view namespace_name,
          parent["namespace"].string_or("") == namespace_name && parent["name"].string_or("") == name;
 }
 
-AddressRange::AddressRange(api::Cidr range)
-    : first_(V4Number(range.Network()) + 1),
-      count_((std::uint32_t{1} << (32 - range.prefix)) - 2),
-      reserved_(ReservedOf(count_)),
+AddressRange::AddressRange(const api::Cidr& range)
+    : range_{range.Network(), range.prefix},
+      count_(CountOf(range)),
+      reserved_(ReservedOf(range)),
       text_(range.Network().ToString() + "/" + std::to_string(range.prefix)) {}
 
-std::string AddressRange::At(std::uint32_t n) const {
-  const std::uint32_t address = first_ + n;
-  return std::to_string(address >> 24) + "." + std::to_string((address >> 16) & 255) + "." +
-         std::to_string((address >> 8) & 255) + "." + std::to_string(address & 255);
+std::string AddressRange::At(std::uint64_t n) const {
+  return WithLowNumber(range_.address, LowNumber(range_.address) + 1 + n).ToString();
 }
 
 bool AddressRange::Contains(const api::IpAddress& address) const {
-  return address.is_v4 && V4Number(address) - first_ < count_;
+  return address.is_v4 == is_v4() && range_.Contains(address) &&
+         LowNumber(address) - LowNumber(range_.address) - 1 < count_;
+}
+
+const AddressRange* RangeOfFamily(const AddressRanges& ranges, std::string_view family) {
+  const auto found = std::find_if(ranges.begin(), ranges.end(),
+                                  [&](const AddressRange& range) { return range.family() == family; });
+  return found == ranges.end() ? nullptr : &*found;
 }
 
 }  // namespace flyball::server

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/values/ip_address.h"
 #include "json/value.h"
@@ -29,23 +30,31 @@ json::Value IpAddressObject(const std::string& address, std::string_view namespa
 // Whether that object says so of the Service.
 bool IsAddressOf(const json::Value& ip_address, std::string_view namespace_name, std::string_view name);
 
-// The IPv4 range cluster IPs come from. Its first addresses are left to those who ask for one of them: a
+// A range that cluster IPs come from. Its first addresses are left to those who ask for one of them: a
 // dynamic address comes from the rest as long as there is one (upstream: KEP-3070). A value.
 class AddressRange {
  public:
-  explicit AddressRange(api::Cidr range);
+  explicit AddressRange(const api::Cidr& range);
 
-  std::uint32_t size() const { return count_; }
-  std::uint32_t reserved() const { return reserved_; }
+  bool is_v4() const { return range_.address.is_v4; }
+  const char* family() const { return is_v4() ? "IPv4" : "IPv6"; }
+  std::uint64_t size() const { return count_; }
+  std::uint64_t reserved() const { return reserved_; }
   // The n-th address that may be used.
-  std::string At(std::uint32_t n) const;
-  // Whether it may be used: the network's own address and the broadcast address may not.
+  std::string At(std::uint64_t n) const;
+  // Whether it may be used: the network's own address may not, nor the broadcast address of IPv4.
   bool Contains(const api::IpAddress& address) const;
   const std::string& text() const { return text_; }
 
  private:
-  std::uint32_t first_, count_, reserved_;
+  api::Cidr range_;
+  std::uint64_t count_, reserved_;
   std::string text_;
 };
+
+// The cluster's, the primary one first: one of a family, or one of each.
+using AddressRanges = std::vector<AddressRange>;
+// Of that family ("IPv4", "IPv6"); null if the cluster has none.
+const AddressRange* RangeOfFamily(const AddressRanges& ranges, std::string_view family);
 
 }  // namespace flyball::server
