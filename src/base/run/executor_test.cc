@@ -29,6 +29,19 @@ TEST(ThreadPoolTest, CancelledTimerNeverRuns) {
   EXPECT_FALSE(ran);
 }
 
+// A cancelled timer may still be what the timer thread sleeps for.
+TEST(ThreadPoolTest, TimersAroundACancelledOneRunInTheirTime) {
+  ThreadPool pool("test", 1);
+  Notification<int> before, after;
+  const TimerId cancelled = pool.PostAfter(10ms, [&] { before.Set(0); });
+  EXPECT_TRUE(pool.Cancel(cancelled));
+  pool.PostAfter(20ms, [&] { after.Set(2); });
+  pool.PostAfter(1ms, [&] { before.Set(1); });
+  EXPECT_EQ(before.Wait(), 1);
+  EXPECT_EQ(after.Wait(), 2);
+  EXPECT_FALSE(pool.Cancel(cancelled));
+}
+
 TEST(ThreadPoolTest, ASpareWorksInPlaceOfAStuckThreadAndIsGivenBack) {
   ThreadPool pool("test", 1);
   for (int i = 0; i < 20; ++i) {

@@ -35,9 +35,12 @@ bool TimerThread::Cancel(std::uint64_t id) {
   const auto it = when_.find(id);
   if (it == when_.end()) return false;
   const auto timer = timers_.find({it->second, id});
-  dropped = std::move(timer->second);
-  timers_.erase(timer);
+  dropped = std::exchange(timer->second, nullptr);
   when_.erase(it);
+  // The first one stays, empty, until it is due: the thread sleeps until then anyway, and the next timer,
+  // which is mostly later, need not wake it. Deadlines that are set and cancelled in turn would each cost a
+  // wake-up.
+  if (timer != timers_.begin()) timers_.erase(timer);
   return true;
 }
 
@@ -66,6 +69,7 @@ void TimerThread::Run() {
     Closure fn = std::move(first->second);
     when_.erase(first->first.second);
     timers_.erase(first);
+    if (!fn) continue;  // cancelled
     lock.unlock();
     fn();
     fn = nullptr;

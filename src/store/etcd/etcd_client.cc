@@ -37,6 +37,13 @@ bool IsEndpointFailure(const Error& error) {
 
 }  // namespace
 
+Error ErrorForClients(const Error& error) {
+  const std::string text(net::GrpcDescription(error));
+  if (error.Is(Reason::kConnection) || error.Is(Reason::kTimeout))
+    return Error(Reason::kServerTimeout, "etcd cannot be reached or has no quorum: " + error.message());
+  return InternalError(text);
+}
+
 struct EtcdClient::Attempt {
   std::string method, message;
   Repeat repeat;

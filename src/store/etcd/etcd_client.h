@@ -16,6 +16,10 @@
 
 namespace flyball::store::etcd {
 
+// What a client of the API server is told: etcd's own words; to be tried again if the cluster does not work
+// at the moment.
+Error ErrorForClients(const Error& error);
+
 struct EtcdClientOptions {
   std::vector<std::string> endpoints;  // "http://host:port", "https://host:port", "unix:///path"
   net::ClientTls tls;

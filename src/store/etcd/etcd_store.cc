@@ -11,6 +11,7 @@
 #include "net/grpc/grpc_message.h"
 #include "store/etcd/etcd_client.h"
 #include "store/etcd/etcd_compactor.h"
+#include "store/etcd/etcd_freshness.h"
 #include "store/etcd/etcd_leases.h"
 #include "store/etcd/etcd_messages.h"
 #include "store/etcd/etcd_version.h"
@@ -29,6 +30,8 @@ constexpr Duration kCommitTimeout = std::chrono::seconds(10);
 constexpr Duration kHealthCache = std::chrono::seconds(1);
 constexpr Duration kOpenPause = std::chrono::milliseconds(200);
 constexpr std::string_view kOwnPrefix = "/registry";
+// Never written. A linearizable read of it asks whether etcd answers, and for its newest revision.
+constexpr std::string_view kHealthKey = "/registry/health";
 // Pages of a range: so many keys at first, then as many as make about so many bytes.
 constexpr std::int64_t kFirstPage = 200, kSmallestPage = 10, kLargestPage = 10000;
 constexpr std::size_t kPageBytes = 4u << 20;
@@ -37,14 +40,6 @@ constexpr std::size_t kPageBytes = 4u << 20;
 constexpr std::string_view kCompactedText = "etcdserver: mvcc: required revision has been compacted";
 constexpr std::string_view kFutureText = "etcdserver: mvcc: required revision is a future revision";
 constexpr std::string_view kNoLeaseText = "etcdserver: requested lease not found";
-
-// What a client is told: etcd's own words; to be tried again if the cluster does not work at the moment.
-Error ForClients(const Error& error) {
-  const std::string text(net::GrpcDescription(error));
-  if (error.Is(Reason::kConnection) || error.Is(Reason::kTimeout))
-    return Error(Reason::kServerTimeout, "etcd cannot be reached or has no quorum: " + error.message());
-  return InternalError(text);
-}
 
 // Values whose commit is under way. Their events give back the very Bytes the writer gave, so that a cache
 // recognises them. Thread-safe.
@@ -142,12 +137,6 @@ etcd::TxnRequest RequestOf(const CommitUnderWay& commit) {
   return request;
 }
 
-// What one sync of all that want to be up to date is: those who come while it runs are in the next.
-struct SyncQueue {
-  bool running = false;
-  std::vector<UniqueFunction<void(Status)>> next;
-};
-
 // Everything that callbacks need. They keep it alive; Close lets go.
 class EtcdState : public std::enable_shared_from_this<EtcdState> {
  public:
@@ -179,7 +168,6 @@ class EtcdState : public std::enable_shared_from_this<EtcdState> {
   }
 
   void Commit(CommitPtr commit);
-  void CatchUp(UniqueFunction<void(Status)> done);
 
   // How large etcd is, as it last said.
   void Keep(const etcd::MemberStatus& member);
@@ -206,12 +194,9 @@ class EtcdState : public std::enable_shared_from_this<EtcdState> {
   void OnCommitted(const CommitPtr& commit, etcd::TxnResponse response);
   void OnConflict(const CommitPtr& commit, etcd::TxnResponse response);
   void Finish(const CommitPtr& commit, Result<CommitOutcome> outcome);
-  void Sync();
-  void OnSynced(const Status& status, std::vector<UniqueFunction<void(Status)>> callers);
 
   std::atomic<Revision> newest_{1}, compacted_{0}, current_{1};
   Mutex mu_;
-  SyncQueue sync_ FLYBALL_GUARDED_BY(mu_);
   StoreStats sizes_ FLYBALL_GUARDED_BY(mu_);
 };
 
@@ -235,7 +220,7 @@ void EtcdState::Commit(CommitPtr commit) {
   under_way.Add(commit->transaction);
   if (ttl <= Duration::zero()) return Send(std::move(commit));
   leases->Get(ttl, [self = shared_from_this(), commit](Result<std::int64_t> lease) {
-    if (!lease) return self->Finish(commit, Unexpected(ForClients(lease.error())));
+    if (!lease) return self->Finish(commit, Unexpected(etcd::ErrorForClients(lease.error())));
     commit->lease = *lease;
     self->Send(commit);
   });
@@ -252,7 +237,7 @@ void EtcdState::Send(CommitPtr commit) {
 void EtcdState::OnAnswer(const CommitPtr& commit, Result<std::string> answer) {
   if (!answer) {
     if (net::GrpcDescription(answer.error()) == kNoLeaseText) leases->Forget(commit->lease);
-    return Finish(commit, Unexpected(ForClients(answer.error())));
+    return Finish(commit, Unexpected(etcd::ErrorForClients(answer.error())));
   }
   auto response = etcd::TxnResponse::Decode(*answer);
   if (!response) return Finish(commit, Unexpected(response.error()));
@@ -315,45 +300,6 @@ void EtcdState::Finish(const CommitPtr& commit, Result<CommitOutcome> outcome) {
   done(std::move(outcome));
 }
 
-void EtcdState::CatchUp(UniqueFunction<void(Status)> done) {
-  {
-    MutexLock lock(mu_);
-    sync_.next.push_back(std::move(done));
-    if (std::exchange(sync_.running, true)) return;
-  }
-  Sync();
-}
-
-// A linearizable read of nothing: its answer has the newest revision.
-void EtcdState::Sync() {
-  auto callers = std::make_shared<std::vector<UniqueFunction<void(Status)>>>();
-  {
-    MutexLock lock(mu_);
-    callers->swap(sync_.next);
-  }
-  const etcd::RangeRequest request{.range = {names.ToEtcd("/registry/health"), ""}, .count_only = true};
-  client->Call(etcd::kRangeMethod, etcd::Encode(request), EtcdClient::Repeat::kAlways, kCommitTimeout,
-               [self = shared_from_this(), callers](Result<std::string> answer) {
-                 auto range = answer ? etcd::RangeResponse::Decode(*answer)
-                                     : Result<etcd::RangeResponse>(Unexpected(ForClients(answer.error())));
-                 if (!range) return self->OnSynced(Unexpected(range.error()), std::move(*callers));
-                 self->Saw(range->revision);
-                 self->watches->AwaitProgress(range->revision, [self, callers](Status seen) {
-                   self->OnSynced(seen, std::move(*callers));
-                 });
-               });
-}
-
-void EtcdState::OnSynced(const Status& status, std::vector<UniqueFunction<void(Status)>> callers) {
-  for (auto& caller : callers) caller(status);
-  {
-    MutexLock lock(mu_);
-    sync_.running = !sync_.next.empty();
-    if (!sync_.running) return;
-  }
-  Sync();
-}
-
 class EtcdStore final : public Store {
  public:
   EtcdStore(const EtcdOptions& options, std::shared_ptr<EtcdClient> client, Executor& executor)
@@ -363,6 +309,9 @@ class EtcdStore final : public Store {
         compactor_(std::make_shared<etcd::EtcdCompactor>(
             state_->client, executor, options.compaction_interval,
             [state = state_](Revision revision) { state->Compacted(revision); })),
+        freshness_(std::make_shared<etcd::EtcdFreshness>(
+            state_->client, state_->watches, executor, state_->names.ToEtcd(kHealthKey),
+            [state = state_](Revision revision) { state->Saw(revision); })),
         stats_alarm_(executor, [this] { AskStats(); }) {
     compactor_->Start();
     if (options.stats_interval > Duration::zero())
@@ -371,6 +320,7 @@ class EtcdStore final : public Store {
   ~EtcdStore() override {
     stats_alarm_.Close();
     compactor_->Close();
+    freshness_->Close();
     state_->client->Close();
     state_->watches->Close();
   }
@@ -385,7 +335,7 @@ class EtcdStore final : public Store {
   void Commit(Transaction transaction, CommitDone done) override;
   std::unique_ptr<Watch> WatchPrefix(std::string prefix, Revision after, WatchSink* sink) override;
   bool shared() const override { return true; }
-  void CatchUp(UniqueFunction<void(Status)> done) override { state_->CatchUp(std::move(done)); }
+  void CatchUp(UniqueFunction<void(Status)> done) override { freshness_->CatchUp(std::move(done)); }
   Status Compact(Revision revision) override;
   Revision CompactedRevision() const override { return state_->compacted(); }
   Status Health() const override;
@@ -400,6 +350,7 @@ class EtcdStore final : public Store {
   Executor& executor_;
   const std::shared_ptr<EtcdState> state_;
   const std::shared_ptr<etcd::EtcdCompactor> compactor_;
+  const std::shared_ptr<etcd::EtcdFreshness> freshness_;
   mutable Mutex health_mu_;
   mutable Status health_ FLYBALL_GUARDED_BY(health_mu_);
   mutable SteadyTime health_asked_ FLYBALL_GUARDED_BY(health_mu_){};
@@ -410,7 +361,7 @@ Error EtcdStore::ReadError(const Error& error, Revision wanted) const {
   const std::string_view text = net::GrpcDescription(error);
   if (text == kCompactedText) return CompactedError(wanted, state_->compacted());
   if (text == kFutureText) return FutureRevisionError(wanted, state_->newest());
-  return ForClients(error);
+  return etcd::ErrorForClients(error);
 }
 
 Result<etcd::RangeResponse> EtcdStore::Read(const etcd::RangeRequest& request, Duration timeout) const {
@@ -504,8 +455,7 @@ Status EtcdStore::Health() const {
   MutexLock lock(health_mu_);
   const SteadyTime now = RealClock().Steady();
   if (health_asked_ != SteadyTime() && now - health_asked_ < kHealthCache) return health_;
-  const etcd::RangeRequest request{.range = {state_->names.ToEtcd("/registry/health"), ""},
-                                   .count_only = true};
+  const etcd::RangeRequest request{.range = {state_->names.ToEtcd(kHealthKey), ""}, .count_only = true};
   const auto answer = Read(request, options_.health_timeout);
   health_ = answer ? Status() : Unexpected(answer.error());
   health_asked_ = RealClock().Steady();
@@ -547,7 +497,7 @@ Status EtcdStore::Open() {
     executor_.PostAfter(kOpenPause, [&waited] { waited.Set(true); });
     waited.Wait();
   }
-  const auto first = Read({.range = {state_->names.ToEtcd("/registry/health"), ""}, .count_only = true},
+  const auto first = Read({.range = {state_->names.ToEtcd(kHealthKey), ""}, .count_only = true},
                           std::max<Duration>(deadline - RealClock().Steady(), kCommitTimeout));
   return first ? Status() : Unexpected(first.error());
 }

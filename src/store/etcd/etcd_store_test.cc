@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <string>
+#include <vector>
+
 #include "base/run/executor.h"
 #include "base/run/thread.h"
 #include "net/tls/pki.h"
@@ -79,6 +83,34 @@ TEST_F(EtcdStoreTest, AWatchFollowsWhatOthersWrite) {
     ASSERT_EQ(sink.events().size(), static_cast<std::size_t>(i + 1));
     ASSERT_GE(one->CurrentRevision(), outcome->revision);
   }
+}
+
+// Readers share questions, and each still sees what was acknowledged before it asked.
+TEST_F(EtcdStoreTest, ManyWhoCatchUpAtOnceSeeWhatWasCommittedBefore) {
+  auto one = Open(), other = Open();
+  RecordingSink sink;
+  auto watch = one->WatchPrefix("/registry/", 0, &sink);
+  std::atomic<Revision> acknowledged{1};
+  std::atomic<int> stale{0}, failed{0}, running{0};
+  std::vector<Thread> readers;
+  for (int i = 0; i < 8; ++i) {
+    ++running;
+    readers.emplace_back("reader", [&] {
+      for (int round = 0; round < 200; ++round) {
+        const Revision before = acknowledged;
+        if (!CatchUpNow(*one)) ++failed;
+        if (one->CurrentRevision() < before) ++stale;
+      }
+      --running;
+    });
+  }
+  for (int i = 0; running > 0; ++i) {
+    const auto outcome = PutNow(*other, "/registry/k" + std::to_string(i % 7), std::to_string(i));
+    if (outcome) acknowledged = outcome->revision;
+  }
+  readers.clear();
+  EXPECT_EQ(stale, 0);
+  EXPECT_EQ(failed, 0);
 }
 
 TEST_F(EtcdStoreTest, AConflictIsToldWhenTheWatchHasSeenItsCause) {
