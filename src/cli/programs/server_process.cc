@@ -4,6 +4,7 @@
 #include "api/values/ip_address.h"
 #include "base/files/durable_file.h"
 #include "base/observe/log.h"
+#include "base/run/memory.h"
 #include "base/run/notification.h"
 #include "base/run/random.h"
 #include "cli/data/data_folder.h"
@@ -19,6 +20,8 @@ namespace {
 // only share the same processors, and each may need a hundred times the memory of its request's body.
 constexpr int kWorkers = 2;
 constexpr Duration kShutdownGrace = std::chrono::seconds(2);
+// By then the first clients have come too; what they and the start needed is not all needed again.
+constexpr Duration kStartIsOver = std::chrono::seconds(1);
 
 std::string UrlHost(const std::string& bind_address) {
   if (bind_address == "0.0.0.0" || bind_address == "::") return "127.0.0.1";
@@ -103,6 +106,7 @@ Status ServerProcess::Open(ServerProcessOptions options) {
   renewal_ = std::make_shared<server::CertificateRenewal>(
       options.serving, pki_, *executor_, [this](const server::Pki& renewed) { return UseRenewed(renewed); });
   renewal_->Start();
+  executor_->PostAfter(kStartIsOver, &LetGoOfProgramPages);
   return WriteKubeconfig(pki_);
 }
 
