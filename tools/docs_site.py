@@ -15,6 +15,8 @@ import sys
 import docs_reference
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# What tests read after the language of a code block ("sh skip"): MkDocs would not see a code block at all.
+FENCE = re.compile(r'^( *```\w+) .*$', re.M)
 LINK = re.compile(r'(!?)\[([^\]]*)\]\(([^)\s]+)\)')
 ELSEWHERE = re.compile(r'<(?:script|link|img)\b[^>]*\b(?:src|href)="(https?:)?//[^"]*"[^>]*>')
 
@@ -32,7 +34,7 @@ def localized(text, page, pages):
             return words if words.startswith('`') or words == str(full) else '%s (`%s`)' % (words.strip('`'), full)
         relative = pathlib.PurePath(*['..'] * len(pages[page].parent.parts), staged)
         return '%s[%s](%s%s)' % (bang, words, relative, '#' + anchor if anchor else '')
-    return LINK.sub(replace, text)
+    return LINK.sub(replace, FENCE.sub(r'\1', text))
 
 
 def _normal(parts):
