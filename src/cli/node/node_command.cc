@@ -13,7 +13,7 @@ namespace {
 
 struct NodeFlags {
   std::string kubeconfig, bootstrap_kubeconfig;
-  std::string name, runtime = "native", data_dir, address = "127.0.0.1";
+  std::string name, runtime = "native", sim_rules, data_dir, address = "127.0.0.1";
   ContainerFlags containers;
   JoinedNetworkFlags network;
   bool rotate_server_certificates = false;
@@ -47,8 +47,13 @@ Status RunNode(const NodeFlags& flags) {
   ClientThreads threads;
   FLYBALL_ASSIGN(const ClientConfig config, ConfigOf(flags));
   FLYBALL_ASSIGN(const NodeConnection connection, ConnectNode(flags, threads.runtime()));
-  NodesOptions options{flags.runtime, flags.data_dir,         {flags.name},
-                       flags.address, config.http.tls.ca_pem, flags.containers};
+  NodesOptions options{.runtime = flags.runtime,
+                       .sim_rules = flags.sim_rules,
+                       .data_dir = flags.data_dir,
+                       .names = {flags.name},
+                       .address = flags.address,
+                       .client_ca_pem = config.http.tls.ca_pem,
+                       .containers = flags.containers};
   options.keep_containers = true;
   options.serving_certificate = flags.rotate_server_certificates;
   options.no_network_because = "--network=off";
@@ -78,6 +83,7 @@ void AddNodeCommand(CLI::App& app, int& exit_code) {
   command->add_option("--runtime", flags->runtime, "native: a real process a container; sim: nothing runs")
       ->capture_default_str()
       ->check(CLI::IsMember({"native", "sim"}));
+  command->add_option("--sim-rules", flags->sim_rules, kSimRulesHelp);
   command->add_option("--data-dir", flags->data_dir, "Where logs and state of containers live")->required();
   command->add_option("--address", flags->address, "Where the API server and other nodes reach this node")
       ->capture_default_str();

@@ -288,6 +288,13 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
     return Unexpected(
         BadRequest("unknown runtime \"" + options.runtime + "\": this program knows native and sim"));
   }
+  std::shared_ptr<const node::StageSet> stages;
+  if (!options.sim_rules.empty()) {
+    if (!sim) return Unexpected(BadRequest("--sim-rules: only for --runtime sim"));
+    auto loaded = node::StageSet::Load(options.sim_rules);
+    if (!loaded) return Unexpected(BadRequest("--sim-rules: " + loaded.error().message()));
+    stages = std::make_shared<const node::StageSet>(std::move(*loaded));
+  }
   for (const auto& name : options.names) {
     FLYBALL_ASSIGN(NodeConnection connection, connect(name));
     nodes->connections_.push_back(std::move(connection));
@@ -308,6 +315,7 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
       agent.reserved = reserved;
       agent.eviction = eviction;
     }
+    agent.stages = stages;
     agent.remove_not_ready_taint = options.remove_not_ready_taint;
     agent.wait_for_serving = options.serving_certificate && options.wait_for_serving && !sim;
     nodes->agents_.push_back(std::make_unique<node::NodeAgent>(

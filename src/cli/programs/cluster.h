@@ -86,8 +86,12 @@ struct NetworkFlags {
 };
 void AddNetworkFlags(CLI::App& command, NetworkFlags& flags);
 
+inline constexpr char kSimRulesHelp[] =
+    "With --runtime sim: file or folder of KWOK Stages, which say how pods and nodes go on";
+
 struct NodesOptions {
   std::string runtime = "native";  // or "sim"
+  std::string sim_rules{};         // of which simulated objects go on: StageSet::Load; empty: none
   std::string data_dir;
   std::vector<std::string> names;
   std::string address = "127.0.0.1";

@@ -32,6 +32,7 @@ struct UpFlags {
   int port = 6443;
   std::string bind_address = "127.0.0.1";
   std::string runtime = "native";
+  std::string sim_rules;
   std::string controllers = "*";
   std::string service_cluster_ip_range = "10.96.0.0/16";
   int nodes = 1;
@@ -286,6 +287,7 @@ Status RunCluster(const UpFlags& flags) {
   LocalClusterOptions cluster{.controllers = flags.controllers};
   cluster.nodes = {
       .runtime = flags.runtime, .data_dir = flags.data_dir, .names = NodeNames(flags.nodes, flags.node_name)};
+  cluster.nodes.sim_rules = flags.sim_rules;
   cluster.nodes.containers = flags.containers;
   if (flags.ingress) cluster.ingress = IngressOptionsOf(flags.ingress_flags, flags.bind_address);
   std::atomic<bool> lost = false;
@@ -363,6 +365,7 @@ void AddUpFlags(CLI::App& command, UpFlags& flags) {
   command.add_option("--runtime", flags.runtime, "native: a real process a container; sim: nothing runs")
       ->capture_default_str()
       ->check(CLI::IsMember({"native", "sim"}));
+  command.add_option("--sim-rules", flags.sim_rules, kSimRulesHelp);
   command.add_option("--nodes", flags.nodes, "How many nodes")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));

@@ -18,6 +18,7 @@
 #include "node/agent/node_object.h"
 #include "node/eviction/eviction_thresholds.h"
 #include "node/runtime/runtime.h"
+#include "node/stages/stage_set.h"
 
 namespace flyball::node {
 
@@ -39,6 +40,9 @@ struct NodeAgentOptions {
   std::string data_dir{};   // whose file system is the node's; empty: it has none
   ResourceList reserved{};  // what pods may not have of the capacity (--system-reserved, --kube-reserved)
   EvictionThresholds eviction{};
+  // Simulated pods, and the Node itself, go on as these say, where there are any for them; the container
+  // runtime then runs no pods. Null: none.
+  std::shared_ptr<const StageSet> stages{};
   // Changes what was read of the machine: for tests of pressure that is not there.
   std::function<void(NodeStats& stats)> read_machine{};
 };

@@ -89,6 +89,8 @@ void NodeAgent::Core::Stop() {
     if (self->pods_) self->pods_->Remove();
     if (self->nodes_) self->nodes_->Remove();
     if (self->services_) self->services_->Remove();
+    if (self->played_node_) self->played_node_->Remove();
+    for (const auto& player : self->players_) player->Stop();
     if (self->informers_) self->informers_->Stop();
     self->workers_.clear();
     self->context_->finished = nullptr;
@@ -127,6 +129,10 @@ void NodeAgent::Core::SetServing() {
 
 Node NodeAgent::Core::CurrentNode() const {
   Node node = MakeNode(description_, Now());
+  if (Plays("Node")) {  // how it is they say
+    node.status.conditions.clear();
+    return node;
+  }
   SetPressureConditions(node);
   if (serving_ && networked_) return node;
   for (NodeCondition& condition : node.status.conditions)
@@ -237,6 +243,7 @@ json::Value NodeAgent::Core::StatusPatch() {
 }
 
 void NodeAgent::Core::ReportStatus() {
+  if (Plays("Node")) return;
   WriteStatus();
   if (ready_) After(kStatusReport, [](Core& self) { self.ReportStatus(); });
 }
@@ -319,6 +326,18 @@ void NodeAgent::Core::WatchServices() {
 void NodeAgent::Core::WatchPods() {
   if (pods_) return;
   const auto weak = weak_from_this();
+  const std::string mine = "spec.nodeName=" + options_.name;
+  if (Plays("Node")) played_node_ = PlayStages(KindRefOf<Node>(), "metadata.name=" + options_.name);
+  pods_ = Plays("Pod") ? PlayStages(KindRefOf<Pod>(), mine) : WorkOnPods(mine);
+  if (options_.network) WatchNode();
+  pods_->OnSynced([weak] {
+    if (const auto self = weak.lock()) self->OnStrand([](Core& core) { core.NowReady(); });
+  });
+  informers_->Start();
+}
+
+std::shared_ptr<HandlerRegistration> NodeAgent::Core::WorkOnPods(const std::string& field_selector) {
+  const auto weak = weak_from_this();
   const auto changed = [weak](const PodPtr& pod) {
     if (const auto self = weak.lock()) self->OnStrand([pod](Core& core) { core.PodChanged(pod); });
   };
@@ -332,13 +351,7 @@ void NodeAgent::Core::WatchPods() {
     changed(pod);
   };
   handler.on_delete = [gone](const PodPtr& pod, bool) { gone(pod); };
-  const auto pods = informers_->For<Pod>({.field_selector = "spec.nodeName=" + options_.name});
-  pods_ = pods.AddHandler(std::move(handler));
-  if (options_.network) WatchNode();
-  pods_->OnSynced([weak] {
-    if (const auto self = weak.lock()) self->OnStrand([](Core& core) { core.NowReady(); });
-  });
-  informers_->Start();
+  return informers_->For<Pod>({.field_selector = field_selector}).AddHandler(std::move(handler));
 }
 
 void NodeAgent::Core::WatchNode() {

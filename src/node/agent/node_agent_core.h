@@ -16,6 +16,7 @@
 #include "node/eviction/pressure_tracker.h"
 #include "node/pod/pod_source.h"
 #include "node/pod/pod_worker.h"
+#include "node/stages/stage_player.h"
 
 namespace flyball::node {
 
@@ -66,6 +67,10 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   // Services first, where pods are real: their variables name them.
   void WatchServices();
   void WatchPods();
+  std::shared_ptr<HandlerRegistration> WorkOnPods(const std::string& field_selector);
+  // node_stages.cc: in place of workers.
+  bool Plays(std::string_view kind) const { return options_.stages && options_.stages->Plays(kind); }
+  std::shared_ptr<HandlerRegistration> PlayStages(const KindRef& kind, const std::string& field_selector);
   void PodChanged(const PodPtr& pod);
   void PodGone(const PodPtr& pod);
   void NowReady();
@@ -107,7 +112,8 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   std::map<std::string, PodPtr> undecided_;  // by UID: they do not fit the node as it was last seen
   api::Time ready_since_;
   std::unique_ptr<InformerFactory> informers_;
-  std::shared_ptr<HandlerRegistration> pods_, nodes_, services_;
+  std::shared_ptr<HandlerRegistration> pods_, nodes_, services_, played_node_;
+  std::vector<std::shared_ptr<StagePlayer>> players_;
   std::map<std::string, std::shared_ptr<PodWorker>> workers_;  // by UID
   std::vector<std::function<void()>> waiting_, waiting_for_registration_;
   PressureTracker pressure_;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <ostream>
 
+#include "api/template/go_template.h"
 #include "api/values/go_text.h"
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
@@ -11,7 +12,6 @@
 #include "cli/kubectl/print/path_template.h"
 #include "cli/kubectl/print/tab_writer.h"
 #include "cli/kubectl/session/resource_args.h"
-#include "cli/kubectl/template/go_template.h"
 #include "json/json.h"
 #include "json/yaml/kyaml.h"
 #include "json/yaml/yaml.h"
@@ -93,10 +93,10 @@ class PathPrinter final : public ObjectPrinter {
 
 class TemplatePrinter final : public ObjectPrinter {
  public:
-  TemplatePrinter(std::string text, GoTemplate parsed, bool strict)
+  TemplatePrinter(std::string text, api::GoTemplate parsed, bool strict)
       : text_(std::move(text)), template_(std::move(parsed)), strict_(strict) {}
   Result<std::string> Print(const json::Value& object) override {
-    auto out = template_.Render(object, strict_);
+    auto out = template_.Render(object, {.strict = strict_});
     if (out) return out;
     json::Value sorted = object;
     SortKeysDeep(sorted);
@@ -110,7 +110,7 @@ class TemplatePrinter final : public ObjectPrinter {
 
  private:
   const std::string text_;
-  const GoTemplate template_;
+  const api::GoTemplate template_;
   const bool strict_;
   std::string failure_;
 };
@@ -199,7 +199,7 @@ Result<std::string> ColumnsOfFile(const std::string& path) {
 
 Result<std::unique_ptr<ObjectPrinter>> NewTemplatePrinter(const std::string& text, bool strict) {
   if (text.empty()) return Unexpected(LocalError("template format specified but no template given"));
-  auto parsed = GoTemplate::Parse(text);
+  auto parsed = api::GoTemplate::Parse(text);
   if (!parsed)
     return Unexpected(LocalError("error parsing template " + text + ", " + parsed.error().message()));
   return std::unique_ptr<ObjectPrinter>(std::make_unique<TemplatePrinter>(text, std::move(*parsed), strict));

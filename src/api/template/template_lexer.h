@@ -8,7 +8,7 @@
 #include "base/values/result.h"
 #include "json/value.h"
 
-namespace flyball::cli {
+namespace flyball::api {
 
 struct TemplateToken {
   // kDot is a lone dot; kField is ".name"; kMark is one of ( ) | , = and ":=".
@@ -21,4 +21,4 @@ struct TemplateToken {
 // The error is the end of Go's message: "unterminated quoted string".
 Result<std::vector<TemplateToken>> LexAction(std::string_view action);
 
-}  // namespace flyball::cli
+}  // namespace flyball::api

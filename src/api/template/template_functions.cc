@@ -1,24 +1,23 @@
-#include "cli/kubectl/template/template_functions.h"
+#include "api/template/template_functions.h"
 
 #include <array>
 #include <cstdio>
 
+#include "api/values/base64.h"
 #include "api/values/go_text.h"
+#include "base/values/ascii.h"
 #include "cel/text/number_text.h"
-#include "cli/command/error_text.h"
-#include "client/rest_client.h"
-#include "net/tls/pki.h"
 
-namespace flyball::cli {
+namespace flyball::api {
 namespace {
 
-using Args = std::vector<TemplateValue>;
-using Outcome = Result<TemplateValue>;
+using TemplateArgs = std::vector<TemplateValue>;
+using TemplateResult = Result<TemplateValue>;
 
 // As fmt's %v shows it. Floats keep fmt's exponents: 1.2345678e+07.
 std::string Shown(const json::Value& value) {
   if (value.is_double()) return cel::FormatShortDouble(value.as_double());
-  if (!value.is_array() && !value.is_object()) return api::GoPrint(value);
+  if (!value.is_array() && !value.is_object()) return GoPrint(value);
   std::string out = value.is_array() ? "[" : "map[";
   const std::size_t begin = out.size();
   if (value.is_array()) {
@@ -32,46 +31,47 @@ std::string Shown(const json::Value& value) {
   return out + "]";
 }
 
-Error Wrong(std::string message) {
-  return LocalError(std::move(message));
+Error TemplateError(std::string message) {
+  return BadRequest(std::move(message));
 }
 
-Outcome Length(const Args& args) {
+TemplateResult LengthOf(const TemplateArgs& args) {
   if (args.size() != 1)
-    return Unexpected(Wrong("wrong number of args for len: want 1 got " + std::to_string(args.size())));
-  if (!args[0] || args[0]->is_null()) return Unexpected(Wrong("len of nil pointer"));
+    return Unexpected(
+        TemplateError("wrong number of args for len: want 1 got " + std::to_string(args.size())));
+  if (!args[0] || args[0]->is_null()) return Unexpected(TemplateError("len of nil pointer"));
   if (args[0]->is_string()) return TemplateValue(static_cast<long long>(args[0]->as_string().size()));
   if (!args[0]->is_array() && !args[0]->is_object())
-    return Unexpected(Wrong("len of type " + std::string(api::GoTypeOf(*args[0]))));
+    return Unexpected(TemplateError("len of type " + std::string(GoTypeOf(*args[0]))));
   return TemplateValue(static_cast<long long>(args[0]->size()));
 }
 
-Outcome IndexOne(const TemplateValue& from, const TemplateValue& key) {
-  if (!from || from->is_null()) return Unexpected(Wrong("index of untyped nil"));
+TemplateResult IndexOne(const TemplateValue& from, const TemplateValue& key) {
+  if (!from || from->is_null()) return Unexpected(TemplateError("index of untyped nil"));
   if (from->is_object()) {
     if (!key || !key->is_string())
-      return Unexpected(
-          Wrong("value has type " + std::string(key ? api::GoTypeOf(*key) : "nil") + "; should be string"));
+      return Unexpected(TemplateError("value has type " + std::string(key ? GoTypeOf(*key) : "nil") +
+                                      "; should be string"));
     const json::Value* member = from->Find(key->as_string());
     return member ? TemplateValue(*member) : TemplateValue();
   }
   if (!from->is_array() && !from->is_string())
-    return Unexpected(Wrong("can't index item of type " + std::string(api::GoTypeOf(*from))));
+    return Unexpected(TemplateError("can't index item of type " + std::string(GoTypeOf(*from))));
   if (!key || !key->is_int())
     return Unexpected(
-        Wrong("cannot index slice/array with type " + std::string(key ? api::GoTypeOf(*key) : "nil")));
+        TemplateError("cannot index slice/array with type " + std::string(key ? GoTypeOf(*key) : "nil")));
   const std::int64_t at = key->as_int();
   const std::size_t size = from->is_array() ? from->size() : from->as_string().size();
   if (at < 0 || static_cast<std::size_t>(at) >= size)
-    return Unexpected(Wrong("error calling index: reflect: slice index out of range"));
+    return Unexpected(TemplateError("error calling index: reflect: slice index out of range"));
   if (from->is_string())
     return TemplateValue(
         static_cast<int>(static_cast<unsigned char>(from->as_string()[static_cast<std::size_t>(at)])));
   return TemplateValue(from->as_array()[static_cast<std::size_t>(at)]);
 }
 
-Outcome Index(const Args& args) {
-  if (args.empty()) return Unexpected(Wrong("wrong number of args for index: want at least 1 got 0"));
+TemplateResult IndexAll(const TemplateArgs& args) {
+  if (args.empty()) return Unexpected(TemplateError("wrong number of args for index: want at least 1 got 0"));
   TemplateValue value = args[0];
   for (std::size_t i = 1; i < args.size(); ++i) {
     FLYBALL_ASSIGN(value, IndexOne(value, args[i]));
@@ -80,7 +80,7 @@ Outcome Index(const Args& args) {
 }
 
 // True if every key leads on: kubectl's own function.
-Outcome Exists(const Args& args) {
+TemplateResult Exists(const TemplateArgs& args) {
   TemplateValue value = args.empty() ? TemplateValue() : args[0];
   for (std::size_t i = 1; i < args.size(); ++i) {
     auto next = IndexOne(value, args[i]);
@@ -90,21 +90,21 @@ Outcome Exists(const Args& args) {
   return TemplateValue(value.has_value());
 }
 
-Outcome Slice(const Args& args) {
+TemplateResult SliceOf(const TemplateArgs& args) {
   if (args.empty() || !args[0] || (!args[0]->is_array() && !args[0]->is_string()))
-    return Unexpected(Wrong("slice of untyped nil"));
+    return Unexpected(TemplateError("slice of untyped nil"));
   const json::Value& from = *args[0];
   const std::size_t size = from.is_array() ? from.size() : from.as_string().size();
   std::array<std::size_t, 2> bounds{0, size};
   for (std::size_t i = 1; i < args.size() && i < 3; ++i) {
     const std::int64_t at = args[i] ? args[i]->int_or(-1) : -1;
     if (at < 0 || static_cast<std::size_t>(at) > size)
-      return Unexpected(Wrong("index out of range: " + std::to_string(at)));
+      return Unexpected(TemplateError("index out of range: " + std::to_string(at)));
     bounds[i - 1] = static_cast<std::size_t>(at);
   }
   if (bounds[0] > bounds[1])
-    return Unexpected(
-        Wrong("invalid slice index: " + std::to_string(bounds[0]) + " > " + std::to_string(bounds[1])));
+    return Unexpected(TemplateError("invalid slice index: " + std::to_string(bounds[0]) + " > " +
+                                    std::to_string(bounds[1])));
   if (from.is_string()) return TemplateValue(from.as_string().substr(bounds[0], bounds[1] - bounds[0]));
   const json::Array& items = from.as_array();
   return TemplateValue(json::Array(items.begin() + static_cast<std::ptrdiff_t>(bounds[0]),
@@ -112,7 +112,7 @@ Outcome Slice(const Args& args) {
 }
 
 // fmt.Sprint puts a space between operands when neither is a string; Sprintln always.
-std::string Printed(const Args& args, bool line) {
+std::string Printed(const TemplateArgs& args, bool line) {
   std::string out;
   for (std::size_t i = 0; i < args.size(); ++i) {
     const bool texts =
@@ -127,8 +127,7 @@ std::string Printed(const Args& args, bool line) {
 std::string Formatted(const std::string& flags, char verb, const TemplateValue& value) {
   const std::string plain = TemplateText(value);
   const auto wrong = [&] {
-    return std::string("%!") + verb + "(" + (value ? std::string(api::GoTypeOf(*value)) + "=" : "") + plain +
-           ")";
+    return std::string("%!") + verb + "(" + (value ? std::string(GoTypeOf(*value)) + "=" : "") + plain + ")";
   };
   char buffer[512];
   const auto c_format = [&](const std::string& conversion, auto argument) {
@@ -142,7 +141,7 @@ std::string Formatted(const std::string& flags, char verb, const TemplateValue& 
         return wrong();
       return c_format("s", plain.c_str());
     case 'q':
-      return value && value->is_string() ? c_format("s", api::GoQuote(value->as_string()).c_str()) : wrong();
+      return value && value->is_string() ? c_format("s", GoQuote(value->as_string()).c_str()) : wrong();
     case 'd':
     case 'x':
     case 'o':
@@ -157,15 +156,15 @@ std::string Formatted(const std::string& flags, char verb, const TemplateValue& 
     case 't':
       return value && value->is_bool() ? plain : wrong();
     case 'T':
-      return value ? std::string(api::GoTypeOf(*value)) : "<nil>";
+      return value ? std::string(GoTypeOf(*value)) : "<nil>";
     default:
       return wrong();
   }
 }
 
-Outcome Format(const Args& args) {
+TemplateResult FormatAll(const TemplateArgs& args) {
   if (args.empty() || !args[0] || !args[0]->is_string())
-    return Unexpected(Wrong("wrong type for value; expected string"));
+    return Unexpected(TemplateError("wrong type for value; expected string"));
   constexpr std::size_t kMostFlags = 8;  // longer widths would overflow the line
   const std::string_view format = args[0]->as_string();
   std::string out;
@@ -180,7 +179,7 @@ Outcome Format(const Args& args) {
            std::string_view("-+# 0123456789.").find(format[end]) != std::string_view::npos)
       ++end;
     if (end == format.size() || end - i - 1 > kMostFlags)
-      return Unexpected(Wrong("bad format " + std::string(format)));
+      return Unexpected(TemplateError("bad format " + std::string(format)));
     const std::string flags(format.substr(i + 1, end - i - 1));
     i = end;
     if (format[end] == '%')
@@ -193,7 +192,7 @@ Outcome Format(const Args& args) {
   return TemplateValue(out);
 }
 
-Outcome Escaped(const Args& args, bool html) {
+TemplateResult Escaped(const TemplateArgs& args, bool html) {
   std::string out;
   for (const char c : Printed(args, false)) {
     switch (c) {
@@ -219,6 +218,22 @@ Outcome Escaped(const Args& args, bool html) {
   return TemplateValue(out);
 }
 
+// Go's url.QueryEscape.
+std::string QueryEscaped(std::string_view text) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (IsAlphanumeric(c) || std::string_view("-_.~").find(c) != std::string_view::npos)
+      out.push_back(c);
+    else if (c == ' ')
+      out.push_back('+');
+    else
+      out += {'%', kHex[byte >> 4], kHex[byte & 15]};
+  }
+  return out;
+}
+
 enum class BasicKind : std::uint8_t { kNone, kBool, kInt, kFloat, kString };
 BasicKind BasicKindOf(const TemplateValue& value) {
   if (!value) return BasicKind::kNone;
@@ -231,23 +246,23 @@ BasicKind BasicKindOf(const TemplateValue& value) {
 Result<bool> Equal(const TemplateValue& a, const TemplateValue& b) {
   const BasicKind kind = BasicKindOf(a);
   if (kind != BasicKind::kNone && BasicKindOf(b) != BasicKind::kNone && kind != BasicKindOf(b))
-    return Unexpected(Wrong("incompatible types for comparison"));
+    return Unexpected(TemplateError("incompatible types for comparison"));
   if ((a && (a->is_array() || a->is_object())) || (b && (b->is_array() || b->is_object())))
-    return Unexpected(Wrong("non-comparable type"));
+    return Unexpected(TemplateError("non-comparable type"));
   return a.value_or(json::Value()) == b.value_or(json::Value());
 }
 
 Result<bool> Less(const TemplateValue& a, const TemplateValue& b) {
   const BasicKind kind = BasicKindOf(a);
-  if (kind != BasicKindOf(b)) return Unexpected(Wrong("incompatible types for comparison"));
+  if (kind != BasicKindOf(b)) return Unexpected(TemplateError("incompatible types for comparison"));
   if (kind == BasicKind::kNone || kind == BasicKind::kBool)
-    return Unexpected(Wrong("invalid type for comparison"));
+    return Unexpected(TemplateError("invalid type for comparison"));
   if (kind == BasicKind::kString) return a->as_string() < b->as_string();
   return kind == BasicKind::kInt ? a->as_int() < b->as_int() : a->as_double() < b->as_double();
 }
 
-Outcome EqualToAny(const Args& args) {
-  if (args.size() < 2) return Unexpected(Wrong("missing argument for comparison"));
+TemplateResult EqualToAny(const TemplateArgs& args) {
+  if (args.size() < 2) return Unexpected(TemplateError("missing argument for comparison"));
   for (std::size_t i = 1; i < args.size(); ++i) {
     FLYBALL_ASSIGN(const bool same, Equal(args[0], args[i]));
     if (same) return TemplateValue(true);
@@ -255,10 +270,10 @@ Outcome EqualToAny(const Args& args) {
   return TemplateValue(false);
 }
 
-Outcome Compare(std::string_view name, const Args& args) {
+TemplateResult CompareTwo(std::string_view name, const TemplateArgs& args) {
   if (args.size() != 2)
-    return Unexpected(Wrong("wrong number of args for " + std::string(name) + ": want 2 got " +
-                            std::to_string(args.size())));
+    return Unexpected(TemplateError("wrong number of args for " + std::string(name) + ": want 2 got " +
+                                    std::to_string(args.size())));
   if (name == "ne") {
     FLYBALL_ASSIGN(const bool same, Equal(args[0], args[1]));
     return TemplateValue(!same);
@@ -268,52 +283,57 @@ Outcome Compare(std::string_view name, const Args& args) {
   return TemplateValue(name == "lt" || name == "gt" ? less : !less);
 }
 
-Outcome Decode(const Args& args) {
+TemplateResult Decode(const TemplateArgs& args) {
   if (args.size() != 1 || !args[0] || !args[0]->is_string())
-    return Unexpected(Wrong("base64 decode: expected a string"));
-  const auto bytes = net::Base64Decode(args[0]->as_string());
-  if (!bytes) return Unexpected(Wrong("base64 decode: illegal base64 data"));
-  return TemplateValue(std::string_view(*bytes));
+    return Unexpected(TemplateError("base64 decode: expected a string"));
+  std::string bytes;
+  std::size_t bad = 0;
+  if (!DecodeBase64(args[0]->as_string(), bytes, bad))
+    return Unexpected(
+        TemplateError("base64 decode: illegal base64 data at input byte " + std::to_string(bad)));
+  return TemplateValue(bytes);
 }
 
-Outcome AndOr(bool is_and, const Args& args) {
-  if (args.empty()) return Unexpected(Wrong("wrong number of args: want at least 1 got 0"));
+TemplateResult AndOr(bool is_and, const TemplateArgs& args) {
+  if (args.empty()) return Unexpected(TemplateError("wrong number of args: want at least 1 got 0"));
   for (const TemplateValue& arg : args)
     if (IsTrue(arg) != is_and) return arg;
   return args.back();
 }
 
-Outcome Not(const Args& args) {
+TemplateResult Not(const TemplateArgs& args) {
   if (args.size() != 1)
-    return Unexpected(Wrong("wrong number of args for not: want 1 got " + std::to_string(args.size())));
+    return Unexpected(
+        TemplateError("wrong number of args for not: want 1 got " + std::to_string(args.size())));
   return TemplateValue(!IsTrue(args[0]));
 }
 
 struct FunctionRow {
   std::string_view name;
-  Outcome (*call)(const Args& args);
+  TemplateResult (*call)(const TemplateArgs& args);
 };
 constexpr FunctionRow kFunctions[] = {
-    {"and", [](const Args& a) { return AndOr(true, a); }},
+    {"and", [](const TemplateArgs& a) { return AndOr(true, a); }},
     {"base64decode", &Decode},
     {"eq", &EqualToAny},
     {"exists", &Exists},
-    {"ge", [](const Args& a) { return Compare("ge", a); }},
-    {"gt", [](const Args& a) { return Compare("gt", a); }},
-    {"html", [](const Args& a) { return Escaped(a, true); }},
-    {"index", &Index},
-    {"js", [](const Args& a) { return Escaped(a, false); }},
-    {"le", [](const Args& a) { return Compare("le", a); }},
-    {"len", &Length},
-    {"lt", [](const Args& a) { return Compare("lt", a); }},
-    {"ne", [](const Args& a) { return Compare("ne", a); }},
+    {"ge", [](const TemplateArgs& a) { return CompareTwo("ge", a); }},
+    {"gt", [](const TemplateArgs& a) { return CompareTwo("gt", a); }},
+    {"html", [](const TemplateArgs& a) { return Escaped(a, true); }},
+    {"index", &IndexAll},
+    {"js", [](const TemplateArgs& a) { return Escaped(a, false); }},
+    {"le", [](const TemplateArgs& a) { return CompareTwo("le", a); }},
+    {"len", &LengthOf},
+    {"lt", [](const TemplateArgs& a) { return CompareTwo("lt", a); }},
+    {"ne", [](const TemplateArgs& a) { return CompareTwo("ne", a); }},
     {"not", &Not},
-    {"or", [](const Args& a) { return AndOr(false, a); }},
-    {"print", [](const Args& a) { return Outcome(TemplateValue(Printed(a, false))); }},
-    {"printf", &Format},
-    {"println", [](const Args& a) { return Outcome(TemplateValue(Printed(a, true))); }},
-    {"slice", &Slice},
-    {"urlquery", [](const Args& a) { return Outcome(TemplateValue(PercentEncode(Printed(a, false)))); }},
+    {"or", [](const TemplateArgs& a) { return AndOr(false, a); }},
+    {"print", [](const TemplateArgs& a) { return TemplateResult(TemplateValue(Printed(a, false))); }},
+    {"printf", &FormatAll},
+    {"println", [](const TemplateArgs& a) { return TemplateResult(TemplateValue(Printed(a, true))); }},
+    {"slice", &SliceOf},
+    {"urlquery",
+     [](const TemplateArgs& a) { return TemplateResult(TemplateValue(QueryEscaped(Printed(a, false)))); }},
 };
 
 const FunctionRow* FindTemplateFunction(std::string_view name) {
@@ -354,4 +374,4 @@ Result<TemplateValue> CallTemplateFunction(std::string_view name, const std::vec
   return FindTemplateFunction(name)->call(args);
 }
 
-}  // namespace flyball::cli
+}  // namespace flyball::api

@@ -11,7 +11,7 @@
 #include "base/values/result.h"
 #include "json/value.h"
 
-namespace flyball::cli {
+namespace flyball::api {
 
 struct TemplatePipeline;
 
@@ -52,4 +52,4 @@ struct TemplateTree {
 // BadRequest says what is malformed, and in which line, as Go does: `template: output:1: ...`.
 Result<TemplateTree> ParseTemplate(std::string_view text);
 
-}  // namespace flyball::cli
+}  // namespace flyball::api

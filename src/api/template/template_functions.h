@@ -1,4 +1,5 @@
-// The functions that templates may call. Functions only; thread-safe.
+// The functions that templates may call: Go's, and kubectl's `exists` and `base64decode`. Functions only;
+// thread-safe.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@
 #include "base/values/result.h"
 #include "json/value.h"
 
-namespace flyball::cli {
+namespace flyball::api {
 
 // What a template computes with: a JSON value, or nothing at all (a member that is not there).
 using TemplateValue = std::optional<json::Value>;
@@ -18,8 +19,16 @@ using TemplateValue = std::optional<json::Value>;
 bool IsTrue(const TemplateValue& value);
 // As fmt.Print shows it; "<no value>" for nothing.
 std::string TemplateText(const TemplateValue& value);
+// What a program gives its templates besides. Immutable while templates use it.
+class TemplateFunctions {
+ public:
+  virtual ~TemplateFunctions() = default;
+  virtual bool Has(std::string_view name) const = 0;
+  // Requires Has(name).
+  virtual Result<TemplateValue> Call(std::string_view name, const std::vector<TemplateValue>& args) const = 0;
+};
 bool HasTemplateFunction(std::string_view name);
 // The error is what Go says after "error calling NAME: ".
 Result<TemplateValue> CallTemplateFunction(std::string_view name, const std::vector<TemplateValue>& args);
 
-}  // namespace flyball::cli
+}  // namespace flyball::api

@@ -1,61 +1,59 @@
-#include "cli/kubectl/template/template_syntax.h"
+#include "api/template/template_syntax.h"
 
+#include "api/template/template_lexer.h"
 #include "base/values/ascii.h"
-#include "cli/command/error_text.h"
-#include "cli/kubectl/template/template_lexer.h"
 
-namespace flyball::cli {
+namespace flyball::api {
 namespace {
 
-using Token = TemplateToken;
-using Node = TemplateNode;
 // As Go's parser; deeper templates would use up the stack.
 constexpr int kMaxTemplateDepth = 200;
 
 // Reads the tokens of one action.
 class ActionParser {
  public:
-  explicit ActionParser(const std::vector<Token>& tokens) : tokens_(tokens) { SkipSpace(); }
+  explicit ActionParser(const std::vector<TemplateToken>& tokens) : tokens_(tokens) { SkipSpace(); }
 
   bool AtEnd() const { return at_ == tokens_.size(); }
-  const Token* Peek() const { return AtEnd() ? nullptr : &tokens_[at_]; }
+  const TemplateToken* Peek() const { return AtEnd() ? nullptr : &tokens_[at_]; }
   bool TakeWord(std::string_view word) {
-    if (AtEnd() || tokens_[at_].kind != Token::Kind::kWord || tokens_[at_].text != word) return false;
+    if (AtEnd() || tokens_[at_].kind != TemplateToken::Kind::kWord || tokens_[at_].text != word) return false;
     ++at_;
     SkipSpace();
     return true;
   }
   Result<std::string> TakeString(std::string_view context) {
     if (AtEnd() || !tokens_[at_].constant.is_string())
-      return Unexpected(LocalError("unexpected token in " + std::string(context)));
+      return Unexpected(BadRequest("unexpected token in " + std::string(context)));
     std::string text(tokens_[at_++].constant.as_string());
     SkipSpace();
     return text;
   }
   // Up to the end or a closing parenthesis.
   Result<TemplatePipeline> Pipeline(std::string_view context, bool in_range = false, int depth = 0) {
-    if (depth > kMaxTemplateDepth) return Unexpected(LocalError("max expression depth exceeded"));
+    if (depth > kMaxTemplateDepth) return Unexpected(BadRequest("max expression depth exceeded"));
     const std::size_t begin = at_;
     TemplatePipeline pipeline;
     TakeDeclaration(pipeline, in_range);
     for (;;) {
       FLYBALL_ASSIGN(TemplateCommand command, TakeCommand(depth));
-      if (command.empty()) return Unexpected(LocalError("missing value for " + std::string(context)));
+      if (command.empty()) return Unexpected(BadRequest("missing value for " + std::string(context)));
       pipeline.commands.push_back(std::move(command));
       if (!TakeMark("|")) break;
     }
     for (std::size_t i = begin; i < at_; ++i)
-      pipeline.text += tokens_[i].kind == Token::Kind::kField ? "." + tokens_[i].text : tokens_[i].text;
+      pipeline.text +=
+          tokens_[i].kind == TemplateToken::Kind::kField ? "." + tokens_[i].text : tokens_[i].text;
     pipeline.text = std::string(Trimmed(pipeline.text));
     return pipeline;
   }
 
  private:
   void SkipSpace() {
-    while (!AtEnd() && tokens_[at_].kind == Token::Kind::kSpace) ++at_;
+    while (!AtEnd() && tokens_[at_].kind == TemplateToken::Kind::kSpace) ++at_;
   }
   bool TakeMark(std::string_view mark) {
-    if (AtEnd() || tokens_[at_].kind != Token::Kind::kMark || tokens_[at_].text != mark) return false;
+    if (AtEnd() || tokens_[at_].kind != TemplateToken::Kind::kMark || tokens_[at_].text != mark) return false;
     ++at_;
     SkipSpace();
     return true;
@@ -64,7 +62,7 @@ class ActionParser {
   void TakeDeclaration(TemplatePipeline& pipeline, bool in_range) {
     const std::size_t begin = at_;
     std::vector<std::string> names;
-    while (!AtEnd() && tokens_[at_].kind == Token::Kind::kVariable) {
+    while (!AtEnd() && tokens_[at_].kind == TemplateToken::Kind::kVariable) {
       names.push_back(tokens_[at_++].text);
       SkipSpace();
       if (!in_range || names.size() == 2 || !TakeMark(",")) break;
@@ -77,7 +75,7 @@ class ActionParser {
   }
   Result<TemplateCommand> TakeCommand(int depth) {
     TemplateCommand command;
-    while (!AtEnd() && !(tokens_[at_].kind == Token::Kind::kMark && tokens_[at_].text != "(")) {
+    while (!AtEnd() && !(tokens_[at_].kind == TemplateToken::Kind::kMark && tokens_[at_].text != "(")) {
       FLYBALL_ASSIGN(TemplateOperand operand, TakeOperand(depth));
       command.push_back(std::move(operand));
       SkipSpace();
@@ -86,37 +84,37 @@ class ActionParser {
   }
   Result<TemplateOperand> TakeOperand(int depth) {
     TemplateOperand operand;
-    const Token& token = tokens_[at_++];
+    const TemplateToken& token = tokens_[at_++];
     operand.text = token.text;
     switch (token.kind) {
-      case Token::Kind::kDot:
+      case TemplateToken::Kind::kDot:
         break;
-      case Token::Kind::kField:
+      case TemplateToken::Kind::kField:
         operand.fields.push_back(token.text);
         operand.text = "." + token.text;
         break;
-      case Token::Kind::kVariable:
+      case TemplateToken::Kind::kVariable:
         operand.kind = TemplateOperand::Kind::kVariable;
         operand.name = token.text;
         break;
-      case Token::Kind::kConstant:
+      case TemplateToken::Kind::kConstant:
         operand.kind = TemplateOperand::Kind::kConstant;
         operand.constant = token.constant;
         return operand;
-      case Token::Kind::kWord:
+      case TemplateToken::Kind::kWord:
         operand.kind = TemplateOperand::Kind::kFunction;
         operand.name = token.text;
         return operand;
       default: {
         SkipSpace();
         FLYBALL_ASSIGN(TemplatePipeline inner, Pipeline("parenthesized pipeline", false, depth + 1));
-        if (!TakeMarkHere(")")) return Unexpected(LocalError("unclosed left paren"));
+        if (!TakeMarkHere(")")) return Unexpected(BadRequest("unclosed left paren"));
         operand.kind = TemplateOperand::Kind::kParenthesis;
         operand.text = "(" + inner.text + ")";
         operand.inner = std::make_shared<const TemplatePipeline>(std::move(inner));
       }
     }
-    while (!AtEnd() && tokens_[at_].kind == Token::Kind::kField) {
+    while (!AtEnd() && tokens_[at_].kind == TemplateToken::Kind::kField) {
       operand.text += "." + tokens_[at_].text;
       operand.fields.push_back(tokens_[at_++].text);
     }
@@ -129,7 +127,7 @@ class ActionParser {
     return true;
   }
 
-  const std::vector<Token>& tokens_;
+  const std::vector<TemplateToken>& tokens_;
   std::size_t at_ = 0;
 };
 
@@ -142,10 +140,10 @@ class TemplateParser {
 
   Result<TemplateTree> Parse() {
     auto ending = Nodes(tree_.main, 0);
-    if (!ending) return Unexpected(LocalError(Where() + ending.error().message()));
+    if (!ending) return Unexpected(BadRequest(Where() + ending.error().message()));
     if (*ending != Ending::kText)
       return Unexpected(
-          LocalError(Where() + "unexpected {{" + (*ending == Ending::kEnd ? "end" : "else") + "}}"));
+          BadRequest(Where() + "unexpected {{" + (*ending == Ending::kEnd ? "end" : "else") + "}}"));
     return std::move(tree_);
   }
 
@@ -157,8 +155,8 @@ class TemplateParser {
   }
   std::string Where() const { return "template: output:" + std::to_string(Line()) + ": "; }
 
-  Result<Ending> Nodes(std::vector<Node>& out, int depth) {
-    if (depth > kMaxTemplateDepth) return Unexpected(LocalError("template is nested too deeply"));
+  Result<Ending> Nodes(std::vector<TemplateNode>& out, int depth) {
+    if (depth > kMaxTemplateDepth) return Unexpected(BadRequest("template is nested too deeply"));
     for (;;) {
       const std::size_t open = rest_.find("{{");
       std::string_view text = rest_.substr(0, open);
@@ -171,7 +169,7 @@ class TemplateParser {
       if (!text.empty()) out.push_back(Text(text));
       if (open == std::string_view::npos) {
         rest_ = {};
-        return depth == 0 ? Result<Ending>(Ending::kText) : Unexpected(LocalError("unexpected EOF"));
+        return depth == 0 ? Result<Ending>(Ending::kText) : Unexpected(BadRequest("unexpected EOF"));
       }
       rest_.remove_prefix(open + (trims ? 3 : 2));
       FLYBALL_ASSIGN(const std::string_view action, TakeAction());
@@ -180,8 +178,8 @@ class TemplateParser {
       if (ended) return ending_;
     }
   }
-  static Node Text(std::string_view text) {
-    Node node;
+  static TemplateNode Text(std::string_view text) {
+    TemplateNode node;
     node.text = text;
     return node;
   }
@@ -206,33 +204,34 @@ class TemplateParser {
         return Trimmed(action);
       }
     }
-    return Unexpected(LocalError(comment ? "unclosed comment" : "unclosed action"));
+    return Unexpected(BadRequest(comment ? "unclosed comment" : "unclosed action"));
   }
   // True if it ends the list it stands in; `ending_` says how.
-  Result<bool> Action(std::string_view action, std::vector<Node>& out, int depth) {
+  Result<bool> Action(std::string_view action, std::vector<TemplateNode>& out, int depth) {
     FLYBALL_ASSIGN(const auto tokens, LexAction(action));
     ActionParser parser(tokens);
-    Node node;
+    TemplateNode node;
     node.line = Line();
     const std::size_t here =
         all_.size() - rest_.size() - std::min(all_.size() - rest_.size(), action.size() + 2);
     node.column = static_cast<int>(here - (all_.substr(0, here).rfind('\n') + 1));
     if (parser.TakeWord("end")) return End(Ending::kEnd, {});
     if (parser.TakeWord("else")) return End(Ending::kElse, action);
-    if (parser.TakeWord("if")) return Control(Node::Kind::kIf, "if", parser, std::move(node), out, depth);
+    if (parser.TakeWord("if"))
+      return Control(TemplateNode::Kind::kIf, "if", parser, std::move(node), out, depth);
     if (parser.TakeWord("with"))
-      return Control(Node::Kind::kWith, "with", parser, std::move(node), out, depth);
+      return Control(TemplateNode::Kind::kWith, "with", parser, std::move(node), out, depth);
     if (parser.TakeWord("range"))
-      return Control(Node::Kind::kRange, "range", parser, std::move(node), out, depth);
+      return Control(TemplateNode::Kind::kRange, "range", parser, std::move(node), out, depth);
     if (parser.TakeWord("define") || parser.TakeWord("block")) return Define(action, parser, out, depth);
     if (parser.TakeWord("template")) return Call(parser, std::move(node), out);
     if (action == "break" || action == "continue") {
-      node.kind = action == "break" ? Node::Kind::kBreak : Node::Kind::kContinue;
+      node.kind = action == "break" ? TemplateNode::Kind::kBreak : TemplateNode::Kind::kContinue;
     } else {
-      node.kind = Node::Kind::kAction;
+      node.kind = TemplateNode::Kind::kAction;
       FLYBALL_ASSIGN(node.pipeline, parser.Pipeline("command"));
       if (!parser.AtEnd())
-        return Unexpected(LocalError("unexpected \"" + parser.Peek()->text + "\" in command"));
+        return Unexpected(BadRequest("unexpected \"" + parser.Peek()->text + "\" in command"));
     }
     out.push_back(std::move(node));
     return false;
@@ -242,44 +241,45 @@ class TemplateParser {
     else_action_ = Trimmed(action.substr(std::min<std::size_t>(4, action.size())));
     return true;
   }
-  Result<bool> Control(Node::Kind kind, std::string_view word, ActionParser& parser, Node node,
-                       std::vector<Node>& out, int depth) {
+  Result<bool> Control(TemplateNode::Kind kind, std::string_view word, ActionParser& parser,
+                       TemplateNode node, std::vector<TemplateNode>& out, int depth) {
     node.kind = kind;
-    FLYBALL_ASSIGN(node.pipeline, parser.Pipeline(word, kind == Node::Kind::kRange));
+    FLYBALL_ASSIGN(node.pipeline, parser.Pipeline(word, kind == TemplateNode::Kind::kRange));
     FLYBALL_ASSIGN(const Ending ending, Nodes(node.body, depth + 1));
     if (ending == Ending::kElse) FLYBALL_TRY(Otherwise(node, depth));
     out.push_back(std::move(node));
     return false;
   }
   // {{else}}, or {{else if ...}}, which is an if of its own that shares the {{end}}.
-  Status Otherwise(Node& node, int depth) {
+  Status Otherwise(TemplateNode& node, int depth) {
     const std::string chained(else_action_);
     if (chained.empty()) {
       FLYBALL_ASSIGN(const Ending ending, Nodes(node.otherwise, depth + 1));
-      if (ending == Ending::kElse) return Unexpected(LocalError("expected end; found {{else}}"));
+      if (ending == Ending::kElse) return Unexpected(BadRequest("expected end; found {{else}}"));
       return {};
     }
-    if (depth > kMaxTemplateDepth) return Unexpected(LocalError("template is nested too deeply"));
+    if (depth > kMaxTemplateDepth) return Unexpected(BadRequest("template is nested too deeply"));
     FLYBALL_TRY(Action(chained, node.otherwise, depth + 1));
     return {};
   }
-  Result<bool> Define(std::string_view action, ActionParser& parser, std::vector<Node>& out, int depth) {
+  Result<bool> Define(std::string_view action, ActionParser& parser, std::vector<TemplateNode>& out,
+                      int depth) {
     const bool block = action.starts_with("block");
     FLYBALL_ASSIGN(const std::string name, parser.TakeString(block ? "block clause" : "define clause"));
-    Node call;
+    TemplateNode call;
     if (block) {
-      call.kind = Node::Kind::kCall;
+      call.kind = TemplateNode::Kind::kCall;
       call.text = name;
       FLYBALL_ASSIGN(call.pipeline, parser.Pipeline("block clause"));
     }
-    std::vector<Node> body;
+    std::vector<TemplateNode> body;
     FLYBALL_TRY(Nodes(body, depth + 1));
     tree_.defined[name] = std::move(body);
     if (block) out.push_back(std::move(call));
     return false;
   }
-  Result<bool> Call(ActionParser& parser, Node node, std::vector<Node>& out) {
-    node.kind = Node::Kind::kCall;
+  Result<bool> Call(ActionParser& parser, TemplateNode node, std::vector<TemplateNode>& out) {
+    node.kind = TemplateNode::Kind::kCall;
     FLYBALL_ASSIGN(node.text, parser.TakeString("template clause"));
     if (!parser.AtEnd()) {
       FLYBALL_ASSIGN(node.pipeline, parser.Pipeline("template clause"));
@@ -302,4 +302,4 @@ Result<TemplateTree> ParseTemplate(std::string_view text) {
   return TemplateParser(text).Parse();
 }
 
-}  // namespace flyball::cli
+}  // namespace flyball::api

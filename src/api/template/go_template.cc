@@ -1,15 +1,12 @@
-#include "cli/kubectl/template/go_template.h"
+#include "api/template/go_template.h"
 
 #include <algorithm>
 
+#include "api/template/template_functions.h"
 #include "api/values/go_text.h"
-#include "cli/command/error_text.h"
-#include "cli/kubectl/template/template_functions.h"
 
-namespace flyball::cli {
+namespace flyball::api {
 namespace {
-
-using Node = TemplateNode;
 
 // kubectl decodes the object into an interface{}: every number is a float64.
 void MakeFloats(json::Value& value) {
@@ -20,35 +17,42 @@ void MakeFloats(json::Value& value) {
     for (auto& [key, member] : value.as_object()) MakeFloats(member);
 }
 
-Status CheckPipeline(const TemplatePipeline& pipeline);
+// Whether every function that is called exists. Confined to one check.
+class FunctionCheck {
+ public:
+  explicit FunctionCheck(const TemplateFunctions* more) : more_(more) {}
 
-Status CheckOperand(const TemplateOperand& operand) {
-  if (operand.kind == TemplateOperand::Kind::kFunction && !HasTemplateFunction(operand.name))
-    return Unexpected(LocalError("function \"" + operand.name + "\" not defined"));
-  return operand.inner ? CheckPipeline(*operand.inner) : Status();
-}
-
-Status CheckPipeline(const TemplatePipeline& pipeline) {
-  for (const TemplateCommand& command : pipeline.commands)
-    for (const TemplateOperand& operand : command) FLYBALL_TRY(CheckOperand(operand));
-  return {};
-}
-
-Status CheckNodes(const std::vector<Node>& nodes) {
-  for (const Node& node : nodes) {
-    if (const Status ok = CheckPipeline(node.pipeline); !ok)
-      return Unexpected(
-          LocalError("template: output:" + std::to_string(node.line) + ": " + ok.error().message()));
-    FLYBALL_TRY(CheckNodes(node.body));
-    FLYBALL_TRY(CheckNodes(node.otherwise));
+  Status Nodes(const std::vector<TemplateNode>& nodes) const {
+    for (const TemplateNode& node : nodes) {
+      if (const Status ok = Pipeline(node.pipeline); !ok)
+        return Unexpected(
+            BadRequest("template: output:" + std::to_string(node.line) + ": " + ok.error().message()));
+      FLYBALL_TRY(Nodes(node.body));
+      FLYBALL_TRY(Nodes(node.otherwise));
+    }
+    return {};
   }
-  return {};
-}
+
+ private:
+  Status Pipeline(const TemplatePipeline& pipeline) const {
+    for (const TemplateCommand& command : pipeline.commands)
+      for (const TemplateOperand& operand : command) FLYBALL_TRY(Operand(operand));
+    return {};
+  }
+  Status Operand(const TemplateOperand& operand) const {
+    const bool function = operand.kind == TemplateOperand::Kind::kFunction;
+    if (function && !HasTemplateFunction(operand.name) && !(more_ && more_->Has(operand.name)))
+      return Unexpected(BadRequest("function \"" + operand.name + "\" not defined"));
+    return operand.inner ? Pipeline(*operand.inner) : Status();
+  }
+
+  const TemplateFunctions* const more_;
+};
 
 // One execution. Confined to it.
 class Execution {
  public:
-  Execution(const TemplateTree& tree, bool strict) : tree_(tree), strict_(strict) {}
+  Execution(const TemplateTree& tree, const TemplateOptions& options) : tree_(tree), options_(options) {}
 
   Result<std::string> Run(const json::Value& root) {
     variables_.push_back({"$", root});
@@ -62,60 +66,60 @@ class Execution {
   static constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
   enum class Flow : std::uint8_t { kOn, kBreak, kContinue };
 
-  Status Fail(const Node& node, std::string_view at, const std::string& message) const {
-    return Unexpected(LocalError("template: output:" + std::to_string(node.line) + ":" +
+  Status Fail(const TemplateNode& node, std::string_view at, const std::string& message) const {
+    return Unexpected(BadRequest("template: output:" + std::to_string(node.line) + ":" +
                                  std::to_string(node.column) + ": executing \"output\" at <" +
                                  std::string(at) + ">: " + message));
   }
 
-  Status Walk(const std::vector<Node>& nodes, const TemplateValue& dot) {
-    if (++depth_ > kMaxDepth) return Unexpected(LocalError("exceeded maximum template depth"));
-    for (const Node& node : nodes) {
+  Status Walk(const std::vector<TemplateNode>& nodes, const TemplateValue& dot) {
+    if (++depth_ > kMaxDepth) return Unexpected(BadRequest("exceeded maximum template depth"));
+    for (const TemplateNode& node : nodes) {
       FLYBALL_TRY(WalkNode(node, dot));
       if (flow_ != Flow::kOn) break;
     }
     --depth_;
     return {};
   }
-  Status WalkNode(const Node& node, const TemplateValue& dot) {
+  Status WalkNode(const TemplateNode& node, const TemplateValue& dot) {
     switch (node.kind) {
-      case Node::Kind::kText:
+      case TemplateNode::Kind::kText:
         return Write(node.text);
-      case Node::Kind::kAction: {
+      case TemplateNode::Kind::kAction: {
         FLYBALL_ASSIGN(const TemplateValue value, Evaluate(node, node.pipeline, dot));
         return node.pipeline.variables.empty() ? Write(TemplateText(value)) : Status();
       }
-      case Node::Kind::kIf:
-      case Node::Kind::kWith:
+      case TemplateNode::Kind::kIf:
+      case TemplateNode::Kind::kWith:
         return WalkChoice(node, dot);
-      case Node::Kind::kRange:
+      case TemplateNode::Kind::kRange:
         return WalkRange(node, dot);
-      case Node::Kind::kCall:
+      case TemplateNode::Kind::kCall:
         return WalkCall(node, dot);
-      case Node::Kind::kBreak:
+      case TemplateNode::Kind::kBreak:
         flow_ = Flow::kBreak;
         return {};
-      case Node::Kind::kContinue:
+      case TemplateNode::Kind::kContinue:
         flow_ = Flow::kContinue;
         return {};
     }
     return {};
   }
   Status Write(std::string_view text) {
-    if (out_.size() + text.size() > kMaxOutput) return Unexpected(LocalError("the output is too large"));
+    if (out_.size() + text.size() > kMaxOutput) return Unexpected(BadRequest("the output is too large"));
     out_ += text;
     return {};
   }
-  Status WalkChoice(const Node& node, const TemplateValue& dot) {
+  Status WalkChoice(const TemplateNode& node, const TemplateValue& dot) {
     const std::size_t before = variables_.size();
     FLYBALL_ASSIGN(const TemplateValue value, Evaluate(node, node.pipeline, dot));
     const bool yes = IsTrue(value);
-    const bool with = node.kind == Node::Kind::kWith && yes;
+    const bool with = node.kind == TemplateNode::Kind::kWith && yes;
     FLYBALL_TRY(Walk(yes ? node.body : node.otherwise, with ? value : dot));
     variables_.resize(before);
     return {};
   }
-  Status WalkRange(const Node& node, const TemplateValue& dot) {
+  Status WalkRange(const TemplateNode& node, const TemplateValue& dot) {
     const std::size_t before = variables_.size();
     TemplatePipeline plain = node.pipeline;
     plain.variables.clear();
@@ -126,9 +130,9 @@ class Execution {
       return WalkItems(node, *value, before);
     }
     if (value->is_int()) return WalkCount(node, value->as_int(), before, dot);
-    return Fail(node, node.pipeline.text, "range can't iterate over " + api::GoPrint(*value));
+    return Fail(node, node.pipeline.text, "range can't iterate over " + GoPrint(*value));
   }
-  Status WalkItems(const Node& node, const json::Value& items, std::size_t before) {
+  Status WalkItems(const TemplateNode& node, const json::Value& items, std::size_t before) {
     if (items.is_array()) {
       for (std::size_t i = 0; i < items.size(); ++i) {
         FLYBALL_TRY(WalkItem(node, static_cast<long long>(i), items.as_array()[i], before));
@@ -145,7 +149,8 @@ class Execution {
     flow_ = Flow::kOn;
     return {};
   }
-  Status WalkCount(const Node& node, std::int64_t count, std::size_t before, const TemplateValue& dot) {
+  Status WalkCount(const TemplateNode& node, std::int64_t count, std::size_t before,
+                   const TemplateValue& dot) {
     if (count <= 0) return Walk(node.otherwise, dot);
     for (std::int64_t i = 0; i < count; ++i) {
       FLYBALL_TRY(WalkItem(node, static_cast<long long>(i), static_cast<long long>(i), before));
@@ -154,7 +159,7 @@ class Execution {
     flow_ = Flow::kOn;
     return {};
   }
-  Status WalkItem(const Node& node, json::Value key, const json::Value& item, std::size_t before) {
+  Status WalkItem(const TemplateNode& node, json::Value key, const json::Value& item, std::size_t before) {
     const auto& names = node.pipeline.variables;
     if (names.size() == 2) Declare(node.pipeline, names[0], std::move(key));
     if (!names.empty()) Declare(node.pipeline, names.back(), item);
@@ -163,7 +168,7 @@ class Execution {
     if (flow_ == Flow::kContinue) flow_ = Flow::kOn;
     return {};
   }
-  Status WalkCall(const Node& node, const TemplateValue& dot) {
+  Status WalkCall(const TemplateNode& node, const TemplateValue& dot) {
     const auto found = tree_.defined.find(node.text);
     if (found == tree_.defined.end())
       return Fail(node, "{{template \"" + node.text + "\"}}", "template \"" + node.text + "\" not defined");
@@ -191,7 +196,7 @@ class Execution {
     return found == variables_.rend() ? nullptr : &found->second;
   }
 
-  Result<TemplateValue> Evaluate(const Node& node, const TemplatePipeline& pipeline,
+  Result<TemplateValue> Evaluate(const TemplateNode& node, const TemplatePipeline& pipeline,
                                  const TemplateValue& dot) {
     TemplateValue value;
     bool first = true;
@@ -203,7 +208,7 @@ class Execution {
     return value;
   }
   // `last` is the result of the command before, which becomes the last argument.
-  Result<TemplateValue> EvaluateCommand(const Node& node, const TemplateCommand& command,
+  Result<TemplateValue> EvaluateCommand(const TemplateNode& node, const TemplateCommand& command,
                                         const TemplateValue& dot, const TemplateValue* last) {
     const TemplateOperand& head = command[0];
     if (head.kind != TemplateOperand::Kind::kFunction) {
@@ -220,7 +225,9 @@ class Execution {
       if (decided) return args.back();
     }
     if (last) args.push_back(*last);
-    auto result = CallTemplateFunction(head.name, args);
+    auto result = options_.functions && options_.functions->Has(head.name)
+                      ? options_.functions->Call(head.name, args)
+                      : CallTemplateFunction(head.name, args);
     if (!result)
       return Unexpected(
           Fail(node, CommandText(command), "error calling " + head.name + ": " + result.error().message())
@@ -232,7 +239,7 @@ class Execution {
     for (const TemplateOperand& operand : command) text += (text.empty() ? "" : " ") + operand.text;
     return text;
   }
-  Result<TemplateValue> EvaluateOperand(const Node& node, const TemplateOperand& operand,
+  Result<TemplateValue> EvaluateOperand(const TemplateNode& node, const TemplateOperand& operand,
                                         const TemplateValue& dot) {
     TemplateValue value;
     switch (operand.kind) {
@@ -242,7 +249,7 @@ class Execution {
       case TemplateOperand::Kind::kVariable: {
         const TemplateValue* variable = FindVariable(operand.name);
         if (!variable)
-          return Unexpected(LocalError("template: output:" + std::to_string(node.line) +
+          return Unexpected(BadRequest("template: output:" + std::to_string(node.line) +
                                        ": undefined variable \"" + operand.name + "\""));
         value = *variable;
         break;
@@ -260,7 +267,8 @@ class Execution {
     }
     return Select(node, operand, std::move(value));
   }
-  Result<TemplateValue> Select(const Node& node, const TemplateOperand& operand, TemplateValue value) {
+  Result<TemplateValue> Select(const TemplateNode& node, const TemplateOperand& operand,
+                               TemplateValue value) {
     for (const std::string& field : operand.fields) {
       if (!value) return value;  // the member of a missing member is missing
       if (value->is_null())
@@ -269,7 +277,7 @@ class Execution {
         return Unexpected(
             Fail(node, operand.text, "can't evaluate field " + field + " in type interface {}").error());
       const json::Value* member = value->Find(field);
-      if (!member && strict_)
+      if (!member && options_.strict)
         return Unexpected(Fail(node, operand.text, "map has no entry for key \"" + field + "\"").error());
       TemplateValue next = member ? TemplateValue(*member) : TemplateValue();
       value = std::move(next);
@@ -278,7 +286,7 @@ class Execution {
   }
 
   const TemplateTree& tree_;
-  const bool strict_;
+  const TemplateOptions& options_;
   std::vector<std::pair<std::string, TemplateValue>> variables_;
   std::string out_;
   int depth_ = 0;
@@ -287,17 +295,19 @@ class Execution {
 
 }  // namespace
 
-Result<GoTemplate> GoTemplate::Parse(std::string_view text) {
+Result<GoTemplate> GoTemplate::Parse(std::string_view text, const TemplateFunctions* functions) {
   FLYBALL_ASSIGN(TemplateTree tree, ParseTemplate(text));
-  FLYBALL_TRY(CheckNodes(tree.main));
-  for (const auto& [name, nodes] : tree.defined) FLYBALL_TRY(CheckNodes(nodes));
+  const FunctionCheck check(functions);
+  FLYBALL_TRY(check.Nodes(tree.main));
+  for (const auto& [name, nodes] : tree.defined) FLYBALL_TRY(check.Nodes(nodes));
   return GoTemplate(std::move(tree));
 }
 
-Result<std::string> GoTemplate::Render(const json::Value& root, bool strict) const {
+Result<std::string> GoTemplate::Render(const json::Value& root, const TemplateOptions& options) const {
+  if (options.exact_numbers) return Execution(*tree_, options).Run(root);
   json::Value floats = root;
   MakeFloats(floats);
-  return Execution(*tree_, strict).Run(floats);
+  return Execution(*tree_, options).Run(floats);
 }
 
-}  // namespace flyball::cli
+}  // namespace flyball::api
