@@ -91,7 +91,10 @@ void FileWatcher::Dispatch() {
       }
     }
     const auto matters = [&](const Entry& entry) {
-      return touched.contains(entry) || touched_directories.contains(entry.first);
+      if (touched_directories.contains(entry.first)) return true;
+      if (!entry.second.empty()) return touched.contains(entry);
+      const auto any = touched.lower_bound(entry);  // no name: whatever is in it
+      return any != touched.end() && any->first == entry.first;
     };
     for (const auto& subscription : subscriptions_) {
       const auto before = subscription->entries;
@@ -110,7 +113,12 @@ void FileWatcher::Follow() {
   std::set<std::string> wanted;
   for (const auto& subscription : subscriptions_) {
     subscription->entries.clear();
-    for (const auto& path : subscription->paths) AddEntries(path, subscription->entries);
+    for (const auto& path : subscription->paths) {
+      AddEntries(path, subscription->entries);
+      std::error_code error;
+      if (path.ends_with('/') && std::filesystem::is_directory(path, error))
+        subscription->entries.emplace(path.substr(0, path.size() - 1), "");
+    }
     for (const auto& entry : subscription->entries) wanted.insert(entry.first);
   }
   for (auto it = directories_.begin(); it != directories_.end();) {

@@ -27,8 +27,8 @@ class FileWatcher {
   FileWatcher();
   ~FileWatcher();  // as Stop
 
-  // Calls `changed` after any of the files may have changed: it reads them again and decides. It is never
-  // called twice at once, and may also be called when nothing changed. Files need not exist.
+  // Calls `changed` after any of the files may have changed: it reads them again and decides. Never twice at
+  // once; also when nothing changed. Files need not exist. "dir/" is a folder, with the files right in it.
   Status Watch(std::vector<std::string> paths, std::function<void()> changed);
   // No callback runs after this; waits for the one that does. Not to be called from one. Idempotent.
   void Stop();

@@ -52,6 +52,23 @@ class FileWatcherTest : public testing::Test {
   FileWatcher watcher_;
 };
 
+TEST_F(FileWatcherTest, SeesWhatComesIntoAFolder) {
+  const auto folder = dir_ / "folder";
+  ASSERT_TRUE(watcher_.Watch({folder.string() + "/"}, [&] {
+    MutexLock lock(mu_);
+    seen_.clear();
+    std::error_code ec;
+    for (const auto& entry : fs::directory_iterator(folder, ec)) seen_ += entry.path().filename().string();
+    changed_.NotifyAll();
+  }));
+  fs::create_directory(folder);
+  Write(folder / "a", "1");
+  WaitFor("a");
+  fs::remove(folder / "a");
+  Write(folder / "b", "1");
+  WaitFor("b");
+}
+
 TEST_F(FileWatcherTest, SeesAFileWrittenInPlaceRenamedOverAndMadeAnew) {
   const auto path = dir_ / "config";
   Write(path, "one");

@@ -13,6 +13,7 @@ namespace {
 
 struct NodeFlags {
   std::string kubeconfig, bootstrap_kubeconfig;
+  std::string pod_manifest_path, manifest_url;
   std::string name, runtime = "native", sim_rules, data_dir, address = "127.0.0.1";
   ContainerFlags containers;
   JoinedNetworkFlags network;
@@ -44,10 +45,15 @@ Result<NodeConnection> ConnectNode(const NodeFlags& flags, const Runtime& runtim
 }
 
 Status RunNode(const NodeFlags& flags) {
+  if (!flags.manifest_url.empty())
+    return Unexpected(
+        BadRequest("--manifest-url is not supported: write the manifests into a folder and name it by "
+                   "--pod-manifest-path"));
   ClientThreads threads;
   FLYBALL_ASSIGN(const ClientConfig config, ConfigOf(flags));
   FLYBALL_ASSIGN(const NodeConnection connection, ConnectNode(flags, threads.runtime()));
   NodesOptions options{.runtime = flags.runtime,
+                       .pod_manifest_path = flags.pod_manifest_path,
                        .sim_rules = flags.sim_rules,
                        .data_dir = flags.data_dir,
                        .names = {flags.name},
@@ -83,6 +89,12 @@ void AddNodeCommand(CLI::App& app, int& exit_code) {
   command->add_option("--runtime", flags->runtime, "native: a real process a container; sim: nothing runs")
       ->capture_default_str()
       ->check(CLI::IsMember({"native", "sim"}));
+  command->add_option(
+      "--pod-manifest-path", flags->pod_manifest_path,
+      "File or folder of manifests of static pods, which run whatever the API server says; files whose "
+      "names begin with a dot are ignored");
+  command->add_option("--manifest-url", flags->manifest_url, "Not supported: use --pod-manifest-path")
+      ->group("");
   command->add_option("--sim-rules", flags->sim_rules, kSimRulesHelp);
   command->add_option("--data-dir", flags->data_dir, "Where logs and state of containers live")->required();
   command->add_option("--address", flags->address, "Where the API server and other nodes reach this node")

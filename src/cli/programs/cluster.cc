@@ -316,6 +316,7 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
       agent.eviction = eviction;
     }
     agent.stages = stages;
+    agent.static_pods = options.pod_manifest_path;
     agent.remove_not_ready_taint = options.remove_not_ready_taint;
     agent.wait_for_serving = options.serving_certificate && options.wait_for_serving && !sim;
     nodes->agents_.push_back(std::make_unique<node::NodeAgent>(

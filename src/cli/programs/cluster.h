@@ -90,8 +90,9 @@ inline constexpr char kSimRulesHelp[] =
     "With --runtime sim: file or folder of KWOK Stages, which say how pods and nodes go on";
 
 struct NodesOptions {
-  std::string runtime = "native";  // or "sim"
-  std::string sim_rules{};         // of which simulated objects go on: StageSet::Load; empty: none
+  std::string runtime = "native";   // or "sim"
+  std::string pod_manifest_path{};  // of static pods; empty: none
+  std::string sim_rules{};          // of which simulated objects go on: StageSet::Load; empty: none
   std::string data_dir;
   std::vector<std::string> names;
   std::string address = "127.0.0.1";

@@ -40,6 +40,9 @@ struct NodeAgentOptions {
   std::string data_dir{};   // whose file system is the node's; empty: it has none
   ResourceList reserved{};  // what pods may not have of the capacity (--system-reserved, --kube-reserved)
   EvictionThresholds eviction{};
+  // File or folder of manifests of pods that it runs whatever the API server says (--pod-manifest-path);
+  // empty: none.
+  std::string static_pods{};
   // Simulated pods, and the Node itself, go on as these say, where there are any for them; the container
   // runtime then runs no pods. Null: none.
   std::shared_ptr<const StageSet> stages{};

@@ -64,14 +64,24 @@ void NodeAgent::Core::Start() {
     if (std::exchange(self.running_, true)) return;
     self.context_->finished = [weak = self.weak_from_this()](const std::string& uid) {
       // Not at once: the worker that says so is still on the stack.
-      if (const auto alive = weak.lock()) alive->OnStrand([uid](Core& core) { core.workers_.erase(uid); });
+      if (const auto alive = weak.lock()) alive->OnStrand([uid](Core& core) { core.WorkerFinished(uid); });
     };
     self.context_->reject = [weak = self.weak_from_this()](const Pod& pod) {
       const auto alive = weak.lock();
       return alive ? alive->WhyNot(pod) : std::nullopt;
     };
-    self.Register();
+    self.node_ = self.CurrentNode();
+    if (self.options_.static_pods.empty()) return self.Register();
+    self.FollowStaticPods();
   });
+}
+
+void NodeAgent::Core::WorkerFinished(const std::string& uid) {
+  const auto found = workers_.find(uid);
+  if (found == workers_.end()) return;
+  const PodPtr pod = found->second->pod_ptr();
+  workers_.erase(found);
+  if (IsStaticPod(*pod)) StaticPodFinished(pod);
 }
 
 std::optional<PodRejection> NodeAgent::Core::WhyNot(const Pod& pod) const {
@@ -90,6 +100,7 @@ void NodeAgent::Core::Stop() {
     if (self->nodes_) self->nodes_->Remove();
     if (self->services_) self->services_->Remove();
     if (self->played_node_) self->played_node_->Remove();
+    self->static_pod_files_.reset();
     for (const auto& player : self->players_) player->Stop();
     if (self->informers_) self->informers_->Stop();
     self->workers_.clear();
@@ -154,6 +165,8 @@ void NodeAgent::Core::NowReady() {
   if (Executor* const where = runtime_.executor(); where && context_->volumes)
     where->Post([volumes = context_->volumes, pods] { volumes->KeepOnly(pods); });
   ready_ = true;
+  for (const auto& [key, pod] : static_pods_)
+    if (!pod.mirror) CreateMirror(key);
   for (const auto& fn : std::exchange(waiting_, {})) fn();
 }
 
@@ -391,6 +404,7 @@ void NodeAgent::Core::UseCidrs(const std::vector<std::string>& cidrs) {
 }
 
 void NodeAgent::Core::PodChanged(const PodPtr& pod) {
+  if (IsMirrorPod(*pod)) return MirrorChanged(pod);
   const auto& uid = pod->metadata.uid;
   const bool is_new = !workers_.contains(uid) && !pod->status.start_time;
   if (!is_new || !WhyNot(*pod)) return Work(pod);
@@ -419,6 +433,7 @@ void NodeAgent::Core::Work(const PodPtr& pod) {
 }
 
 void NodeAgent::Core::PodGone(const PodPtr& pod) {
+  if (IsMirrorPod(*pod)) return MirrorGone(pod);
   undecided_.erase(pod->metadata.uid);
   const auto found = workers_.find(pod->metadata.uid);
   if (found != workers_.end()) found->second->Gone();

@@ -17,6 +17,7 @@
 #include "node/pod/pod_source.h"
 #include "node/pod/pod_worker.h"
 #include "node/stages/stage_player.h"
+#include "node/static_pods/static_pod_files.h"
 
 namespace flyball::node {
 
@@ -71,8 +72,21 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   // node_stages.cc: in place of workers.
   bool Plays(std::string_view kind) const { return options_.stages && options_.stages->Plays(kind); }
   std::shared_ptr<HandlerRegistration> PlayStages(const KindRef& kind, const std::string& field_selector);
+  // node_static_pods.cc: pods of files, and what the server knows of them.
+  void FollowStaticPods();
+  void HaveStaticPods(const std::vector<PodPtr>& pods);
+  void RunStaticPod(const std::string& key);
+  void StopStaticPod(const std::string& uid);
+  void StaticPodFinished(const PodPtr& pod);
+  void CreateMirror(const std::string& key);
+  void MirrorSettled(const std::string& key);
+  void MirrorChanged(const PodPtr& mirror);
+  void MirrorGone(const PodPtr& mirror);
+  void DeleteMirror(const Pod& mirror);
+  PodWorker* WorkerOfStatic(const std::string& key) const;
   void PodChanged(const PodPtr& pod);
   void PodGone(const PodPtr& pod);
+  void WorkerFinished(const std::string& uid);
   void NowReady();
   // The Node's range of pod addresses, as soon as somebody has given it one.
   void WatchNode();
@@ -114,6 +128,14 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   std::unique_ptr<InformerFactory> informers_;
   std::shared_ptr<HandlerRegistration> pods_, nodes_, services_, played_node_;
   std::vector<std::shared_ptr<StagePlayer>> players_;
+  struct StaticPod {
+    PodPtr pod;
+    PodPtr mirror;  // null: there is none now
+    bool creating_mirror = false;
+  };
+  std::map<std::string, StaticPod> static_pods_;  // by namespace and name: those there are to be
+  std::map<std::string, PodPtr> stray_mirrors_;   // of pods that end
+  std::shared_ptr<StaticPodFiles> static_pod_files_;
   std::map<std::string, std::shared_ptr<PodWorker>> workers_;  // by UID
   std::vector<std::function<void()>> waiting_, waiting_for_registration_;
   PressureTracker pressure_;

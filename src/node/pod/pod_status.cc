@@ -221,7 +221,7 @@ PodStats PodWorker::Running(std::vector<UsageQuery>& queries) const {
 
 // One write at a time; what changes meanwhile goes with the next.
 void PodWorker::WriteStatus() {
-  if (writing_ || object_gone_) return;
+  if (writing_ || object_gone_ || (static_ && mirror_uid_.empty())) return;
   PodStatus status = MakeStatus();
   if (written_) {
     PodStatus known = *written_;
@@ -237,7 +237,8 @@ void PodWorker::WriteStatus() {
   ReplaceWhole(body, "hostIPs");
   if (written_) RemoveOldReasons(body, *written_);
   const json::Value patch =
-      json::Object{{"metadata", json::Object{{"uid", pod_->metadata.uid}}}, {"status", std::move(body)}};
+      json::Object{{"metadata", json::Object{{"uid", static_ ? mirror_uid_ : pod_->metadata.uid}}},
+                   {"status", std::move(body)}};
   writing_ = true;
   written_ = std::move(status);
   context_.client.Of<Pod>().PatchAsync(

@@ -137,7 +137,7 @@ void PodWorker::CheckStopped() {
   DropNetwork();
   context_.runtime.RemovePod(pod_->metadata.namespace_, pod_->metadata.name, pod_->metadata.uid);
   ReleaseVolumes();
-  if (object_gone_) return context_.finished(pod_->metadata.uid);
+  if (object_gone_ || static_) return context_.finished(pod_->metadata.uid);
   WriteStatus();
   if (!writing_) DeleteObject();
 }

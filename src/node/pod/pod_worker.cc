@@ -39,7 +39,11 @@ Duration BackoffAfter(int failures) {
 }
 
 PodWorker::PodWorker(std::shared_ptr<WorkerContext> context, PodPtr pod)
-    : keep_(std::move(context)), context_(*keep_), pod_(std::move(pod)), start_time_(Now()) {
+    : keep_(std::move(context)),
+      context_(*keep_),
+      pod_(std::move(pod)),
+      start_time_(Now()),
+      static_(IsStaticPod(*pod_)) {
   const PodSpec& spec = pod_->spec;
   for (std::size_t i = 0; i < spec.init_containers.size(); ++i) {
     auto unit = std::make_unique<ContainerUnit>();
@@ -253,6 +257,13 @@ void PodWorker::ArmDeadline() {
         self.context_.recorder.Normal(flyball::TargetOf(*self.pod_), "DeadlineExceeded", message);
         self.Fail("DeadlineExceeded", message);
       }));
+}
+
+void PodWorker::SetMirror(std::string uid) {
+  if (uid == mirror_uid_) return;
+  mirror_uid_ = std::move(uid);
+  written_.reset();  // a new one knows nothing
+  WriteStatus();
 }
 
 void PodWorker::Gone() {

@@ -21,6 +21,7 @@
 #include "node/pod/pod_admission.h"
 #include "node/pod/pod_source.h"
 #include "node/runtime/runtime.h"
+#include "node/static_pods/static_pod.h"
 #include "node/volumes/pod_volumes.h"
 
 namespace flyball::node {
@@ -73,6 +74,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   // The node cannot bear the pod any more: it fails, and what runs is stopped almost at once. `by_pressure`:
   // the node is short of something, so that its owner may make another; else the pod has outgrown its limits.
   void Evict(const std::string& message, bool by_pressure);
+  // Of a static pod: the UID of the mirror pod that its status goes to; empty: there is none now.
+  void SetMirror(std::string uid);
   // What it waited for may be there now: the node's range of pod addresses.
   void Resume() {
     if (begun_) Sync();
@@ -197,6 +200,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   api::Time start_time_;
   Duration grace_{};
   bool begun_ = false, adopted_ = false, object_gone_ = false;
+  const bool static_;                             // it comes from a file
+  std::string mirror_uid_;                        // of a static pod
   std::string failure_reason_, failure_message_;  // of the pod as a whole
   std::string resize_error_;                      // why its resources are not those of its spec
   bool evicted_ = false;

@@ -73,18 +73,19 @@ selector:
   matchExpressions:
   - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
   - {key: '.status.conditions.[] | select( .type == "Ready" ) | .status', operator: NotIn, values: ["True"]}
-  - {jq: {key: .spec.n, operator: In, values: ["3"]}}
-  - {cel: {expression: 'self.spec.n > 2'}}
+  - {jq: {key: .spec.size, operator: In, values: ["3"]}}
+  - {cel: {expression: 'self.spec.size > 2'}}
 )"});
   ASSERT_TRUE(set) << set.error().message();
   EXPECT_TRUE(set->Plays("Pod"));
   EXPECT_FALSE(set->Plays("Node"));
-  const std::string good = "metadata: {labels: {app: web}, annotations: {a/b: '1'}}\nspec: {n: 3}\n";
+  const std::string good = "metadata: {labels: {app: web}, annotations: {a/b: '1'}}\nspec: {size: 3}\n";
   EXPECT_EQ(Next(*set, Object(good)), "s0");
   EXPECT_EQ(Next(*set, Object(good + "status: {conditions: [{type: Ready, status: 'False'}]}")), "s0");
   EXPECT_EQ(Next(*set, Object(good + "status: {conditions: [{type: Ready, status: 'True'}]}")), "-");
-  EXPECT_EQ(Next(*set, Object("metadata: {labels: {app: web}}\nspec: {n: 3}")), "-");
-  EXPECT_EQ(Next(*set, Object("metadata: {labels: {app: web}, annotations: {a/b: '1'}}\nspec: {n: 4}")), "-");
+  EXPECT_EQ(Next(*set, Object("metadata: {labels: {app: web}}\nspec: {size: 3}")), "-");
+  EXPECT_EQ(Next(*set, Object("metadata: {labels: {app: web}, annotations: {a/b: '1'}}\nspec: {size: 4}")),
+            "-");
 }
 
 TEST_F(StageSetTest, WithoutASelectorItIsForNothing) {
@@ -107,7 +108,7 @@ TEST_F(StageSetTest, WeightsDecideAmongSeveral) {
 TEST_F(StageSetTest, DelaysHaveJitterAndExpressions) {
   const json::Value object =
       Object("metadata: {annotations: {d: 1m, e: ''}, deletionTimestamp: '2023-11-14T22:13:50Z'}");
-  EXPECT_EQ(DelayOf("{}", object), Duration::zero());
+  EXPECT_EQ(DelayOf("", object), Duration::zero());
   EXPECT_EQ(DelayOf("delay: {durationMilliseconds: 1500}", object), milliseconds(1500));
   EXPECT_EQ(
       DelayOf(
@@ -119,11 +120,11 @@ TEST_F(StageSetTest, DelaysHaveJitterAndExpressions) {
       milliseconds(7));
   EXPECT_EQ(DelayOf("delay: {durationMilliseconds: 1000, jitterDurationMilliseconds: 400}", object),
             milliseconds(400));
-  // A moment: ten seconds from now.
+  // A moment: half a minute from now.
   EXPECT_EQ(DelayOf("delay: {durationMilliseconds: 60000, jitterDurationFrom: {expressionFrom: "
                     ".metadata.deletionTimestamp}}",
                     object),
-            std::chrono::seconds(10));
+            std::chrono::seconds(30));
   const Duration drawn =
       DelayOf("delay: {durationMilliseconds: 1000, jitterDurationMilliseconds: 5000}", object);
   EXPECT_GE(drawn, milliseconds(1000));
@@ -157,7 +158,7 @@ next:
     root: status
     template: |
       phase: {{ .metadata.name | upper | Quote }}
-      n: {{ .spec.n }}
+      size: {{ .spec.size }}
       at: {{ Now | Quote }}
       ip: {{ PodIPWith .spec.nodeName ( or .spec.hostNetwork false ) ( or .metadata.uid "" ) "" "" | Quote }}
       gone: {{ Quote .metadata.nothing }}
@@ -178,13 +179,13 @@ next:
       {.name = "n1", .address = "10.0.0.1", .pod_ip = [](const std::string& uid) { return "ip-of-" + uid; }},
       clock, random_);
   const json::Value object =
-      Object("metadata: {name: web, uid: u1, labels: {b: '2', a: '1'}}\nspec: {n: 12345678}");
+      Object("metadata: {name: web, uid: u1, labels: {b: '2', a: '1'}}\nspec: {size: 12345678}");
   const auto patches = set->Choose("Pod", object, random_)->Patches(object, functions);
   ASSERT_TRUE(patches) << patches.error().message();
   ASSERT_EQ(patches->size(), 2u);
   EXPECT_EQ((*patches)[0].subresource, "status");
   EXPECT_EQ(json::Write((*patches)[0].body),
-            R"({"status":{"phase":"WEB","n":12345678,"at":"2023-11-14T22:13:20.000000Z","ip":"ip-of-u1",)"
+            R"({"status":{"phase":"WEB","size":12345678,"at":"2023-11-14T22:13:20.000000Z","ip":"ip-of-u1",)"
             R"("gone":"null","labels":{"a":"1","b":"2"},"reason":"none"}})");
   EXPECT_EQ(json::Write((*patches)[1].body), R"([{"op":"add","path":"/metadata/labels/x","value":"y"}])");
   EXPECT_EQ((*patches)[1].type, PatchType::kJson);
