@@ -69,6 +69,22 @@ def more_that_a_spec_says(kubectl):
     wait_until('the gate is open', lambda: ready()[0] == 'True')
 
 
+def what_is_not_there(kubectl):
+    """Pods that ask for more isolation than there is do not run with less."""
+    apply(kubectl, with_volumes(pod('own-users'), hostUsers=False),
+          with_volumes(pod('confined'), securityContext={'appArmorProfile': {'type': 'RuntimeDefault'}}))
+    said = wait_until('it says why it waits', lambda: events(kubectl, 'own-users', 'FailedCreatePodSandBox'))
+    assert said[0] == "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces", said
+    assert 'waiting' in container_status(kubectl, 'own-users')['state']
+    kubectl('delete', 'pod', 'own-users')
+    if not os.path.exists('/sys/module/apparmor/parameters/enabled'):
+        status = wait_until('it is refused', lambda: json.loads(kubectl('get', 'pod', 'confined', '-o', 'json'))['status'].get('reason') and
+                            json.loads(kubectl('get', 'pod', 'confined', '-o', 'json'))['status'])
+        assert (status['phase'], status['reason']) == ('Failed', 'AppArmor'), status
+        assert status['message'] == 'Pod was rejected: Cannot enforce AppArmor: AppArmor is not enabled on the host', status
+    kubectl('delete', 'pod', 'confined')
+
+
 def events(kubectl, name, reason):
     items = json.loads(kubectl('get', 'events', '--field-selector', 'involvedObject.name=%s,reason=%s' % (name, reason), '-o', 'json'))['items']
     return [event['message'] for event in items]
@@ -323,6 +339,7 @@ def main():
         what_a_container_sees(kubectl)
         how_a_container_ends(kubectl)
         more_that_a_spec_says(kubectl)
+        what_is_not_there(kubectl)
         what_volumes_show(kubectl)
         what_the_machine_shows(kubectl, data + '/shown')
         no_way_out_of_a_volume(kubectl)

@@ -261,6 +261,13 @@ JqResult InOtherCase(const json::Value& input, bool upper) {
   return json::Value(upper ? UpperCase(input.as_string()) : LowerCase(input.as_string()));
 }
 
+JqResult JqAt(std::string_view name, const json::Value& input, bool first) {
+  if (input.is_null()) return json::Value();
+  if (!input.is_array()) return CannotBeApplied(name, input);
+  if (input.empty()) return json::Value();
+  return first ? input.as_array().front() : input.as_array().back();
+}
+
 JqResult JqContainsAll(const json::Value& whole, const json::Value& part) {
   FLYBALL_ASSIGN(const bool inside, JqContains(whole, part));
   return json::Value(inside);
@@ -282,6 +289,7 @@ constexpr JqFunctionRow kJqFunctions[] = {
      [](JqInput in, const JqArgs& a) {
        return OfStrings("endswith", in, a[0], [](auto text, auto end) { return text.ends_with(end); });
      }},
+    {"first", 0, [](JqInput in, const JqArgs&) { return JqAt("first", in, true); }},
     {"flatten", 0, &JqFlattened},
     {"floor", 0, [](JqInput in, const JqArgs&) { return JqRounded("floor", in); }},
     {"from_entries", 0, &JqFromEntries},
@@ -293,6 +301,7 @@ constexpr JqFunctionRow kJqFunctions[] = {
     {"join", 1, &JqJoin},
     {"keys", 0, &JqKeysOf},
     {"keys_unsorted", 0, &JqKeysOf},
+    {"last", 0, [](JqInput in, const JqArgs&) { return JqAt("last", in, false); }},
     {"length", 0, &JqLength},
     {"ltrimstr", 1, [](JqInput in, const JqArgs& a) { return WithoutEnd(in, a[0], true); }},
     {"max", 0, [](JqInput in, const JqArgs&) { return JqExtreme("max", in); }},

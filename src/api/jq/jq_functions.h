@@ -1,10 +1,10 @@
 // The functions of jq that work on values, and its operators. Functions only; thread-safe. Those that run
 // their argument (select, map, any, ...) are part of jq_query.cc.
 //
-// There are: add, ascii_downcase, ascii_upcase, ceil, contains, endswith, flatten, floor, from_entries,
-// fromjson, has, in, index, inside, join, keys, keys_unsorted, length, ltrimstr, max, min, not, reverse,
-// round, rtrimstr, sort, split, startswith, test, to_entries, tojson, tonumber, tostring, trim, type and
-// unique.
+// There are: add, ascii_downcase, ascii_upcase, ceil, contains, endswith, first, flatten, floor,
+// from_entries, fromjson, has, in, index, inside, join, keys, keys_unsorted, last, length, ltrimstr, max,
+// min, not, reverse, round, rtrimstr, sort, split, startswith, test, to_entries, tojson, tonumber, tostring,
+// trim, type and unique.
 #pragma once
 
 #include <string_view>

@@ -63,6 +63,7 @@ TEST(JqQueryTest, ComputesAndBuilds) {
   EXPECT_EQ(JqFound(".metadata.annotations | to_entries[0].key, with_entries(.value |= 1)"),
             "parse: assignments are not supported at byte 63");
   EXPECT_EQ(JqFound("first(.spec.containers[] | .name)"), "\"b\"");
+  EXPECT_EQ(JqFound(".metadata.finalizers | first, last"), "\"x\" \"y\"");
   EXPECT_EQ(JqFound("\"a,b\" | split(\",\"), split(\"\")"), R"(["a","b"] ["a",",","b"])");
 }
 

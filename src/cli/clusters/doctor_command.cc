@@ -122,6 +122,11 @@ int RunDoctor() {
                     ? "This machine can run everything.\n"
                     : "What is lacking is only needed by the native runtime; 'flyball up --runtime sim' runs "
                       "without it.\n");
+  std::cout << "Not there, whatever the machine has: user namespaces of pods (hostUsers: false), whose pods "
+               "wait with an "
+               "event.\n";
+  if (!FileText("/sys/module/apparmor/parameters/enabled").starts_with('Y'))
+    std::cout << "This kernel has no AppArmor: pods that ask for a profile are refused.\n";
   return 0;
 }
 

@@ -264,6 +264,26 @@ Result<json::Value> SeccompOf(const OciConfigInput& input) {
       BadRequest("seccomp profiles of type " + profile->type + " are not supported by this node"));
 }
 
+// The profile that confines the container; empty: none.
+Result<std::string> AppArmorOf(const OciConfigInput& input) {
+  const auto& own = input.container.spec->security_context;
+  const auto& pod = input.container.pod->spec.security_context;
+  const AppArmorProfile* profile = nullptr;
+  if (own && own->app_armor_profile)
+    profile = &*own->app_armor_profile;
+  else if (pod && pod->app_armor_profile)
+    profile = &*pod->app_armor_profile;
+  if (!profile || profile->type == "Unconfined" || IsPrivileged(*input.container.spec)) return std::string();
+  if (profile->type == "Localhost") return profile->localhost_profile.value_or("");
+  // What container engines load; this one loads none.
+  std::ifstream loaded("/sys/kernel/security/apparmor/profiles");
+  for (std::string line; std::getline(loaded, line);)
+    for (const char* name : {"cri-containerd.apparmor.d", "docker-default"})
+      if (line.starts_with(std::string(name) + " ")) return std::string(name);
+  return Unexpected(
+      BadRequest("no default AppArmor profile is loaded on this node: name one of type Localhost"));
+}
+
 Result<json::Object> LinuxOf(const OciConfigInput& input) {
   const Container& spec = *input.container.spec;
   const bool privileged = IsPrivileged(spec);
@@ -303,8 +323,9 @@ Result<json::Object> ProcessOf(const OciConfigInput& input) {
   for (const std::int64_t group : input.user.groups) groups.push_back(group);
   std::string directory = container.working_dir.empty() ? input.image.working_dir : container.working_dir;
   const auto& context = container.spec->security_context;
+  FLYBALL_ASSIGN(const std::string confined, AppArmorOf(input));
   const bool may_escalate = !context || context->allow_privilege_escalation.value_or(true);
-  return json::Object{
+  json::Object process{
       {"terminal", container.tty},
       {"user",
        json::Object{{"uid", input.user.uid}, {"gid", input.user.gid}, {"additionalGids", std::move(groups)}}},
@@ -315,6 +336,8 @@ Result<json::Object> ProcessOf(const OciConfigInput& input) {
        json::Object{{"bounding", capabilities}, {"effective", capabilities}, {"permitted", capabilities}}},
       {"noNewPrivileges", !may_escalate},
       {"oomScoreAdj", OomScore(*container.pod)}};
+  if (!confined.empty()) process.Set("apparmorProfile", confined);
+  return process;
 }
 
 }  // namespace

@@ -118,6 +118,16 @@ TEST_F(OciConfigTest, SeccompProfilesAreOursOrThoseOfTheMachine) {
   EXPECT_TRUE(Make().error().message().starts_with("decoding seccomp profile failed"));
 }
 
+TEST_F(OciConfigTest, AppArmorProfilesArePassedOn) {
+  EXPECT_FALSE((*Make())["process"].Find("apparmorProfile"));
+  spec_->security_context = SecurityContext();
+  spec_->security_context->app_armor_profile =
+      AppArmorProfile{.type = "Localhost", .localhost_profile = "web"};
+  EXPECT_EQ((*Make())["process"]["apparmorProfile"].string_or(""), "web");
+  spec_->security_context->app_armor_profile->type = "Unconfined";
+  EXPECT_FALSE((*Make())["process"].Find("apparmorProfile"));
+}
+
 TEST_F(OciConfigTest, UsersAreLookedUpInTheImage) {
   const TemporaryFolder root = *TemporaryFolder::Make();
   std::filesystem::create_directory(root.path() / "etc");

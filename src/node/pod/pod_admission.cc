@@ -1,5 +1,7 @@
 #include "node/pod/pod_admission.h"
 
+#include <fstream>
+
 #include "api/select/matching.h"
 #include "api/usage/resource_amounts.h"
 
@@ -85,10 +87,32 @@ std::optional<PodRejection> WhyTooLarge(const Pod& pod, const Node& node,
   return std::nullopt;
 }
 
+// This machine's kernel has it.
+bool HasAppArmor() {
+  return std::ifstream("/sys/module/apparmor/parameters/enabled").get() == 'Y';
+}
+
+bool AsksForAppArmor(const PodSpec& spec) {
+  const auto asks = [](const auto& context) {
+    return context && context->app_armor_profile && context->app_armor_profile->type != "Unconfined";
+  };
+  bool asked = asks(spec.security_context);
+  for (const auto* list : {&spec.init_containers, &spec.containers})
+    for (const Container& container : *list) asked = asked || asks(container.security_context);
+  return asked;
+}
+
+bool IsSimulated(const Node& node) {
+  return node.status.node_info.container_runtime_version.starts_with("sim://");
+}
+
 }  // namespace
 
 std::optional<PodRejection> WhyRejected(const Pod& pod, const Node& node,
                                         const std::vector<std::shared_ptr<const Pod>>& others) {
+  // Upstream: security/apparmor.
+  if (AsksForAppArmor(pod.spec) && !IsSimulated(node) && !HasAppArmor())
+    return PodRejection{"AppArmor", "Cannot enforce AppArmor: AppArmor is not enabled on the host"};
   if (auto too_large = WhyTooLarge(pod, node, others)) return too_large;
   if (!MatchesRequiredNodeAffinity(pod.spec, node))
     return Predicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");

@@ -5,8 +5,21 @@
 
 namespace flyball::node {
 
+namespace {
+
+// Upstream's words for runtimes without them. Without a namespace of their own its containers would be what
+// it asks not to be: root of the machine.
+constexpr char kNoUserNamespace[] =
+    "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
+
+}  // namespace
+
 bool PodWorker::HaveNetwork() {
   if (networked_) return true;
+  if (context_.runtime.real() && !pod_->spec.host_users.value_or(true)) {
+    NetworkMade(Unexpected(BadRequest(kNoUserNamespace)));
+    return false;
+  }
   if (!has_own_network()) {
     if (pod_ip_.empty())
       pod_ip_ =
