@@ -4,20 +4,33 @@
 namespace flyball::node {
 namespace {
 
-// One address for each pod, as long as the node runs. Confined to a strand.
+// One address for each pod, as long as there is the pod; those that pods have already stay theirs. Confined
+// to a strand.
 class StageAddresses {
  public:
   explicit StageAddresses(ContainerRuntime& runtime) : runtime_(runtime) {}
-  const std::string& Of(const std::string& uid) {
+  std::string Of(const std::string& uid) {
     std::string& address = by_uid_[uid];
-    if (address.empty()) address = runtime_.AllocatePodIp(uid);
+    if (!address.empty()) return address;
+    do address = runtime_.AllocatePodIp(uid);
+    while (!used_.insert(address).second);
     return address;
   }
-  void Forget(const std::string& uid) { by_uid_.erase(uid); }
+  void Note(const Unstructured& pod) {
+    const std::string_view address = pod.value()["status"]["podIP"].string_or("");
+    if (!address.empty() && used_.emplace(address).second) by_uid_[std::string(pod.uid())] = address;
+  }
+  void Forget(const std::string& uid) {
+    const auto found = by_uid_.find(uid);
+    if (found == by_uid_.end()) return;
+    used_.erase(found->second);
+    by_uid_.erase(found);
+  }
 
  private:
   ContainerRuntime& runtime_;
   std::map<std::string, std::string> by_uid_;
+  std::set<std::string> used_;
 };
 
 }  // namespace
@@ -36,8 +49,12 @@ std::shared_ptr<HandlerRegistration> NodeAgent::Core::PlayStages(const KindRef& 
                    .port = description_.port,
                    .pod_ip = [addresses](const std::string& uid) { return addresses->Of(uid); }}});
   players_.push_back(player);
-  const auto changed = [weak = weak_from_this(), player](const ObjectPtr& object) {
-    if (const auto self = weak.lock()) self->OnStrand([player, object](Core&) { player->Changed(object); });
+  const auto changed = [weak = weak_from_this(), player, addresses](const ObjectPtr& object) {
+    if (const auto self = weak.lock())
+      self->OnStrand([player, addresses, object](Core&) {
+        addresses->Note(*object);
+        player->Changed(object);
+      });
   };
   const auto gone = [weak = weak_from_this(), player, addresses](const ObjectPtr& object) {
     if (const auto self = weak.lock())

@@ -186,6 +186,20 @@ TEST_F(NodeStagesTest, PodsBecomeReadyEndAndGo) {
   EXPECT_FALSE(client_.Get<Pod>("default", "web"));
 }
 
+TEST_F(NodeStagesTest, AnAddressIsTakenAlsoWhenTheNodeStartsAgain) {
+  StartAgent(kFastPods);
+  CreatePod("a");
+  executor_.RunFor(1s);
+  agent_->Stop();
+  executor_.RunFor(1min);
+  containers_ = NewSimRuntime(executor_, executor_.random());
+  StartAgent(kFastPods);
+  CreatePod("b");
+  executor_.RunFor(1s);
+  EXPECT_FALSE(GetPod("b").status.pod_ip.empty());
+  EXPECT_NE(GetPod("a").status.pod_ip, GetPod("b").status.pod_ip);
+}
+
 TEST_F(NodeStagesTest, FinalizersGoBeforeThePod) {
   StartAgent(kFastPods);
   CreatePod("held");
