@@ -260,7 +260,7 @@ ROOMS = {
         'kubectl/describe': 'command kubectl kubectl/session kubectl/print',
         'kubectl/explain': 'command kubectl kubectl/session',
         'kubectl/change': 'command kubectl kubectl/session kubectl/print kubectl/apply',
-        'kubectl/create': 'command kubectl kubectl/session kubectl/print kubectl/apply kubectl/streams',
+        'kubectl/create': 'command kustomize/transform kubectl kubectl/session kubectl/print kubectl/apply kubectl/streams',
         'observe': 'command kubectl kubectl/session kubectl/print',
         'kubectl/verbs': 'command kustomize observe kubectl kubectl/session kubectl/print kubectl/describe',
         '.': '*',

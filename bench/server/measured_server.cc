@@ -70,13 +70,21 @@ MeasuredServer::MeasuredServer(const std::string& program, const std::string& pa
   ready_after_ = RealClock().Steady() - start;
 }
 
+MeasuredServer::MeasuredServer(const std::string& kubeconfig) {
+  auto config = LoadKubeconfig({.path = kubeconfig});
+  if (!config) Die(config.error().message());
+  config_ = std::move(*config);
+}
+
 MeasuredServer::~MeasuredServer() {
+  if (pid_ == 0) return;
   kill(pid_, SIGTERM);
   waitpid(pid_, nullptr, 0);
   std::filesystem::remove_all(folder_);
 }
 
 double MeasuredServer::ResidentMb() const {
+  if (pid_ == 0) return 0;
   std::ifstream file("/proc/" + std::to_string(pid_) + "/statm");
   long pages = 0, resident = 0;
   file >> pages >> resident;
@@ -84,6 +92,7 @@ double MeasuredServer::ResidentMb() const {
 }
 
 double MeasuredServer::CpuSeconds() const {
+  if (pid_ == 0) return 0;
   std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
   std::string stat;
   std::getline(file, stat);

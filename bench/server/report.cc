@@ -39,6 +39,18 @@ void Report::Add(std::string what, double value, std::string unit, Target target
   rows_.push_back({std::move(what), value, std::move(unit), target, std::move(kubernetes)});
 }
 
+void Report::WriteJson(const std::string& path) const {
+  std::FILE* const file = std::fopen(path.c_str(), "w");
+  if (!file) return;
+  const char* separator = "{";
+  for (const auto& row : rows_) {
+    std::fprintf(file, "%s\n  \"%s\": %.6g", separator, row.what.c_str(), row.value);
+    separator = ",";
+  }
+  std::fprintf(file, "\n}\n");
+  std::fclose(file);
+}
+
 int Report::Print() const {
   int missed = 0;
   std::printf("| %-52s | %-16s | %-18s | %-28s |\n", "", "flyball", "target", "kube-apiserver + etcd");

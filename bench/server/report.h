@@ -21,8 +21,16 @@ inline Target AtLeast(double value) {
 // Thread-compatible.
 class Report {
  public:
+  // Whether the server's process is ours: what it uses is known.
+  explicit Report(bool own_process = true) : own_process_(own_process) {}
   // `kubernetes`: what it gave there, as text; empty if it was not measured.
   void Add(std::string what, double value, std::string unit, Target target, std::string kubernetes);
+  // The same for what the server's process uses; dropped if that is not known.
+  void AddUsage(std::string what, double value, std::string unit, Target target, std::string kubernetes) {
+    if (own_process_) Add(std::move(what), value, std::move(unit), target, std::move(kubernetes));
+  }
+  // {"create, 1 client, p50": 0.4, ...}, for other programs.
+  void WriteJson(const std::string& path) const;
   // To standard output. Returns how many targets were missed.
   int Print() const;
 
@@ -34,6 +42,7 @@ class Report {
     Target target;
     std::string kubernetes;
   };
+  const bool own_process_;
   std::vector<Row> rows_;
 };
 

@@ -1,7 +1,10 @@
 // Measures `flyball apiserver` over HTTPS from another process on the same machine and prints a table.
 //
-//   server_bench [--quick] [--program FILE] [--folder DIR] [--runs N] [--only PART]
+//   server_bench [--quick] [--program FILE | --kubeconfig FILE] [--folder DIR] [--runs N] [--only PART]
+//   [--json FILE]
 //
+// --kubeconfig: a server that runs already, of any kind: creates, reads, lists and watches, and not what its
+// process uses. --json: the figures are written there, too.
 // --only: start, webhook, creates (which the next three need), reads, lists, watch or memory.
 // --folder: where the store is put; it must be on the disk that is meant. --runs: each figure is the best of
 // so many runs, because other work on the machine only ever makes them worse. --quick: small numbers, to see
@@ -28,7 +31,9 @@ namespace {
 
 struct Settings {
   std::string program = "build-release/flyball";
+  std::string kubeconfig{};
   std::string folder = ".";
+  std::string json{};
   int runs = 3;
   bool quick = false;
   std::string only{};
@@ -210,8 +215,8 @@ void MeasureManyWriters(const Settings& settings, const MeasuredServer& server, 
   report.Add("creates, 64 clients, a connection each (HTTP/1.1)", over_h1, "/s", AtLeast(8000),
              "1,140-1,280 /s");
   report.Add("creates, 64 clients, one HTTP/2 connection", over_h2, "/s", AtLeast(8000), "");
-  report.Add("server CPU a create, HTTP/1.1", cpu_h1, "ms", AtMost(0.15), "1.5 ms");
-  report.Add("server CPU a create, HTTP/2", cpu, "ms", AtMost(0.15), "");
+  report.AddUsage("server CPU a create, HTTP/1.1", cpu_h1, "ms", AtMost(0.15), "1.5 ms");
+  report.AddUsage("server CPU a create, HTTP/2", cpu, "ms", AtMost(0.15), "");
 }
 
 void MeasureReads(const Settings& settings, const MeasuredServer& server, Report& report) {
@@ -229,7 +234,7 @@ void MeasureReads(const Settings& settings, const MeasuredServer& server, Report
     report.Add(
         http2 ? "get, 16 clients, one HTTP/2 connection" : "get, 16 clients, a connection each (HTTP/1.1)",
         rate, "/s", AtLeast(15000), http2 ? "" : "2,200-2,550 /s");
-    report.Add(http2 ? "server CPU a get, HTTP/2" : "server CPU a get, HTTP/1.1", cpu, "us", {}, "");
+    report.AddUsage(http2 ? "server CPU a get, HTTP/2" : "server CPU a get, HTTP/1.1", cpu, "us", {}, "");
   }
 }
 
@@ -269,7 +274,7 @@ void MeasureLists(const Settings& settings, const MeasuredServer& server, Report
              Least(settings.runs, [&] { return PagesSeconds(*h2, 500); }), "s", {}, "");
   report.Add("list of 500 by label in 50,000", 1e3 * least(*h2, all + "?labelSelector=tier%3Drare"), "ms", {},
              "");
-  report.Add("RSS after these lists", server.ResidentMb(), "MB", {}, "");
+  report.AddUsage("RSS after these lists", server.ResidentMb(), "MB", {}, "");
 }
 
 // Every watcher gets every event; two are written at a time, and the next two when all watchers have them.
@@ -303,7 +308,7 @@ void MeasureWatch(const Settings& settings, const MeasuredServer& server, Report
   });
   report.Add("events to 1,000 watchers, HTTP/2", rate, "/s", AtLeast(200000), "32,000-42,000 /s");
   report.Add("write to event at a watcher, p50", p50, "ms", AtMost(8), "34-41 ms");
-  report.Add("server CPU an event", cpu, "us", {}, "");
+  report.AddUsage("server CPU an event", cpu, "us", {}, "");
 }
 
 void FillTo(const MeasuredServer& server, const std::string& space, long count) {
@@ -335,6 +340,10 @@ Settings ParseArguments(int argc, char** argv) {
       settings.runs = 1;
     } else if (argument == "--program") {
       settings.program = value();
+    } else if (argument == "--kubeconfig") {
+      settings.kubeconfig = value();
+    } else if (argument == "--json") {
+      settings.json = value();
     } else if (argument == "--folder") {
       settings.folder = value();
     } else if (argument == "--only") {
@@ -343,31 +352,46 @@ Settings ParseArguments(int argc, char** argv) {
       settings.runs = std::max(1, std::atoi(value().c_str()));
     } else {
       std::fprintf(
-          stderr, "usage: server_bench [--quick] [--program FILE] [--folder DIR] [--runs N] [--only PART]\n");
+          stderr,
+          "usage: server_bench [--quick] [--program FILE | --kubeconfig FILE] [--folder DIR] [--runs N] "
+          "[--only PART] [--json FILE]\n");
       std::exit(2);
     }
   }
   return settings;
 }
 
-int Main(int argc, char** argv) {
-  const Settings settings = ParseArguments(argc, argv);
-  Report report;
+// What is the same for our own server and for one that runs already.
+void MeasureRequests(const Settings& settings, const MeasuredServer& server, Report& report) {
+  if (settings.Wants("creates")) MeasureOneWriter(settings, server, report);
+  if (settings.Wants("webhook") && settings.kubeconfig.empty()) MeasureWebhook(settings, server, report);
+  if (settings.only != "webhook") MeasureManyWriters(settings, server, report);
+  if (settings.Wants("reads")) MeasureReads(settings, server, report);
+  if (settings.Wants("lists")) MeasureLists(settings, server, report);
+  if (settings.Wants("watch")) MeasureWatch(settings, server, report);
+}
+
+void MeasureOwnServer(const Settings& settings, Report& report) {
   if (settings.Wants("start")) MeasureStart(settings, report);
   if (settings.only != "start" && settings.only != "memory") {
     const MeasuredServer server(settings.program, settings.folder);
     if (settings.Wants("creates")) MeasureDisk(settings, report);
-    if (settings.Wants("creates")) MeasureOneWriter(settings, server, report);
-    if (settings.Wants("webhook")) MeasureWebhook(settings, server, report);
-    if (settings.only != "webhook") MeasureManyWriters(settings, server, report);
-    if (settings.Wants("reads")) MeasureReads(settings, server, report);
-    if (settings.Wants("lists")) MeasureLists(settings, server, report);
-    if (settings.Wants("watch")) MeasureWatch(settings, server, report);
+    MeasureRequests(settings, server, report);
   }
   if (settings.Wants("memory")) MeasureMemory(settings, report);
+}
+
+int Main(int argc, char** argv) {
+  const Settings settings = ParseArguments(argc, argv);
+  Report report(settings.kubeconfig.empty());
+  if (settings.kubeconfig.empty())
+    MeasureOwnServer(settings, report);
+  else
+    MeasureRequests(settings, MeasuredServer(settings.kubeconfig), report);
   if (settings.quick)
     std::printf("quick: numbers of objects, clients and runs are small; the figures mean little\n");
   report.Print();
+  if (!settings.json.empty()) report.WriteJson(settings.json);
   return 0;
 }
 

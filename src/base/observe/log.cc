@@ -4,13 +4,19 @@
 
 #include <atomic>
 #include <ctime>
+#include <functional>
 
+#include "base/observe/log_output.h"
 #include "base/run/clock.h"
+#include "base/run/mutex.h"
 
 namespace flyball::log {
 namespace {
 
 std::atomic<Level> g_level{Level::kInfo};
+std::atomic<bool> g_redirected{false};
+Mutex g_output_mu;
+std::function<void(std::string_view)> g_output FLYBALL_GUARDED_BY(g_output_mu);
 
 void AppendQuoted(std::string& out, std::string_view value) {
   const bool plain = !value.empty() && value.find_first_of(" \t\n\"=") == std::string_view::npos;
@@ -49,6 +55,11 @@ std::string Timestamp() {
 void SetLevel(Level level) {
   g_level = level;
 }
+void SetOutput(std::function<void(std::string_view line)> output) {
+  MutexLock lock(g_output_mu);
+  g_output = std::move(output);
+  g_redirected.store(g_output != nullptr, std::memory_order_release);
+}
 bool Enabled(Level level) {
   return level >= g_level.load(std::memory_order_relaxed);
 }
@@ -68,6 +79,10 @@ void Write(Level level, std::string_view message, std::initializer_list<Pair> pa
     AppendQuoted(line, pair.value);
   }
   line += '\n';
+  if (g_redirected.load(std::memory_order_acquire)) {
+    MutexLock lock(g_output_mu);
+    if (g_output) return g_output(line);
+  }
   // One write per line, so that lines of several threads do not mix. A closed standard error is ignored.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }

@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "base/files/durable_file.h"
+#include "base/observe/progress.h"
 #include "base/run/clock.h"
 #include "base/run/thread.h"
 #include "cli/command/error_text.h"
@@ -85,6 +87,25 @@ void WaitForText(const char* text, const std::string& log, std::uintmax_t from) 
   while (TextSince(log, from).find(text) == std::string::npos && RealClock().Steady() < deadline)
     SleepFor(kPollInterval);
 }
+
+// What a cluster that starts is waited for, and since when.
+class StartProgress {
+ public:
+  explicit StartProgress(std::string name) : name_(std::move(name)) {}
+  void NowWaitFor(const char* what) { what_ = what; }
+
+ private:
+  std::string Text() const {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(RealClock().Steady() - since_);
+    return "starting cluster \"" + name_ + "\": waiting for " + what_.load() + ", " +
+           std::to_string(seconds.count()) + " s";
+  }
+
+  const std::string name_;
+  const SteadyTime since_ = RealClock().Steady();
+  std::atomic<const char*> what_ = "the API server";
+  ProgressTicker ticker_{[this] { return Text(); }};
+};
 
 }  // namespace
 
@@ -194,10 +215,12 @@ Result<pid_t> NamedCluster::StartInBackground() const {
   std::error_code ec;
   const std::uintmax_t before = fs::exists(log(), ec) ? fs::file_size(log(), ec) : 0;
   FLYBALL_ASSIGN(const pid_t child, Spawn({"up", name_}, log()));
+  StartProgress progress(name_);
   const SteadyTime deadline = RealClock().Steady() + kReadyWithin;
   while (RealClock().Steady() < deadline) {
     const std::string said = TextSince(log(), before);
     if (said.find(kReadyText) != std::string::npos) {
+      progress.NowWaitFor("the nodes");
       WaitForText(kNodesReadyText, log(), before);
       return child;
     }

@@ -23,6 +23,9 @@ Status TightenMode(const std::string& dir) {
   struct stat info {};
   if (::stat(dir.c_str(), &info) != 0)
     return Unexpected(InternalError("cannot read the data folder " + dir + ": " + std::strerror(errno)));
+  if (!S_ISDIR(info.st_mode))
+    return Unexpected(
+        InternalError("the data folder " + dir + " is a file: choose a folder with --data-dir"));
   if ((info.st_mode & 0077) == 0) return {};
   if (HasContent(DatabasePath(dir)) && (info.st_mode & S_ISVTX) == 0 && ::chmod(dir.c_str(), 0700) == 0)
     return {};

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/observe/progress.h"
 #include "json/json.h"
 #include "node/images/image_archive.h"
 #include "node/images/image_builder.h"
@@ -25,8 +26,11 @@ using ImageVerb = Status (*)(node::ImageStore& store, const ImageFlags& flags);
 
 Status LoadImages(node::ImageStore& store, const ImageFlags& flags) {
   for (const std::string& path : flags.args) {
+    ProgressTicker ticker([&] { return "loading " + path; });
     FLYBALL_ASSIGN(const auto names, node::LoadImageArchive(store, path, flags.name));
-    for (const std::string& name : names) std::cout << "loaded " << name << "\n";
+    ticker.Print([&] {
+      for (const std::string& name : names) std::cout << "loaded " << name << std::endl;
+    });
   }
   return {};
 }
@@ -39,16 +43,27 @@ Status BuildOne(node::ImageStore& store, const ImageFlags& flags) {
   return {};
 }
 
+// "[######......] 25 %  2 of 5 layers, 3.1 of 12.4 MB  docker.io/library/nginx:1".
+std::string PullText(const node::PullProgress& progress, const std::string& name) {
+  if (progress.layers == 0) return "looking for " + name;
+  return ProgressBar(progress.bytes_fetched, progress.bytes) + "  " +
+         std::to_string(progress.layers_fetched) + " of " + std::to_string(progress.layers) + " layers, " +
+         SizeText(progress.bytes_fetched) + " of " + SizeText(progress.bytes) + "  " + name;
+}
+
 // "docker.io/library/busybox:1.36", and each layer as it arrives.
 Status PullImages(node::ImageStore& store, const ImageFlags& flags) {
   ThreadPool timers("timers", 1);
   node::ImagePuller puller(store, timers, {.registries_file = flags.registries});
   for (const std::string& name : flags.args) {
     FLYBALL_ASSIGN(const auto reference, node::ImageReference::Parse(name));
-    FLYBALL_ASSIGN(const auto image, puller.Pull(reference, {}, [](const node::ContentDescriptor& layer) {
-      std::cout << layer.digest << " " << layer.size << std::endl;
-    }));
-    std::cout << "pulled " << image.name << " " << image.digest << "\n";
+    node::PullProgress progress;
+    ProgressTicker ticker([&] { return PullText(progress, reference.Name()); });
+    progress.on_layer = [&](const node::ContentDescriptor& layer) {
+      ticker.Print([&] { std::cout << layer.digest << " " << layer.size << std::endl; });
+    };
+    FLYBALL_ASSIGN(const auto image, puller.Pull(reference, {}, &progress));
+    ticker.Print([&] { std::cout << "pulled " << image.name << " " << image.digest << std::endl; });
   }
   return {};
 }

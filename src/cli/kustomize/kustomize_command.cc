@@ -21,7 +21,10 @@ using kustomize::ResourceList;
 
 struct KustomizeFlags {
   std::vector<std::string> args;
-  std::string output, load_restrictor, reorder;
+  std::string output, load_restrictor, reorder, helm_command = "helm", helm_kube_version,
+                                                network_name = "bridge";
+  std::vector<std::string> environment, mounts, helm_api_versions;
+  bool plugins = false, helm = false, helm_debug = false, network = false, as_current_user = false;
 };
 
 Status WriteFile(const std::filesystem::path& path, const std::string& text) {
@@ -67,6 +70,8 @@ Status RunKustomize(const KustomizeFlags& flags) {
                          {"rootOnly", "none", "LoadRestrictionsRootOnly", "LoadRestrictionsNone"},
                          "[LoadRestrictionsRootOnly LoadRestrictionsNone]"));
   FLYBALL_TRY(CheckValue("reorder", flags.reorder, {"legacy", "none"}, "[legacy none]"));
+  if (flags.helm) return Fail("--enable-helm: Helm charts are not implemented here");
+  if (flags.plugins) return Fail("--enable-alpha-plugins: plugins of kustomize are not implemented here");
   kustomize::BuildOptions options;
   options.files_anywhere = flags.load_restrictor == "LoadRestrictionsNone" || flags.load_restrictor == "none";
   options.keep_order = flags.reorder == "none";
@@ -93,6 +98,18 @@ void AddKustomizeCommand(const Command& root) {
                  "LoadRestrictionsNone: files may be outside the folder of their kustomization");
   command.Option("--reorder", &flags->reorder,
                  "legacy or none; sortOptions in kustomization.yaml goes first");
+  // Of functions and charts, which are refused: these have nothing to say.
+  command.Flag("--enable-alpha-plugins", &flags->plugins, "Not implemented: refused");
+  command.Flag("--enable-helm", &flags->helm, "Not implemented: refused");
+  command.Option("--helm-command", &flags->helm_command, "Without effect");
+  command.Option("--helm-kube-version", &flags->helm_kube_version, "Without effect");
+  command.Option("--helm-api-versions", &flags->helm_api_versions, "Without effect");
+  command.Flag("--helm-debug", &flags->helm_debug, "Without effect");
+  command.Option("-e,--env", &flags->environment, "Without effect");
+  command.Option("--mount", &flags->mounts, "Without effect");
+  command.Flag("--network", &flags->network, "Without effect");
+  command.Option("--network-name", &flags->network_name, "Without effect");
+  command.Flag("--as-current-user", &flags->as_current_user, "Without effect");
   command.RunLocal([flags] {
     const auto done = RunKustomize(*flags);
     if (done) return 0;

@@ -197,6 +197,8 @@ class LocalCluster {
   // `server` was started with options that went through PrepareForLocalCluster, and outlives it.
   static Result<std::unique_ptr<LocalCluster>> Start(ServerProcess& server, LocalClusterOptions options);
   const ClusterAddons* addons() const { return addons_.get(); }
+  // The caches of the controllers.
+  InformerFactory& informers() { return controllers_->informers(); }
   // Calls `done` once, on another thread, when every node is there and ready.
   void OnceNodesAreReady(std::function<void()> done);
   // Ends scheduler, controllers and nodes, in this order, and then the server's watches.

@@ -1,5 +1,8 @@
 #include "cli/programs/server_process.h"
 
+#include <cerrno>
+#include <cstring>
+
 #include "api/values/duration.h"
 #include "api/values/ip_address.h"
 #include "base/files/durable_file.h"
@@ -36,11 +39,38 @@ std::string EndpointAddress(const server::ServingOptions& serving) {
   return server::AdvertisedAddress(serving);
 }
 
+bool EndsWith(const Error& error, int number) {
+  return error.message().ends_with(std::strerror(number));
+}
+
 // With what to do about it.
 Error ListenFailure(const server::ServingOptions& serving, const Error& error) {
+  const auto advise = [&](const char* advice) { return InternalError(error.message() + ": " + advice); };
+  if (serving.port < 0 || serving.port > 65535)
+    return InternalError("there is no port " + std::to_string(serving.port) +
+                         ": choose one from 1 to 65535, or 0 for any free one");
+  if (EndsWith(error, EACCES))
+    return advise(
+        "ports below 1024 are for root: choose a higher one, or allow it by `setcap cap_net_bind_service=+ep "
+        "FLYBALL` or `sysctl net.ipv4.ip_unprivileged_port_start=443`");
+  if (EndsWith(error, EADDRNOTAVAIL))
+    return advise("choose an address that this machine has (`ip address`), or 0.0.0.0 for all of them");
   if (serving.port == 0) return error;
-  return InternalError(error.message() +
-                       ": stop what listens there, or choose another port (0 takes any free one)");
+  return advise("stop what listens there, or choose another port (0 takes any free one)");
+}
+
+// What the machine refuses, with what to do about it.
+Error StartFailure(const Error& error) {
+  const auto advise = [&](const char* advice) { return InternalError(error.message() + ": " + advice); };
+  if (EndsWith(error, EROFS))
+    return advise(
+        "choose a folder on another disk with --data-dir, or --ephemeral with `up` to keep nothing");
+  if (EndsWith(error, ENOSPC)) return advise("free some space, or choose another folder with --data-dir");
+  if (EndsWith(error, EACCES) || EndsWith(error, EPERM))
+    return advise("choose a folder of your own with --data-dir");
+  if (EndsWith(error, ENOTDIR) || EndsWith(error, EEXIST))
+    return advise("there is a file of this name: choose another one for the folder, with --data-dir");
+  return error;
 }
 
 Error LoadFailure(const Error& error) {
@@ -58,7 +88,8 @@ Error LoadFailure(const Error& error) {
 
 Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(ServerProcessOptions options) {
   auto process = std::unique_ptr<ServerProcess>(new ServerProcess());
-  FLYBALL_TRY(process->Open(std::move(options)));
+  if (const Status opened = process->Open(std::move(options)); !opened)
+    return Unexpected(StartFailure(opened.error()));
   return process;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/files/durable_file.h"
+#include "base/observe/progress.h"
 #include "base/values/ascii.h"
 #include "cli/data/data_folder.h"
 #include "cli/data/server_store.h"
@@ -40,6 +41,19 @@ int ReportStore(const Status& status, const std::string& good_news) {
   return 0;
 }
 
+std::int64_t FileSize(const std::string& path) {
+  std::error_code ec;
+  const auto size = std::filesystem::file_size(path, ec);
+  return ec ? 0 : static_cast<std::int64_t>(size);
+}
+
+// How much of a copy is there. Of a file with free pages less is copied than it has.
+std::string CopyText(const char* doing, const std::string& partial, std::int64_t whole) {
+  const std::int64_t copied = FileSize(partial);
+  return ProgressBar(copied, whole) + "  " + doing + ": " + SizeText(copied) + " of at most " +
+         SizeText(whole);
+}
+
 Status SaveWithKeys(const StoreFlags& flags) {
   std::error_code ignored;
   if (!std::filesystem::exists(StorePath(flags), ignored))
@@ -49,8 +63,12 @@ Status SaveWithKeys(const StoreFlags& flags) {
   FLYBALL_ASSIGN(auto files, CollectKeyFiles(flags.data_dir));
   FLYBALL_ASSIGN(auto passphrase, ReadPassphrase(flags.passphrase_file));
   const bool open = passphrase.empty() && !files.empty();
-  FLYBALL_TRY(
-      store::SaveSnapshot(StorePath(flags), flags.files[0], {std::move(files), std::move(passphrase)}));
+  const std::int64_t whole = FileSize(StorePath(flags));
+  {
+    ProgressTicker ticker([&] { return CopyText("saving", flags.files[0] + ".partial", whole); });
+    FLYBALL_TRY(
+        store::SaveSnapshot(StorePath(flags), flags.files[0], {std::move(files), std::move(passphrase)}));
+  }
   if (open)
     std::cerr << "note: the snapshot contains the private keys of the cluster: keep it as safe as the data "
                  "folder, or seal them with --passphrase-file\n";
@@ -68,6 +86,8 @@ Status RestoreWithKeys(const StoreFlags& flags) {
   FLYBALL_TRY(store::CheckRestoreTarget(StorePath(flags)));
   FLYBALL_TRY(MakePrivateFolder(flags.data_dir));
   FLYBALL_TRY(RestoreKeyFiles(flags.data_dir, files));
+  const std::int64_t whole = FileSize(flags.files[0]);
+  ProgressTicker ticker([&] { return CopyText("restoring", StorePath(flags) + ".partial", whole); });
   return store::RestoreSnapshot(flags.files[0], StorePath(flags));
 }
 

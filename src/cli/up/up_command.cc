@@ -17,6 +17,7 @@
 #include "cli/programs/cluster.h"
 #include "cli/programs/server_process.h"
 #include "cli/programs/signals.h"
+#include "cli/up/status_line.h"
 #include "cli/up/up_etcd.h"
 #include "client/subprocess.h"
 #include "json/yaml/yaml.h"
@@ -49,23 +50,25 @@ struct UpFlags {
 };
 
 // Runs another command of this program; its output goes where ours goes.
-Status RunOwn(const std::vector<std::string>& words, const std::string& failure) {
+Status RunOwn(const std::vector<std::string>& words, const std::string& doing, const std::string& failure) {
+  ProgressTicker ticker([&] { return doing; });
   FLYBALL_ASSIGN(const ProcessOutput done, RunProcess("/proc/self/exe", words, {}));
-  std::cout << done.out << std::flush;
+  ticker.Print([&] { std::cout << done.out << std::flush; });
   if (done.exit_code != 0) return Unexpected(BadRequest(failure));
   return {};
 }
 
 Status LoadImages(const UpFlags& flags) {
   for (const std::string& image : flags.images)
-    FLYBALL_TRY(
-        RunOwn({"image", "load", image, "--data-dir", flags.data_dir}, "--load-image " + image + " failed"));
+    FLYBALL_TRY(RunOwn({"image", "load", image, "--data-dir", flags.data_dir}, "loading " + image,
+                       "--load-image " + image + " failed"));
   return {};
 }
 
 Status ApplyFiles(const UpFlags& flags, const std::string& kubeconfig) {
   for (const std::string& file : flags.apply)
-    FLYBALL_TRY(RunOwn({"apply", "-f", file, "--kubeconfig", kubeconfig}, "--apply " + file + " failed"));
+    FLYBALL_TRY(RunOwn({"apply", "-f", file, "--kubeconfig", kubeconfig}, "applying " + file,
+                       "--apply " + file + " failed"));
   return {};
 }
 
@@ -265,6 +268,16 @@ Status RunNamedCluster(const CLI::App& command, UpFlags& flags) {
   return {};
 }
 
+// Says how the cluster is until the program is to stop.
+void WaitForTheEnd(LocalCluster& components) {
+  const auto line = std::make_shared<StatusLine>(components.informers());
+  components.OnceNodesAreReady([weak = std::weak_ptr(line)] {
+    const auto print = [] { std::cout << kNodesReadyText << "\n" << std::flush; };
+    if (const auto shown = weak.lock()) shown->Print(print);
+  });
+  WaitForStopSignal();
+}
+
 Status RunCluster(const UpFlags& flags) {
   BlockStopSignals();
   ServerProcessOptions options;
@@ -309,8 +322,7 @@ Status RunCluster(const UpFlags& flags) {
   if (!flags.name.empty()) FLYBALL_TRY(WriteContext(flags));
   FLYBALL_TRY(ApplyFiles(flags, server->kubeconfig_path()));
   FLYBALL_TRY(PrintHints(*server, *components, flags));
-  components->OnceNodesAreReady([] { std::cout << kNodesReadyText << "\n" << std::flush; });
-  WaitForStopSignal();
+  WaitForTheEnd(*components);
   std::cout << "stopping\n" << std::flush;
   components.reset();
   if (lost) return Unexpected(Error(Reason::kTimeout, "leaderelection lost"));

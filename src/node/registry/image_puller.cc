@@ -55,6 +55,23 @@ std::vector<ContentDescriptor> Missing(const BlobStore& blobs, const ImageManife
   return missing;
 }
 
+// Another place that has the image may have been tried before.
+void BeginCount(PullProgress* progress, const std::vector<ContentDescriptor>& layers) {
+  if (!progress) return;
+  progress->layers = static_cast<int>(layers.size());
+  progress->layers_fetched = 0;
+  progress->bytes_fetched = 0;
+  std::int64_t bytes = 0;
+  for (const ContentDescriptor& layer : layers) bytes += layer.size;
+  progress->bytes = bytes;
+}
+
+void CountLayer(PullProgress* progress, const ContentDescriptor& layer) {
+  if (!progress) return;
+  ++progress->layers_fetched;
+  if (progress->on_layer) progress->on_layer(layer);
+}
+
 // Counts those who work, and keeps the first error.
 class Workers {
  public:
@@ -100,7 +117,7 @@ struct ImagePuller::Attempt {
   RegistryHttp& http;
   const RegistryEndpoint& endpoint;
   const std::optional<RegistryCredentials>& credentials;
-  const PullProgress& progress;
+  PullProgress* progress;
 };
 
 // Within its life, Stop reaches the connections of a pull.
@@ -132,11 +149,12 @@ ImagePuller::ImagePuller(ImageStore& store, Executor& timers, ImagePullerOptions
     : store_(store), timers_(timers), options_(std::move(options)) {}
 
 Status ImagePuller::FetchLayers(RegistryClient& client, const std::vector<ContentDescriptor>& layers,
-                                const PullProgress& progress) {
+                                PullProgress* progress) {
   for (const ContentDescriptor& layer : layers)
     if (layer.size > store_.limits().max_bytes)
       return Unexpected(BadRequest("content " + layer.digest + " is larger than the " +
                                    std::to_string(store_.limits().max_bytes) + " bytes it may have"));
+  BeginCount(progress, layers);
   const int threads = std::min(kParallelLayers, static_cast<int>(layers.size()));
   if (threads == 0) return {};
   Workers workers(threads);
@@ -147,9 +165,10 @@ Status ImagePuller::FetchLayers(RegistryClient& client, const std::vector<Conten
     pool.Post([&] {
       Status status;
       for (std::size_t at = next++; at < layers.size() && status && !workers.stop(); at = next++) {
-        status = client.Blob(layers[at], store_.blobs(), workers.stop());
+        status = client.Blob(layers[at], store_.blobs(), workers.stop(),
+                             progress ? &progress->bytes_fetched : nullptr);
         MutexLock lock(telling);
-        if (status && progress) progress(layers[at]);
+        if (status) CountLayer(progress, layers[at]);
       }
       workers.Done(status);
     });
@@ -173,7 +192,7 @@ Result<StoredImage> ImagePuller::PullFrom(const Attempt& attempt) {
 
 Result<StoredImage> ImagePuller::PullFromEndpoints(const ImageReference& image,
                                                    const std::vector<RegistryCredentials>& credentials,
-                                                   const PullProgress& progress) {
+                                                   PullProgress* progress) {
   FLYBALL_ASSIGN(const RegistryHosts hosts, RegistryHosts::Load(options_.registries_file));
   RegistryHttpOptions options = options_.http;
   options.tls = [&hosts](const std::string& authority) { return hosts.TlsOf(authority); };
@@ -211,7 +230,7 @@ std::shared_ptr<Mutex> ImagePuller::LockOf(const std::string& name) {
 
 Result<StoredImage> ImagePuller::Pull(const ImageReference& image,
                                       const std::vector<RegistryCredentials>& credentials,
-                                      const PullProgress& progress) {
+                                      PullProgress* progress) {
   const auto alone = LockOf(image.Name());
   MutexLock lock(*alone);
   Result<StoredImage> pulled = [&] {

@@ -1,6 +1,8 @@
 // ImagePuller: brings images from registries into an ImageStore.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,8 +25,13 @@ struct ImagePullerOptions {
   RegistryHttpOptions http{};                     // but for `tls`, which the file has
 };
 
-// Called for each layer that has been fetched, by any thread, one at a time.
-using PullProgress = std::function<void(const ContentDescriptor& layer)>;
+// How far a pull is. Written by the pull, and for anybody to read.
+struct PullProgress {
+  std::atomic<int> layers = 0, layers_fetched = 0;         // those that are not here yet
+  std::atomic<std::int64_t> bytes = 0, bytes_fetched = 0;  // of these
+  // Called for each layer that has been fetched, by any thread, one at a time.
+  std::function<void(const ContentDescriptor& layer)> on_layer{};
+};
 
 // Thread-safe. One image is pulled once at a time: who asks meanwhile waits and finds it there.
 class ImagePuller {
@@ -35,7 +42,7 @@ class ImagePuller {
   // The image under its name, as the registry has it now. `credentials` are tried in turn, then those of the
   // machine; none: anonymously. An error has containerd's words. Blocks.
   Result<StoredImage> Pull(const ImageReference& image, const std::vector<RegistryCredentials>& credentials,
-                           const PullProgress& progress = {});
+                           PullProgress* progress = nullptr);
   // Fails the pulls under way and all that follow.
   void Stop();
 
@@ -45,9 +52,9 @@ class ImagePuller {
   Result<StoredImage> PullFrom(const Attempt& attempt);
   Result<StoredImage> PullFromEndpoints(const ImageReference& image,
                                         const std::vector<RegistryCredentials>& credentials,
-                                        const PullProgress& progress);
+                                        PullProgress* progress);
   Status FetchLayers(RegistryClient& client, const std::vector<ContentDescriptor>& layers,
-                     const PullProgress& progress);
+                     PullProgress* progress);
   std::shared_ptr<Mutex> LockOf(const std::string& name);
 
   ImageStore& store_;

@@ -152,6 +152,21 @@ TEST_F(ImagePullerTest, PullsByTagAndByDigest) {
   EXPECT_EQ(RequestsOf(registry_.layer_path), 1u) << "what is here is not fetched again";
 }
 
+TEST_F(ImagePullerTest, CountsWhatItFetches) {
+  registry_.PutImage(layer_, DigestOf(layer_));
+  ImagePuller puller(*store_, timers_, {.registries_file = At("registries.yaml")});
+  PullProgress progress;
+  std::vector<std::string> layers;
+  progress.on_layer = [&](const ContentDescriptor& layer) { layers.push_back(layer.digest); };
+  const auto pulled = puller.Pull(*ImageReference::Parse(registry_.host() + "/app:1"), {}, &progress);
+  ASSERT_TRUE(pulled) << pulled.error().message();
+  EXPECT_EQ(progress.layers, 2);  // and the configuration
+  EXPECT_EQ(progress.layers_fetched, 2);
+  EXPECT_EQ(layers.size(), 2U);
+  EXPECT_GT(progress.bytes, static_cast<std::int64_t>(layer_.size()));
+  EXPECT_EQ(progress.bytes_fetched, progress.bytes);
+}
+
 TEST_F(ImagePullerTest, UnderstandsGzipAndZstd) {
   for (const auto kind : {TarMaker::Compression::kGzip, TarMaker::Compression::kZstd}) {
     const std::string layer = TarMaker(kind).File("hello", "world").Bytes();

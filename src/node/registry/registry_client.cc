@@ -100,7 +100,7 @@ Result<RegistryDocument> RegistryClient::Manifest(const std::string& tag_or_dige
 }
 
 Result<bool> RegistryClient::Continue(const ContentDescriptor& blob, BlobWriter& writer,
-                                      const std::atomic<bool>& stop) {
+                                      const std::atomic<bool>& stop, std::atomic<std::int64_t>* fetched) {
   const std::string path = "/blobs/" + blob.digest;
   net::Headers headers;
   if (writer.size() > 0) headers.Set("range", "bytes=" + std::to_string(writer.size()) + "-");
@@ -119,15 +119,16 @@ Result<bool> RegistryClient::Continue(const ContentDescriptor& blob, BlobWriter&
     const auto skipped = std::min<std::int64_t>(skip, static_cast<std::int64_t>(data.size()));
     skip -= skipped;
     FLYBALL_TRY(writer.Write(std::string_view(data).substr(static_cast<std::size_t>(skipped))));
+    if (fetched) *fetched += static_cast<std::int64_t>(data.size()) - skipped;
   }
   return Unexpected(Error(Reason::kCancelled, "the pull has failed elsewhere"));
 }
 
 Status RegistryClient::Blob(const ContentDescriptor& blob, const BlobStore& store,
-                            const std::atomic<bool>& stop) {
+                            const std::atomic<bool>& stop, std::atomic<std::int64_t>* fetched) {
   FLYBALL_ASSIGN(const auto writer, store.New(blob.size));
   for (int attempt = 1;; ++attempt) {
-    const Result<bool> whole = Continue(blob, *writer, stop);
+    const Result<bool> whole = Continue(blob, *writer, stop, fetched);
     if (whole && *whole) break;
     const Error error = whole ? Error(Reason::kConnection, "content " + blob.digest + " ends after " +
                                                                std::to_string(writer->size()) + " of " +

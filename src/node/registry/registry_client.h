@@ -29,8 +29,10 @@ class RegistryClient {
   // NotFound; Unauthorized; BadRequest if the content has not the digest that was asked for or told.
   Result<RegistryDocument> Manifest(const std::string& tag_or_digest);
   // Adds a blob to the store. A connection that breaks is made again, from where it broke. BadRequest if the
-  // content has another digest or size; kCancelled once `stop` is set. Nothing is kept on failure.
-  Status Blob(const ContentDescriptor& blob, const BlobStore& store, const std::atomic<bool>& stop);
+  // content has another digest or size; kCancelled once `stop` is set. Nothing is kept on failure. `fetched`,
+  // if there is one, grows with each byte that is kept.
+  Status Blob(const ContentDescriptor& blob, const BlobStore& store, const std::atomic<bool>& stop,
+              std::atomic<std::int64_t>* fetched = nullptr);
 
   // Whether the registry wanted and got credentials.
   bool used_credentials() const;
@@ -38,7 +40,8 @@ class RegistryClient {
  private:
   Result<std::unique_ptr<RegistryResponse>> Get(const std::string& path, net::Headers headers);
   // One connection's worth; true at the end of the blob.
-  Result<bool> Continue(const ContentDescriptor& blob, BlobWriter& writer, const std::atomic<bool>& stop);
+  Result<bool> Continue(const ContentDescriptor& blob, BlobWriter& writer, const std::atomic<bool>& stop,
+                        std::atomic<std::int64_t>* fetched);
   std::string UrlOf(const std::string& path) const;
 
   RegistryHttp& http_;

@@ -2,6 +2,7 @@
 #include <optional>
 #include <set>
 
+#include "base/observe/progress.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/apply/apply_object.h"
 #include "cli/kubectl/apply/apply_set.h"
@@ -19,6 +20,9 @@
 namespace flyball::cli {
 namespace {
 
+// With fewer objects nobody waits.
+constexpr std::size_t kWorthProgress = 50;
+
 struct ApplyFlags {
   ManifestFlags files;
   PrintFlags print;
@@ -26,6 +30,7 @@ struct ApplyFlags {
   std::string apply_set;  // its parent
   std::vector<std::string> prune_allowlist;
   bool prune = false, all = false, openapi_patch = true, wait = false;
+  bool shows_progress = false;  // kubectl has no such thing
   std::string cascade = "background", timeout = "0s";
 };
 
@@ -108,10 +113,11 @@ bool PrintsObjects(const ApplyFlags& flags) {
 }
 
 Status ApplyOne(Session& session, const ApplyFlags& flags, Manifest manifest, ObjectPrinter* printer,
-                Outcome& outcome) {
+                ProgressLine& progress, Outcome& outcome) {
   if (manifest.kind.namespaced) outcome.namespaces.insert(manifest.ns);
   session.Record(manifest.object);
   FLYBALL_ASSIGN(Applied applied, ApplyManifest(session, flags.options, manifest));
+  progress.Clear();
   WarnIfDeleting(session, applied.object);
   outcome.uids.emplace(std::as_const(applied.object)["metadata"]["uid"].string_or(""));
   if (!printer)
@@ -123,13 +129,22 @@ Status ApplyOne(Session& session, const ApplyFlags& flags, Manifest manifest, Ob
   return {};
 }
 
+std::string ProgressText(std::size_t applied, std::size_t all) {
+  return ProgressBar(static_cast<std::int64_t>(applied), static_cast<std::int64_t>(all)) + "  " +
+         std::to_string(applied) + " of " + std::to_string(all) + " objects";
+}
+
 Result<Outcome> ApplyAll(Session& session, const ApplyFlags& flags, const std::vector<Manifest>& manifests,
                          ObjectPrinter* printer) {
   Outcome outcome;
   if (session.ns_given()) outcome.namespaces.insert(session.ns());
-  for (const Manifest& manifest : manifests)
-    if (const Status done = ApplyOne(session, flags, manifest, printer, outcome); !done)
+  ProgressLine progress(flags.shows_progress && manifests.size() >= kWorthProgress && ProgressLine::Wanted());
+  std::size_t applied = 0;
+  for (const Manifest& manifest : manifests) {
+    if (const Status done = ApplyOne(session, flags, manifest, printer, progress, outcome); !done)
       session.Report(done.error());
+    progress.Show(ProgressText(++applied, manifests.size()));
+  }
   if (session.failed() || !PrintsObjects(flags) || outcome.objects.empty()) return outcome;
   const json::Value all = outcome.objects.size() == 1 ? outcome.objects[0] : ListOf(outcome.objects);
   FLYBALL_TRY(PrintTo(session.out(), *printer, all));
@@ -200,6 +215,7 @@ void AddApplyCommand(const Command& root) {
   apply.Option("--grace-period", &flags->options.grace_period,
                "With --force: seconds that a pod gets to end by itself");
   AddLastAppliedCommands(apply);
+  flags->shows_progress = root.invocation().program == "flyball";
   RunVerb(apply, [flags](Session& session) -> Status {
     FLYBALL_ASSIGN(flags->options.cascade, PropagationPolicy(flags->cascade));
     return RunApply(session, *flags);

@@ -19,8 +19,8 @@ struct LastAppliedFlags {
   ManifestFlags files;
   Selection selection;
   PrintFlags print;
-  std::string output = "yaml", dry_run;
-  bool create = false;
+  std::string output = "yaml", dry_run, field_manager, validate = "strict";
+  bool create = false, windows = false;
 };
 using LastAppliedFlagsPtr = std::shared_ptr<LastAppliedFlags>;
 
@@ -49,6 +49,7 @@ Result<json::Value> WriteAnnotation(Session& session, const LastAppliedFlags& fl
   request.content_type = kMergePatch;
   request.body = json::Write(patch);
   if (flags.dry_run == "server") request.Query("dryRun", "All");
+  if (!flags.field_manager.empty()) request.Query("fieldManager", flags.field_manager);
   return session.Call(std::move(request));
 }
 
@@ -92,14 +93,24 @@ Status EditOneLastApplied(Session& session, const LastAppliedFlags& flags, const
     if (!changed || !changed->is_object())
       return EditVerdict{.problems = {"The edited file had a syntax error: " +
                                       (changed ? "not an object" : changed.error().message())}};
-    FLYBALL_TRY(WriteAnnotation(session, flags, ref, LastAppliedIn(WithLastApplied(*changed))));
+    FLYBALL_ASSIGN(const json::Value after,
+                   WriteAnnotation(session, flags, ref, LastAppliedIn(WithLastApplied(*changed))));
+    FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(flags.print));
+    if (printer) {
+      FLYBALL_TRY(PrintTo(session.out(), *printer, after));
+      return EditVerdict{};
+    }
     session.out() << DisplayName(ref.kind, ref.name) << " edited\n";
     return EditVerdict{};
   };
-  return EditText(session, json::WriteYaml(applied), {.advice = EditorStyle::Advice::kLastApplied}, accept);
+  const bool as_json = flags.print.output == "json";
+  return EditText(session, as_json ? json::WritePretty(applied) + "\n" : json::WriteYaml(applied),
+                  {.json = as_json, .windows = flags.windows, .advice = EditorStyle::Advice::kLastApplied},
+                  accept);
 }
 
 Status EditLastApplied(Session& session, const LastAppliedFlags& flags) {
+  FLYBALL_TRY(ValidationOf(flags.validate));
   FLYBALL_ASSIGN(const auto refs, NamedObjects(session, flags.files, flags.args, flags.selection));
   for (const ObjectRef& ref : refs) FLYBALL_TRY(EditOneLastApplied(session, flags, ref));
   return {};
@@ -134,11 +145,16 @@ void AddLastAppliedCommands(const Command& apply) {
            AddDryRunFlag(command, &flags.dry_run);
            command.Flag("--create-annotation", &flags.create, "Also for objects that were never applied");
          });
-  AddOne(apply, "edit-last-applied", "Edit what was applied last",
-         "flyball apply edit-last-applied deploy/web", &EditLastApplied,
-         [](const Command& command, LastAppliedFlags& flags) {
-           command.Args("TYPE/NAME", &flags.args, "Which objects");
-         });
+  AddOne(
+      apply, "edit-last-applied", "Edit what was applied last", "flyball apply edit-last-applied deploy/web",
+      &EditLastApplied, [](const Command& command, LastAppliedFlags& flags) {
+        command.Args("TYPE/NAME", &flags.args, "Which objects");
+        AddPrintFlags(command, &flags.print);
+        flags.field_manager = "kubectl-client-side-apply";
+        command.Option("--field-manager", &flags.field_manager, "Who is said to own the fields");
+        command.Option("--validate", &flags.validate, "Accepted: what is written is an annotation", "strict");
+        command.Flag("--windows-line-endings", &flags.windows, "Lines end with CR LF in the editor");
+      });
 }
 
 }  // namespace flyball::cli

@@ -83,10 +83,20 @@ Status PatchOne(Session& session, const PatchFlags& flags, const ChangeTarget& t
                    same ? "patched (no change)" : "patched");
 }
 
+// A dry run on the client patches what the files say, not what the server has.
+Result<std::vector<ChangeTarget>> PatchTargets(Session& session, const ChangeFlags& flags) {
+  if (flags.local || flags.dry_run != "client" || flags.files.empty())
+    return ChangeTargets(session, flags, flags.args);
+  FLYBALL_ASSIGN(auto manifests, ReadManifests(session, flags.files));
+  std::vector<ChangeTarget> targets;
+  for (Manifest& m : manifests) targets.push_back({{m.kind, m.ns, m.name}, std::move(m.object)});
+  return targets;
+}
+
 Status RunPatch(Session& session, const PatchFlags& flags) {
   FLYBALL_ASSIGN(const std::string_view type, ContentType(flags.type));
   FLYBALL_ASSIGN(const json::Value patch, PatchOf(flags));
-  FLYBALL_ASSIGN(const auto targets, ChangeTargets(session, flags.change, flags.change.args));
+  FLYBALL_ASSIGN(const auto targets, PatchTargets(session, flags.change));
   for (const ChangeTarget& target : targets)
     if (const Status done = PatchOne(session, flags, target, type, patch); !done)
       session.Report(done.error());

@@ -12,6 +12,7 @@
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
 #include "cli/kubectl/verbs.h"
+#include "cli/kustomize/transform/generator.h"
 #include "json/patch.h"
 #include "json/yaml/yaml.h"
 
@@ -86,12 +87,35 @@ Result<KindRef> KindOf(Session& session, const CreateOptions& options, const jso
                  builtin->namespaced};
 }
 
+void CreateOptions::AddHashFlag(const Command& command) {
+  command.Flag("--append-hash", &append_hash, "Let the name end with a hash of the content");
+}
+
+namespace {
+
+// As kubectl makes it: what is not there is empty in one kind and left out in the other.
+std::string HashOf(const json::Value& object) {
+  json::Value content = json::Object{{"kind", object["kind"]},
+                                     {"name", object["metadata"]["name"]},
+                                     {"data", object["data"].is_object() ? object["data"] : json::Object()}};
+  if (object["kind"].string_or("") == "Secret")
+    content["type"] = object["type"].string_or("");
+  else if (object["binaryData"].is_object())
+    content["binaryData"] = object["binaryData"];
+  return kustomize::NameHash(std::move(content));
+}
+
+}  // namespace
+
 Status CreateObject(Session& session, const CreateOptions& options, json::Value object,
                     std::string_view verb) {
   FLYBALL_TRY(CheckDryRun(options.dry_run));
   FLYBALL_ASSIGN(const std::string validation, ValidationOf(options.validate));
   FLYBALL_ASSIGN(const auto printer, NewObjectPrinter(options.print));
   FLYBALL_ASSIGN(const KindRef kind, KindOf(session, options, object));
+  if (options.append_hash)
+    object["metadata"]["name"] =
+        std::string(std::as_const(object)["metadata"]["name"].string_or("")) + "-" + HashOf(object);
   const std::string ns = session.NamespaceFor(kind);
   if (kind.namespaced && (options.dry_run != "client" || session.ns_given()))
     object["metadata"]["namespace"] = ns;

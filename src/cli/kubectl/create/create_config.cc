@@ -174,6 +174,7 @@ void AddConfigMap(const Command& create) {
   const Command command = Begin(create, "configmap,cm", "Create a ConfigMap",
                                 "flyball create configmap settings --from-literal=a=1", flags);
   AddDataFlags(command, flags);
+  flags->options.AddHashFlag(command);
   RunVerb(command, [flags](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(session, flags->args));
     FLYBALL_ASSIGN(json::Object data, DataOf(*flags, "ConfigMap", name));
@@ -197,6 +198,7 @@ void AddSecret(const Command& create) {
   const Command command = Begin(secret, "generic", "From literals and files",
                                 "flyball create secret generic db --from-literal=password=x", flags);
   AddDataFlags(command, flags);
+  flags->options.AddHashFlag(command);
   command.Option("--type", &flags->type, "Type of the secret; Opaque if absent");
   RunVerb(command, [flags](Session& session) -> Status {
     FLYBALL_ASSIGN(const std::string name, OneName(session, flags->args));

@@ -232,6 +232,7 @@ void AddSecretKinds(const Command& secret) {
                                            "flyball create secret tls web --cert=web.crt --key=web.key", tls);
   tls_command.Option("--cert", &tls->certificate, "File of the certificate");
   tls_command.Option("--key", &tls->key, "File of the key");
+  tls->options.AddHashFlag(tls_command);
   RunCreator(tls_command, tls, &NewTlsSecret);
   auto registry = std::make_shared<NetworkCreatorFlags>();
   const Command registry_command = BeginNetwork(
@@ -242,6 +243,7 @@ void AddSecretKinds(const Command& secret) {
   registry_command.Option("--docker-password", &registry->password, "Password");
   registry_command.Option("--docker-email", &registry->email, "Mail address");
   registry_command.List("--from-file", &registry->files, "A file of Docker's configuration instead");
+  registry->options.AddHashFlag(registry_command);
   RunCreator(registry_command, registry, &NewRegistrySecret);
 }
 

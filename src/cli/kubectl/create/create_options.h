@@ -17,7 +17,9 @@ struct CreateOptions {
   PrintFlags print;
   std::string dry_run, field_manager = "kubectl-create", validate = "strict";
   bool save_config = false;
+  bool append_hash = false;  // of a ConfigMap or Secret, to its name
   void AddTo(const Command& command);
+  void AddHashFlag(const Command& command);
 };
 
 // A patch that the user gives for what is made of flags.

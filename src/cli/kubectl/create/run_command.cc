@@ -2,6 +2,7 @@
 
 #include "api/merge/strategic_merge.h"
 #include "api/schema/schema.h"
+#include "api/values/duration.h"
 #include "cli/command/error_text.h"
 #include "cli/kubectl/create/create_options.h"
 #include "cli/kubectl/session/elements.h"
@@ -25,7 +26,11 @@ struct RunFlags {
   OverrideFlags overrides;
   std::optional<std::int64_t> port;
   AttachStreams streams;
+  std::string pod_timeout = "1m0s", cascade = "background", timeout = "0s";
+  std::optional<std::int64_t> grace_period;
+  bool force = false, wait = false;
   bool command = false, expose = false, attach = false, remove = false, privileged = false;
+  bool leave_stdin_open = false;
   bool attaches() const { return attach || streams.in; }
 };
 
@@ -64,7 +69,10 @@ Result<json::Value> NewContainer(const RunFlags& flags, const std::string& name,
     container["ports"] = json::Array{json::Object{{"containerPort", static_cast<long long>(*flags.port)}}};
   if (!flags.pull_policy.empty()) container["imagePullPolicy"] = flags.pull_policy;
   if (flags.privileged) container["securityContext"]["privileged"] = true;
-  if (flags.streams.in) container["stdin"] = container["stdinOnce"] = true;
+  if (flags.streams.in) {
+    container["stdin"] = true;
+    if (!flags.leave_stdin_open) container["stdinOnce"] = true;
+  }
   if (flags.streams.tty) container["tty"] = true;
   return container;
 }
@@ -98,20 +106,26 @@ Status ExposePod(Session& session, const RunFlags& flags, const json::Value& pod
 // Attaches as soon as the container runs; a container that has already ended shows its log.
 Status AttachWhenRunning(Session& session, const RunFlags& flags, const ObjectRef& ref) {
   json::Value pod;
-  FLYBALL_TRY(
-      WaitForObject(session, ref, std::chrono::minutes(1), [&](const json::Value* now) -> Result<bool> {
-        if (!now) return Unexpected(LocalError("the pod was deleted"));
-        pod = *now;
-        return (*now)["status"]["phase"].string_or("Pending") != "Pending";
-      }));
+  FLYBALL_ASSIGN(const Duration timeout, api::ParseDuration(flags.pod_timeout));
+  FLYBALL_TRY(WaitForObject(session, ref, timeout, [&](const json::Value* now) -> Result<bool> {
+    if (!now) return Unexpected(LocalError("the pod was deleted"));
+    pod = *now;
+    return (*now)["status"]["phase"].string_or("Pending") != "Pending";
+  }));
   return AttachOrLog(session, pod, flags.streams);
 }
 
-Status DeletePod(Session& session, const ObjectRef& ref) {
+Status DeletePod(Session& session, const RunFlags& flags, const ObjectRef& ref) {
   RestRequest request;
   request.verb = "DELETE";
   request.path = ref.kind.Path(ref.ns, ref.name);
-  request.body = R"({"propagationPolicy":"Background"})";
+  FLYBALL_ASSIGN(const std::string policy, PropagationPolicy(flags.cascade));
+  json::Value how = json::Object{{"propagationPolicy", policy}};
+  if (flags.grace_period && *flags.grace_period >= 0)
+    how["gracePeriodSeconds"] = static_cast<long long>(*flags.grace_period);
+  else if (flags.force)
+    how["gracePeriodSeconds"] = 0;
+  request.body = json::Write(how);
   FLYBALL_TRY(session.Call(std::move(request)));
   session.out() << "pod \"" << ref.name << "\" deleted\n";
   return {};
@@ -128,7 +142,7 @@ Status RunPod(Session& session, const RunFlags& flags, const std::vector<std::st
   const ObjectRef ref{kRunPods, session.ns(), name};
   FLYBALL_TRY(session.Create(kRunPods, ref.ns, object, flags.options.field_manager));
   const Status attached = AttachWhenRunning(session, flags, ref);
-  if (flags.remove) FLYBALL_TRY(DeletePod(session, ref));
+  if (flags.remove) FLYBALL_TRY(DeletePod(session, flags, ref));
   return attached;
 }
 
@@ -161,6 +175,14 @@ void AddRunCommand(const Command& root) {
   command.Flag("-t,--tty", &flags->streams.tty, "Standard input is a terminal");
   command.Flag("-q,--quiet", &flags->streams.quiet, "Print only what the container writes");
   command.Flag("--rm", &flags->remove, "Delete the pod at the end; with --attach or -i");
+  command.Flag("--leave-stdin-open", &flags->leave_stdin_open,
+               "With -i: standard input of the container stays open when the first who attached leaves");
+  command.Option("--pod-running-timeout", &flags->pod_timeout, "How long to wait until the pod runs");
+  command.Option("--grace-period", &flags->grace_period, "With --rm: seconds that the pod gets to end");
+  command.Option("--cascade", &flags->cascade, "With --rm: background, foreground or orphan", "background");
+  command.Flag("--force", &flags->force, "With --rm: do not wait for the pod's end");
+  command.Option("--timeout", &flags->timeout, "Accepted, as in kubectl; --rm does not wait");
+  command.Flag("--wait", &flags->wait, "Accepted, as in kubectl; --rm does not wait");
   RunVerb(command, [flags, invocation = &command.invocation()](Session& session) {
     return RunPod(session, *flags, invocation->after_dashes);
   });

@@ -8,6 +8,7 @@
 #include "cli/kubectl/nodes/node_marks.h"
 #include "cli/kubectl/print/printers.h"
 #include "cli/kubectl/session/elements.h"
+#include "cli/kubectl/session/manifests.h"
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/verbs.h"
 #include "json/json.h"
@@ -22,7 +23,7 @@ struct Taint {
 
 struct TaintFlags {
   std::vector<std::string> args;
-  std::string selector, dry_run, field_manager = "kubectl-taint";
+  std::string selector, dry_run, field_manager = "kubectl-taint", validate = "strict";
   bool all = false, overwrite = false;
   PrintFlags print;
 };
@@ -180,7 +181,8 @@ Status TaintNode(Session& session, const TaintFlags& flags, const TaintChanges& 
     patch["spec"]["taints"] =
         taints.list.empty() ? json::Value(nullptr) : json::Value(std::move(taints.list));
     request.body = json::Write(patch);
-    request.Query("fieldManager", flags.field_manager);
+    FLYBALL_ASSIGN(const std::string validation, ValidationOf(flags.validate));
+    request.Query("fieldManager", flags.field_manager).Query("fieldValidation", validation);
     if (flags.dry_run == "server") request.Query("dryRun", "All");
     auto patched = session.Call(std::move(request));
     if (!patched && patched.error().Is(Reason::kConflict) && conflicts < kMostTaintConflicts) {
@@ -239,6 +241,8 @@ void AddTaintCommand(const Command& root) {
   AddPrintFlags(command, &flags->print);
   AddDryRunFlag(command, &flags->dry_run);
   command.Option("--field-manager", &flags->field_manager, "Who owns the changed fields");
+  command.Option("--validate", &flags->validate, "strict, warn or ignore: what to do about unknown fields",
+                 "strict");
   command.Flag("--all", &flags->all, "All nodes");
   command.Flag("--overwrite", &flags->overwrite, "Replace taints that are there");
   RunVerb(command, [flags](Session& session) { return RunTaint(session, *flags); });

@@ -11,6 +11,7 @@
 #include "cli/command/error_text.h"
 #include "cli/command/klog.h"
 #include "cli/kubectl/session/external_program.h"
+#include "cli/kubectl/session/missing_namespace.h"
 #include "cli/kubectl/session/request_log.h"
 #include "client/config.h"
 #include "client/credentials.h"
@@ -254,7 +255,17 @@ std::shared_ptr<WatchReader> Session::Watch(RestRequest request) {
 Result<json::Value> Session::Get(const KindRef& kind, std::string_view ns, std::string_view name) {
   RestRequest request;
   request.path = kind.Path(ns, name);
-  return Call(std::move(request));
+  auto object = Call(std::move(request));
+  if (object || !object.error().Is(Reason::kNotFound) || ns.empty() || ns == "default") return object;
+  return Unexpected(MissingNamespace(*this, ns).value_or(object.error()));
+}
+
+std::optional<Error> MissingNamespace(Session& session, std::string_view ns) {
+  RestRequest request;
+  request.path = "/api/v1/namespaces/" + std::string(ns);
+  const auto found = session.Call(std::move(request));
+  if (found || !found.error().Is(Reason::kNotFound)) return std::nullopt;
+  return found.error();
 }
 
 Result<json::Value> Session::Patch(const KindRef& kind, std::string_view ns, std::string_view name,

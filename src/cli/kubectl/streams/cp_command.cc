@@ -22,6 +22,7 @@ struct CopyFlags {
   std::vector<std::string> args;
   std::string container;
   bool no_preserve = false;
+  int retries = 0;  // of a copy from a container; less than 0: without end
 };
 
 // [[namespace/]pod:]path. Without a pod it is a path here.
@@ -89,8 +90,7 @@ class Copy {
   Status Download(const std::string& from, const std::string& to) {
     if (from.empty() || to.empty()) return Unexpected(LocalError("filepath can not be empty"));
     FLYBALL_ASSIGN(const Scratch scratch, Scratch::Make());
-    FLYBALL_ASSIGN(const int code, Exec({"tar", "cf", "-", from}, {.output = scratch.descriptor()}));
-    if (code != 0) return Failed(code);
+    FLYBALL_TRY(Fetch(from, scratch));
     scratch.Rewind();
     std::error_code ec;
     const std::string target = fs::is_directory(to, ec) ? (fs::path(to) / BaseName(from)).string() : to;
@@ -132,6 +132,29 @@ class Copy {
     fs::path normal = fs::path(path).lexically_normal();
     if (!normal.has_filename()) normal = normal.parent_path();
     return normal.filename().string();
+  }
+  // The archive of a path. With --retries, a stream that breaks off is asked for again from where it broke.
+  Status Fetch(const std::string& from, const Scratch& scratch) {
+    for (int retry = 0;; ++retry) {
+      const auto at = ::lseek(scratch.descriptor(), 0, SEEK_END);
+      std::vector<std::string> command{"tar", "cf", "-", from};
+      if (flags_.retries != 0)
+        command = {"sh", "-c", "tar cf - " + Quoted(from) + " | tail -c+" + std::to_string(at + 1)};
+      const auto code = Exec(command, {.output = scratch.descriptor()});
+      if (code) return *code == 0 ? Status() : Failed(*code);
+      if (flags_.retries >= 0 && retry >= flags_.retries) {
+        if (flags_.retries > 0) session_.out() << "Dropping out copy after " << retry << " retries\n";
+        return Unexpected(code.error());
+      }
+      session_.out() << "Resuming copy at " << ::lseek(scratch.descriptor(), 0, SEEK_END) << " bytes, retry "
+                     << retry + 1 << "/" << flags_.retries << "\n";
+    }
+  }
+  // For a shell.
+  static std::string Quoted(const std::string& text) {
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
   }
   // As tar names it: without the leading slash.
   static std::string Relative(const std::string& path) {
@@ -183,6 +206,8 @@ void AddCopyCommand(const Command& root) {
                                    "flyball cp web-0:/etc/nginx ./nginx\n  flyball cp page.html web-0:/srv/");
   command.Args("FROM TO", &flags->args, "[[namespace/]pod:]path, twice");
   command.Option("-c,--container", &flags->container, "Which container; the first, if none is given");
+  command.Option("--retries", &flags->retries,
+                 "How often a copy from a container goes on where it broke off; less than 0: without end");
   command.Flag("--no-preserve", &flags->no_preserve, "Do not keep owners and modes in the container");
   RunVerb(command, [flags](Session& session) { return RunCopy(session, *flags); });
 }

@@ -10,6 +10,7 @@
 #include "base/run/task.h"
 #include "base/values/ascii.h"
 #include "cli/command/error_text.h"
+#include "cli/command/klog.h"
 #include "cli/kubectl/session/session.h"
 #include "cli/kubectl/verbs.h"
 #include "client/config.h"
@@ -30,7 +31,8 @@ struct ProxyFlags {
   std::string address = "127.0.0.1", api_prefix = "/", www, www_prefix = "/static/";
   std::string accept_hosts = "^localhost$,^127\\.0\\.0\\.1$,^\\[::1\\]$", accept_paths = "^.*",
               reject_paths = "^/api/.*/pods/.*/exec,^/api/.*/pods/.*/attach", reject_methods = "^$";
-  bool disable_filter = false;
+  std::string keepalive = "0s";
+  bool disable_filter = false, append_server_path = false;
 };
 
 // Regular expressions with commas between them. Thread-safe once made.
@@ -114,6 +116,7 @@ class LocalProxy {
       return ServeFile(*stream, path.substr(flags_.www_prefix.size()));
     if (!path.starts_with(flags_.api_prefix)) return Plain(*stream, 404, "404 page not found\n");
     request.target.erase(0, flags_.api_prefix.size() - 1);
+    if (flags_.append_server_path) request.target.insert(0, rest_.path_prefix);
     PassOn(std::move(request), stream);
   }
 
@@ -196,6 +199,11 @@ class LocalProxy {
 
 Status Serve(const Invocation& invocation, const ProxyFlags& flags) {
   FLYBALL_ASSIGN(const ClientConfig config, Session::Config(invocation));
+  if (!flags.append_server_path && !config.rest.path_prefix.empty() && config.rest.path_prefix != "/")
+    LogLine(RealClock(), "proxy.go:172",
+            "Your kube context contains a server path " + config.rest.path_prefix +
+                ", use --append-server-path to automatically append the path to each request",
+            'W');
   if (flags.disable_filter)
     std::cerr << "Request filter disabled, your proxy is vulnerable to XSRF attacks, please be cautious\n";
   FLYBALL_ASSIGN(const auto proxy, LocalProxy::New(flags, config));
@@ -229,6 +237,9 @@ void AddProxyCommand(const Command& root) {
   command.Option("--accept-paths", &flags->accept_paths, "Paths that are served");
   command.Option("--reject-paths", &flags->reject_paths, "Paths that are refused");
   command.Option("--reject-methods", &flags->reject_methods, "Methods that are refused");
+  command.Option("--keepalive", &flags->keepalive, "Accepted; connections are kept as the system keeps them");
+  command.Flag("--append-server-path", &flags->append_server_path,
+               "Put the path of the server's URL in front of each request's");
   command.Flag("--disable-filter", &flags->disable_filter, "Serve everything to everybody who can connect");
   command.RunLocal([flags, invocation = &command.invocation()] {
     const Status done = Serve(*invocation, *flags);

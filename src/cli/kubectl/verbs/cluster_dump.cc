@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 struct DumpFlags {
   PrintFlags print{.output = "json"};
-  std::string folder;
+  std::string folder, pod_timeout = "20s";
   std::vector<std::string> namespaces;
   bool all_namespaces = false;
 };
@@ -134,7 +134,9 @@ void AddClusterDumpCommand(const Command& info) {
   auto flags = std::make_shared<DumpFlags>();
   const Command command = info.Sub("dump", "Print what helps to find a fault: objects, events and logs",
                                    "flyball cluster-info dump --output-directory=/tmp/state");
-  command.Option("-o,--output", &flags->print.output, "json or yaml");
+  AddPrintFlags(command, &flags->print);
+  command.Option("--pod-running-timeout", &flags->pod_timeout,
+                 "Accepted; the pods whose logs are printed are known, and none is waited for");
   command.Option("--output-directory", &flags->folder,
                  "Write files below this folder instead; - is standard output");
   command.List("--namespaces", &flags->namespaces, "Which; kube-system and the current one if absent");

@@ -17,7 +17,8 @@ struct EntryFlags {
   std::string server, tls_server_name, certificate_authority, proxy_url, insecure;
   std::string client_certificate, client_key, token, username, password, exec_command, exec_api_version;
   std::string exec_interactive_mode, exec_cluster_info;
-  std::vector<std::string> exec_args, exec_env;
+  std::string auth_provider;
+  std::vector<std::string> exec_args, exec_env, auth_provider_args;
   bool embed = false, set_raw_bytes = false;
 };
 
@@ -106,6 +107,26 @@ void SetExec(json::Value& entry, const EntryFlags& flags) {
   }
 }
 
+// key=value sets an argument of the provider, key- removes it.
+Status SetAuthProvider(json::Value& entry, const EntryFlags& flags) {
+  const json::Value& now = std::as_const(entry)["auth-provider"];
+  if (!flags.auth_provider.empty() && now["name"].string_or("") != flags.auth_provider)
+    entry["auth-provider"] = json::Object{{"config", json::Object()}, {"name", flags.auth_provider}};
+  if (!std::as_const(entry)["auth-provider"].is_object()) return {};
+  json::Value& config = entry["auth-provider"]["config"];
+  if (!config.is_object()) config = json::Object();
+  for (const std::string& argument : flags.auth_provider_args) {
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos && argument.ends_with('-'))
+      config.as_object().Erase(argument.substr(0, argument.size() - 1));
+    else if (equals == std::string::npos || equals == 0)
+      return Unexpected(LocalError("unexpected auth-provider-arg format: " + argument));
+    else
+      config[argument.substr(0, equals)] = argument.substr(equals + 1);
+  }
+  return {};
+}
+
 Status SetCredentials(const Invocation& invocation, const EntryFlags& flags) {
   if (flags.args.size() != 1) return Unexpected(WrongArguments(invocation, flags));
   const std::string& mode = flags.exec_interactive_mode;
@@ -118,6 +139,7 @@ Status SetCredentials(const Invocation& invocation, const EntryFlags& flags) {
     SetText(entry, "token", flags.token);
     SetText(entry, "username", flags.username);
     SetText(entry, "password", flags.password);
+    FLYBALL_TRY(SetAuthProvider(entry, flags));
     SetExec(entry, flags);
     std::cout << "User \"" << flags.args[0] << "\" set.\n";
     return {};
@@ -276,6 +298,9 @@ void AddSetters(const Command& config) {
               "true")
       .List("--exec-arg", &user->exec_args, "Arguments of that program")
       .Option("--exec-env", &user->exec_env, "NAME=value for that program; may be repeated")
+      .Option("--auth-provider", &user->auth_provider,
+              "Name of an auth provider; kept for clients that know it, which this one does not")
+      .List("--auth-provider-arg", &user->auth_provider_args, "key=value for the provider; key- removes it")
       .Flag("--embed-certs", &user->embed, "Copy files into the kubeconfig");
 }
 

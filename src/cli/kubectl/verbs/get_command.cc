@@ -7,6 +7,7 @@
 #include "cli/kubectl/print/table_printer.h"
 #include "cli/kubectl/session/elements.h"
 #include "cli/kubectl/session/manifests.h"
+#include "cli/kubectl/session/missing_namespace.h"
 #include "cli/kubectl/session/resource_args.h"
 #include "cli/kubectl/session/session.h"
 #include "cli/kubectl/verbs.h"
@@ -80,13 +81,21 @@ void AppendRows(json::Value& table, json::Value more) {
   for (json::Value& row : more["rows"].as_array()) table["rows"].as_array().push_back(std::move(row));
 }
 
+// An object may be missing together with its namespace.
+Error FetchError(Session& session, const Query& query, const Error& error) {
+  const bool elsewhere = !query.name.empty() && !query.ns.empty() && query.ns != "default";
+  if (!elsewhere || !error.Is(Reason::kNotFound)) return error;
+  return MissingNamespace(session, query.ns).value_or(error);
+}
+
 // Made by the server, or here if --server-print=false.
 Result<json::Value> FetchTable(Session& session, const GetFlags& flags, const Query& query) {
   RestRequest request = RequestFor(flags, query);
   if (flags.server_print) request.accept = kTableAccept;
   if (flags.server_print && !flags.sort_by.empty()) request.Query("includeObject", "Object");
   auto got = query.name.empty() ? session.CallList(std::move(request)) : session.Call(std::move(request));
-  if (!got || flags.server_print) return got;
+  if (!got) return Unexpected(FetchError(session, query, got.error()));
+  if (flags.server_print) return got;
   return TableOfObjects(query.name.empty() ? Elements((*got)["items"]) : json::Array{*got}, session.clock());
 }
 
@@ -148,7 +157,7 @@ Status PrintObjects(Session& session, const GetFlags& flags, const std::vector<Q
     if (object)
       objects.push_back(std::move(*object));
     else if (!Skip(flags, object.error()))
-      session.Report(object.error());
+      session.Report(FetchError(session, query, object.error()));
   }
   if (single && objects.empty()) return {};
   if (!single && !flags.sort_by.empty())

@@ -151,6 +151,10 @@ void AddShellCommands(const Command& root) {
   auto name_only = std::make_shared<bool>(false);
   list.Flag("--name-only", name_only.get(), "Only their names");
   list.RunLocal([name_only, root] { return ListPlugins(root, *name_only); });
+  root.Sub("alpha", "Commands that may change").Hidden().RunLocal([] {
+    std::cerr << "No alpha commands are available in this version of kubectl\n";
+    return 0;
+  });
 }
 
 }  // namespace flyball::cli

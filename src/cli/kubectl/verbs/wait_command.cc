@@ -22,6 +22,7 @@ struct WaitFlags {
   PrintFlags print;
   std::vector<std::string> what;
   std::string timeout = "30s";
+  bool local = false;
 };
 
 using Condition = std::function<Result<bool>(const json::Value* object)>;
@@ -225,6 +226,7 @@ void AddWaitCommand(const Command& root) {
   command.Option("-l,--selector", &flags->selection.label_selector, "Those with these labels");
   command.Option("--field-selector", &flags->selection.field_selector, "Those with these field values");
   command.Flag("--all", &flags->selection.all, "All of the kind in the namespace");
+  command.Flag("--local", &flags->local, "Accepted: what -f names is waited for on the server all the same");
   command.Flag("-A,--all-namespaces", &flags->selection.all_namespaces, "In every namespace");
   RunVerb(command, [flags](Session& session) { return RunWait(session, *flags); });
 }

@@ -168,6 +168,10 @@ std::string ContentHash(const json::Value& object) {
   } else if (object["binaryData"].is_object()) {
     content["binaryData"] = object["binaryData"];
   }
+  return NameHash(std::move(content));
+}
+
+std::string NameHash(json::Value content) {
   crypto::Sha256 digest;
   digest.Update(GoJson(std::move(content)));
   const std::string bytes = digest.Finish();

@@ -18,6 +18,8 @@ Result<std::unique_ptr<Resource>> Generate(const GeneratorEntry& entry, const Fo
 
 // Ten letters and digits that depend on the content of a ConfigMap or a Secret.
 std::string ContentHash(const json::Value& object);
+// The same of any content: ten letters and digits from its SHA-256 (upstream: kubectl has a copy of this).
+std::string NameHash(json::Value content);
 // Appends it to the names of those that need it.
 void AddHashes(ResourceList& resources);
 
