@@ -188,6 +188,11 @@ Status Netlink::AddVxlan(const std::string& name, std::uint32_t id, std::uint16_
   return socket_->Do(link.Finish());
 }
 
+Status Netlink::AddWireguard(const std::string& name, std::uint32_t mtu) {
+  NewLink link(name, "wireguard", mtu);
+  return socket_->Do(link.Finish());
+}
+
 Status Netlink::DeleteLink(const std::string& name) {
   NetlinkMessage message(RTM_DELLINK, 0);
   message.Body(LinkHeader()).AddText(IFLA_IFNAME, name);

@@ -58,6 +58,8 @@ class Netlink {
   // A tunnel from `local`: who is where is said by SetTunnelPeer. The hardware address has six bytes.
   Status AddVxlan(const std::string& name, std::uint32_t id, std::uint16_t port, const api::IpAddress& local,
                   std::uint32_t mtu, const std::string& mac);
+  // A tunnel whose keys and peers Wireguard sets. An error if the kernel has no such links.
+  Status AddWireguard(const std::string& name, std::uint32_t mtu);
   // Nothing if there is none.
   Status DeleteLink(const std::string& name);
   Status SetUp(const std::string& name, bool up = true);
