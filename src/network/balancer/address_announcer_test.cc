@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
+#include <netinet/icmp6.h>
+
+#include <algorithm>
+#include <cstring>
 
 #include "network/testing/small_network.h"
 
@@ -71,7 +75,62 @@ TEST(AddressAnnouncerTest, MakesAddressesTheMachinesOwnAndTellsTheLink) {
     FLYBALL_TRY(next->Update({}));
     EXPECT_THAT(AddressesHere(), Not(Contains("192.0.2.16")));
     EXPECT_THAT(AddressesHere(), Contains("192.0.2.1"));
-    EXPECT_FALSE(next->Update(Ips({"2001:db8::1"})));
+    return {};
+  });
+  EXPECT_TRUE(done) << done.error().message();
+}
+
+// All neighbor advertisements that arrive in a namespace.
+int AdvertisementSocket(const NetworkNamespace::Ptr& ns) {
+  int fd = -1;
+  (void)ns->Run([&]() -> Status {
+    fd = ::socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMPV6);
+    const timeval patience{5, 0};
+    ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    icmp6_filter filter;
+    ICMP6_FILTER_SETBLOCKALL(&filter);
+    ICMP6_FILTER_SETPASS(ND_NEIGHBOR_ADVERT, &filter);
+    ::setsockopt(fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof filter);
+    return {};
+  });
+  return fd;
+}
+
+// Which address the next one is about that nobody asked for, and whether it overrides what is known.
+std::string NextAdvertisement(int fd) {
+  nd_neighbor_advert advert{};
+  do {
+    if (::recv(fd, &advert, sizeof advert, 0) < static_cast<ssize_t>(sizeof advert)) return "none";
+  } while (advert.nd_na_flags_reserved & ND_NA_FLAG_SOLICITED);
+  api::IpAddress address;
+  std::memcpy(address.bytes.data(), &advert.nd_na_target, address.bytes.size());
+  return address.ToString() + (advert.nd_na_flags_reserved & ND_NA_FLAG_OVERRIDE ? " overrides" : "");
+}
+
+TEST(AddressAnnouncerTest, TellsTheLinkOfIpv6ByAdvertisements) {
+  SmallNetwork network;
+  const auto neighbor = network.AddHost("outside", {"192.0.2.9", "2001:db8::9"});
+  const auto ranges = *ParseAddressRanges("2001:db8::10-2001:db8::1f");
+  const Status done = network.node()->Run([&]() -> Status {
+    FLYBALL_ASSIGN(const auto netlink, Netlink::Open());
+    FLYBALL_TRY(netlink->AddBridge("cluster", 0));
+    FLYBALL_TRY(netlink->AddAddress("outside", *api::ParseCidr("2001:db8::1/64")));
+    FLYBALL_ASSIGN(auto announcer, AddressAnnouncer::Open("cluster", ranges));
+    const int heard = AdvertisementSocket(neighbor);
+    FLYBALL_TRY(announcer->Update(Ips({"2001:db8::16"})));
+    EXPECT_EQ(NextAdvertisement(heard), "2001:db8::16 overrides");
+    ::close(heard);
+    FLYBALL_ASSIGN(const Link outside, netlink->FindLink("outside"));
+    FLYBALL_ASSIGN(const auto addresses, netlink->ListAddresses());
+    EXPECT_TRUE(std::any_of(addresses.begin(), addresses.end(), [&](const LinkAddress& of) {
+      return of.link == outside.index && of.address.address == *api::ParseIp("2001:db8::16");
+    })) << "on that link, for which the kernel answers then";
+    // One of no network here is led by routers.
+    FLYBALL_TRY(announcer->Update(Ips({"2001:db8::16", "2001:db9::1"})));
+    EXPECT_THAT(AddressesHere(), Contains("2001:db9::1"));
+    announcer.reset();
+    EXPECT_THAT(AddressesHere(), Not(Contains("2001:db8::16")));
+    EXPECT_THAT(AddressesHere(), Contains("2001:db8::1"));
     return {};
   });
   EXPECT_TRUE(done) << done.error().message();
