@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+
+#include "base/files/owned_fd.h"
 
 extern char** environ;
 
@@ -46,11 +49,13 @@ std::string ReadAll(int fd) {
   }
 }
 
-}  // namespace
+// Where it reads from and complains to; -1: where we do.
+struct Streams {
+  int in = -1, err = -1;
+};
 
-Result<ProcessOutput> RunProcess(const std::string& command, const std::vector<std::string>& args,
-                                 const std::vector<std::pair<std::string, std::string>>& env,
-                                 ProcessInput input) {
+Result<ProcessOutput> Run(const std::string& command, const std::vector<std::string>& args,
+                          const std::vector<std::pair<std::string, std::string>>& env, Streams streams) {
   std::vector<std::string> argv_strings{command};
   argv_strings.insert(argv_strings.end(), args.begin(), args.end());
   std::vector<std::string> env_strings = Environment(env);
@@ -61,8 +66,8 @@ Result<ProcessOutput> RunProcess(const std::string& command, const std::vector<s
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, pipe_fds[1], STDOUT_FILENO);
-  if (input == ProcessInput::kEmpty)
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (streams.in >= 0) posix_spawn_file_actions_adddup2(&actions, streams.in, STDIN_FILENO);
+  if (streams.err >= 0) posix_spawn_file_actions_adddup2(&actions, streams.err, STDERR_FILENO);
   posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   // Signals we have blocked are none of its business.
   posix_spawnattr_t attributes;
@@ -88,6 +93,38 @@ Result<ProcessOutput> RunProcess(const std::string& command, const std::vector<s
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   output.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return output;
+}
+
+Result<OwnedFd> TextFile(std::string_view text) {
+  OwnedFd file(memfd_create("flyball-process", MFD_CLOEXEC));
+  while (file && !text.empty()) {
+    const ssize_t n = write(file.get(), text.data(), text.size());
+    if (n < 0 && errno != EINTR) return Unexpected(InternalError(std::strerror(errno)));
+    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  if (!file || lseek(file.get(), 0, SEEK_SET) != 0) return Unexpected(InternalError(std::strerror(errno)));
+  return file;
+}
+
+}  // namespace
+
+Result<ProcessOutput> RunProcess(const std::string& command, const std::vector<std::string>& args,
+                                 const std::vector<std::pair<std::string, std::string>>& env,
+                                 ProcessInput input) {
+  if (input == ProcessInput::kOurs) return Run(command, args, env, {});
+  const OwnedFd nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return Run(command, args, env, {.in = nothing.get()});
+}
+
+Result<ProcessOutput> FeedProcess(const std::string& command, const std::vector<std::string>& args,
+                                  const std::vector<std::pair<std::string, std::string>>& env,
+                                  std::string_view input) {
+  FLYBALL_ASSIGN(const OwnedFd in, TextFile(input));
+  FLYBALL_ASSIGN(const OwnedFd err, TextFile({}));
+  FLYBALL_ASSIGN(ProcessOutput output, Run(command, args, env, {in.get(), err.get()}));
+  lseek(err.get(), 0, SEEK_SET);
+  output.err = ReadAll(err.get());
   return output;
 }
 
