@@ -97,6 +97,27 @@ add element ip flyball-services refused {
 )");
 }
 
+// Kernels without SCTP take them, too.
+TEST(ServiceTableTest, SctpHasRulesAsOthersHave) {
+  std::string service = kWeb, slice = SliceYaml("10.1.0.5");
+  service.replace(service.rfind("TCP"), 3, "SCTP");
+  slice.replace(slice.find("TCP"), 3, "SCTP");
+  ServiceTable table({});
+  InOwnNamespace([&] {
+    auto nft = std::move(*Nftables::Open());
+    Status run = nft->Run(table.RenderReplacement(""));
+    ASSERT_TRUE(run) << run.error().message();
+    table.Update("default/web", RulesFor(table, service, slice));
+    const std::string rules = table.RenderChanges();
+    EXPECT_THAT(rules, HasSubstr("10.96.0.10 . sctp . 80 : goto sctp-pick-1"));
+    EXPECT_THAT(
+        rules,
+        HasSubstr("dnat ip addr . port to ip daddr . sctp dport . numgen random mod 1 map @sctp-targets"));
+    run = nft->Run(rules);
+    EXPECT_TRUE(run) << run.error().message();
+  });
+}
+
 TEST(ServiceTableTest, TargetsThatStayKeepTheirSlots) {
   const auto target = [](const char* ip) { return Target{*api::ParseIp(ip), 80}; };
   const Target a = target("10.0.0.1"), b = target("10.0.0.2"), c = target("10.0.0.3"), d = target("10.0.0.4");
