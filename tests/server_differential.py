@@ -14,6 +14,13 @@ REFERENCE and SUBJECT are URLs of servers without controllers that take the same
     patches   patches that are right and wrong
     below     subresources and reviews
     http      paths, media types and bodies
+    admission what admission plugins change, refuse and warn about: quotas, limits, pod security, accounts, classes, nodes
+    access    refusals, impersonation, rights that would grow, and what a new cluster holds
+    apply     sequences of applies by several managers
+    list      pages, selectors, watches, collections deleted
+    custom    custom resources of several shapes, from definition to end, and definitions that are wrong
+    wire      protobuf bodies, whole and broken
+    documents discovery, OpenAPI, metrics and health
 
 Prints what differs, and ends with `N compared, M differ`. Not a test of ./dev test: it needs kube-apiserver. Standard library only.
 """
@@ -26,17 +33,21 @@ import os
 import random
 import re
 import sys
+import time
+import urllib.parse
 
 from custom_differential import Server
+from differential import access, admission, applying, custom, documents, listing
 from differential.objects import Schemas, change, read_seeds, without_server_fields
-from differential.protobuf import comparable
+from differential.protobuf import bodies, comparable
 from differential.scenarios import PATCHED, cycle, patches, places, reviews, subresources, texts
 from program import recordings
 from takeover import MANY
 
 HIDDEN = [(r'kube-api-access-[a-z0-9]{5}', 'kube-api-access-<rand>'), (r'current: \d+', 'current: <rv>'), (r'10\.96\.\d+\.\d+', '<ip>'),
           (r'(resourceVersion\\*"?: ?\\*")\d+', r'\1<rv>'), (r'in scheme "[^"]*"', 'in scheme'), (r'(?m)^(\s*resourceVersion: )"\d+"', r'\1<rv>'),
-          (r'^\d+[smhd](\d+[smh])?$', '<age>'), (r'in record \(\d+\)', 'in record (<rv>)'), (r'\d+\.\d+\.\d+\.\d+:\d+', '<address>')]
+          (r'^\d+[smhd](\d+[smh])?$', '<age>'), (r'in record \(\d+\)', 'in record (<rv>)'), (r'\d+\.\d+\.\d+\.\d+:\d+', '<address>'),
+          (r'(?s)-----BEGIN.*?-----END [A-Z ]+-----', '<certificate>')]
 OPTIONS = {'messages': True, 'managedFields': True, 'rewrite': HIDDEN}
 PATCHES = {'merge': 'application/merge-patch+json', 'strategic': 'application/strategic-merge-patch+json', 'json': 'application/json-patch+json',
            'apply': 'application/apply-patch+yaml'}
@@ -56,7 +67,13 @@ def golden():
 class Talker(Server):
     """A server that is asked with any headers, and whose answers are normalised."""
 
+    kept = {}
+
+    def fill(self, text):
+        return re.sub(r'\$\{(\w+)\}', lambda m: str(self.kept.get(m[1], m[0])), text) if isinstance(text, str) else text
+
     def ask(self, method, path, body=None, headers=None):
+        path, headers = self.fill(path), {k: self.fill(v) for k, v in (headers or {}).items()}
         data = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else None if body is None else json.dumps(body).encode()
         headers = {'Authorization': 'Bearer ' + self.token, 'Accept': 'application/json', **({'Content-Type': 'application/json'} if data is not None else {}),
                    **(headers or {})}
@@ -71,6 +88,16 @@ class Talker(Server):
             except (OSError, http.client.HTTPException):
                 self.connection = None
         return None  # it panicked
+
+
+def pick(text, way):
+    try:
+        value = json.loads(text)
+        for key in way:
+            value = value[key]
+        return urllib.parse.quote(str(value))
+    except (ValueError, KeyError, TypeError):
+        return 'nothing'
 
 
 class Comparison:
@@ -88,20 +115,29 @@ class Comparison:
             got['protobuf'] = repr(comparable(text))
             return got
         if self.generated:
-            text = self.generated.sub('<generated>', json.dumps(json.loads(text), ensure_ascii=False)).encode()
+            text = self.generated.sub('<generated>', text.decode(errors='replace')).encode()
         try:
             got['body'] = self.golden.normalise(json.loads(text), OPTIONS)
         except ValueError:
-            got['body'] = self.golden.normalise(text.decode(errors='replace'), OPTIONS)
+            got['body'] = self.events(text) or self.golden.normalise(text.decode(errors='replace'), OPTIONS)
         return got
 
-    def ask(self, what, method, path, body=None, headers=None):
-        """Asks both, tells if they differ, and returns what each answered."""
+    def events(self, text):
+        """What a watch sent."""
+        try:
+            return {'events': [self.golden.normalise(json.loads(line), OPTIONS) for line in text.splitlines()]} if text[:1] == b'{' else None
+        except ValueError:
+            return None
+
+    def ask(self, what, method, path, body=None, headers=None, keep=None):
+        """Asks both, tells if they differ, and returns what each answered. What is to be kept stands for ${name} later, of each server its own."""
         raw = [server.ask(method, path, body, headers) for server in self.servers]
         if raw[0] is None:
             return [{'code': 0}] * 2
         generated = body['metadata'].get('generateName') if isinstance(body, dict) and isinstance(body.get('metadata'), dict) else None
         self.generated = re.compile(re.escape(generated[:58]) + '[a-z0-9]{5}') if generated and isinstance(generated, str) else None
+        for server, one in zip(self.servers, raw):
+            server.kept = {**server.kept, **{name: pick(one[1], way) for name, way in (keep or {}).items()}}
         answers = [self.read(*one) if one else {'code': 0, 'body': 'no answer'} for one in raw]
         self.compared += 1
         differences = self.differences(*answers)
@@ -363,9 +399,18 @@ class Run:
                     self.run(kind[1], cycle(self.resources.collection(kind, namespace), thing))
 
     def run(self, what, steps):
-        for method, path, body, headers in steps:
+        for method, path, body, headers, *more in steps:
+            if method == 'WAIT':
+                self.wait(path)
+                continue
             told = '' if body is None else ' ' + (body if isinstance(body, str) else json.dumps(body))[:300]
-            self.ask('%s %s%s' % (what, headers or '', told), method, path, body, headers)
+            self.ask('%s %s%s' % (what, headers or '', told), method, path, body, headers, *more)
+
+    def wait(self, path):
+        """Until both servers serve a path."""
+        deadline = time.monotonic() + 20
+        while any(server.ask('GET', path)[0].status == 404 for server in self.comparison.servers) and time.monotonic() < deadline:
+            time.sleep(0.1)
 
     def patches(self):
         for kind in PATCHED:
@@ -393,8 +438,53 @@ class Run:
         self.run('text', texts(namespace))
         self.run('place', places())
 
+    def admission(self):
+        name = 'diff-admission-%d' % self.options.seed
+        base = '/api/v1/namespaces/' + self.namespace(name)
+        for what, steps in (('quota', admission.quotas(base)), ('limits', admission.limits(base)), ('security', admission.security(name)), ('other', admission.others(name)), ('node', admission.nodes(name))):
+            self.run(what, steps)
 
-PARTS = ['create', 'update', 'life', 'read', 'cycle', 'patches', 'below', 'http']
+    def access(self):
+        namespace = self.namespace('diff-access-%d' % self.options.seed)
+        for what, steps in (('refused', access.refused), ('impersonated', access.impersonated), ('rights', access.rights)):
+            self.run(what, steps(namespace))
+
+    def apply(self):
+        self.run('apply', applying.sequences('/api/v1/namespaces/' + self.namespace('diff-apply-%d' % self.options.seed)))
+
+    def list(self):
+        base = '/api/v1/namespaces/' + self.namespace('diff-list-%d' % self.options.seed)
+        for what, steps in (('page', listing.pages), ('watch', listing.watches), ('collection', listing.collections)):
+            self.run(what, steps(base))
+
+    def custom(self):
+        namespace = self.namespace('diff-custom-%d' % self.options.seed)
+        for shape in custom.SHAPES:
+            self.run(shape['spec']['names']['kind'], custom.life(shape, namespace))
+        self.run('wrong', custom.wrong())
+
+    def wire(self):
+        namespace = self.namespace('diff-wire-%d' % self.options.seed)
+        for kind, things in self.seeds.items():
+            path = self.resources.collection(kind, namespace)
+            for thing in map(self.seed, things[:2]):
+                response, data = self.comparison.servers[0].ask('POST', path + '?dryRun=All', thing, {'Accept': PROTOBUF})
+                if response.status == 201 and data[:4] == b'k8s\0':
+                    for said, body in bodies(self.chance, data):
+                        self.ask('%s %s' % (kind[1], said), 'POST', path + '?dryRun=All&fieldValidation=' + self.chance.choice(('Strict', 'Warn', 'Ignore')), body, {'Content-Type': PROTOBUF})
+
+    def documents(self):
+        for what, one, other in documents.pairs(*self.comparison.servers):
+            self.comparison.compared += 1
+            differences = documents.differences(one, other)
+            if differences:
+                self.comparison.differ += 1
+                print('---', what, len(differences))
+                for line in differences[:self.options.show]:
+                    print('   ', line[:400])
+
+
+PARTS = ['create', 'update', 'life', 'read', 'cycle', 'patches', 'below', 'http', 'admission', 'access', 'apply', 'list', 'custom', 'wire', 'documents']
 
 
 def main():

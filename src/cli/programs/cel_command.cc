@@ -5,6 +5,8 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cel/expression.h"
 #include "cel/table/case_table.h"
@@ -16,7 +18,7 @@ namespace flyball::cli {
 namespace {
 
 struct CelFlags {
-  std::string expression;  // not a list: brackets around an expression are its own
+  std::vector<std::string> expressions;
   std::string self, old_self, schema, table;
   bool optional_old_self = false;
 };
@@ -84,7 +86,7 @@ int EvaluateExpression(const CelFlags& flags) {
     std::cerr << "error: " << read.error().message() << "\n";
     return 1;
   }
-  const auto compiled = cel::Compile(flags.expression, OptionsFor(input, flags.optional_old_self));
+  const auto compiled = cel::Compile(flags.expressions.front(), OptionsFor(input, flags.optional_old_self));
   if (!compiled.expression) {
     std::cerr << compiled.error << "\n";
     return 1;
@@ -134,7 +136,7 @@ int CheckTable(const CelFlags& flags) {
 
 int RunCel(const CelFlags& flags) {
   if (!flags.table.empty()) return CheckTable(flags);
-  if (flags.expression.empty()) {
+  if (flags.expressions.size() != 1) {
     std::cerr << "error: give one expression, or a table with --table\n";
     return 2;
   }
@@ -151,7 +153,7 @@ void AddCelCommand(const Command& root) {
                "flyball cel 'self.spec.size >= oldSelf.spec.size' --self new.yaml --old-self old.yaml "
                "--schema schema.yaml\n"
                "flyball cel --schema schema.json --table cases.json");
-  command.Option("EXPRESSION", &flags->expression, "the expression; its variables are self and oldSelf")
+  command.Args("EXPRESSION", &flags->expressions, "the expression; its variables are self and oldSelf")
       .Option("--self", &flags->self, "file with the value of self, JSON or YAML (- is the standard input)")
       .Option("--old-self", &flags->old_self, "file with the value of oldSelf")
       .Option("--schema", &flags->schema,
