@@ -1,10 +1,11 @@
 """Lets programs of others plug in as local processes, with their webhooks and API servers, and churn.
 
-    extensions.py build/flyball BINARIES [--seconds 600] [--only jobset,metrics-server]
+    extensions.py build/flyball BINARIES [--seconds 600] [--only jobset,metrics-server,cert-manager]
 
-BINARIES is a folder with the programs, `jobset` and `metrics-server`. `BINARIES/jobset.yaml` holds jobset's definition and webhook
-configurations (config/components/crd/bases and webhook/manifests.yaml of its source). They run beside `flyball up` with simulated
-nodes, which finds them through Services of type ExternalName. Every log must stay free of errors.
+BINARIES is a folder with the programs: `jobset`, `metrics-server`, and `controller`, `webhook` and `cainjector` of cert-manager.
+`BINARIES/jobset.yaml` holds jobset's definition and webhook configurations (config/components/crd/bases and
+webhook/manifests.yaml of its source), `BINARIES/cert-manager` cert-manager's definitions (deploy/crds). They run beside `flyball
+up` with simulated nodes, which finds them through Services of type ExternalName. Every log must stay free of errors.
 """
 import argparse
 import base64
@@ -25,7 +26,7 @@ from real_components import ERROR_LINE, EXPECTED, Part, free_port  # noqa: E402
 EXPECTED_HERE = [
     # Caches of these programs are behind their own writes, and what they manage is deleted under their hands.
     r'StorageError: invalid object', r'Precondition failed', r'"[^"]*" not found', r'already exists',
-    # Nodes do not serve /metrics/resource yet: lists of metrics are empty.
+    # A node is asked for its metrics before its first sample.
     r'"Failed to scrape node"',
 ]
 
@@ -141,6 +142,61 @@ class JobSets:
                                                               'jsonpath={.status.terminalState}') == 'Completed', 120)
 
 
+class CertManager:
+    """cert-manager: a validating and a mutating webhook whose authority its own injector writes into their configurations."""
+
+    name, needs = 'cert-manager', ('controller', 'webhook', 'cainjector', 'cert-manager')
+    namespace, service, secret = 'cert-manager', 'cert-manager-webhook', 'cert-manager-webhook-ca'
+
+    def start(self, world):
+        port = free_port()
+        world.service(self.namespace, self.service)
+        for definition in world.read('cert-manager'):
+            world.apply(definition)
+        world.apply(self.configuration('Mutating', port, '/mutate', ['cert-manager.io'], ['CREATE'], 'certificaterequests'),
+                    self.configuration('Validating', port, '/validate', ['cert-manager.io', 'acme.cert-manager.io'], ['CREATE', 'UPDATE'], '*/*'))
+        common = ['--kubeconfig', world.cluster.kubeconfig]
+        names = [self.service, '%s.%s' % (self.service, self.namespace), '%s.%s.svc' % (self.service, self.namespace)]
+        world.run('webhook', *common, '--secure-port=%d' % port, '--healthz-port=%d' % free_port(), '--metrics-listen-address=0',
+                  '--dynamic-serving-ca-secret-namespace=' + self.namespace, '--dynamic-serving-ca-secret-name=' + self.secret,
+                  *['--dynamic-serving-dns-names=' + name for name in names])
+        world.run('cainjector', *common, '--leader-elect=false', '--metrics-listen-address=0')
+        world.run('controller', *common, '--cluster-resource-namespace=' + self.namespace, '--leader-elect=false', '--metrics-listen-address=0',
+                  '--healthz-listen-address=127.0.0.1:%d' % free_port())
+        wait_until('cert-manager answers', lambda: self.answers(world), 120)
+
+    def configuration(self, kind, port, path, groups, operations, resources):
+        """As cert-manager's chart has it, with another port."""
+        return {'apiVersion': 'admissionregistration.k8s.io/v1', 'kind': kind + 'WebhookConfiguration',
+                'metadata': {'name': self.service, 'annotations': {'cert-manager.io/inject-ca-from-secret': '%s/%s' % (self.namespace, self.secret)}},
+                'webhooks': [{'name': 'webhook.cert-manager.io', 'admissionReviewVersions': ['v1'], 'sideEffects': 'None', 'failurePolicy': 'Fail',
+                              'clientConfig': {'service': {'namespace': self.namespace, 'name': self.service, 'port': port, 'path': path}},
+                              'rules': [{'apiGroups': groups, 'apiVersions': ['v1'], 'operations': operations, 'resources': [resources]}]}]}
+
+    def answers(self, world):
+        issuer = json.dumps(self.thing('Issuer', 'first', 'default', selfSigned={}))
+        return world.kubectl.run('apply', '--server-side', '-f', '-', stdin=issuer, check=False).returncode == 0
+
+    @staticmethod
+    def thing(kind, name, namespace, **spec):
+        return {'apiVersion': 'cert-manager.io/v1', 'kind': kind, 'metadata': {'name': name, 'namespace': namespace}, 'spec': spec}
+
+    def churn(self, world, namespace):
+        """An authority signs itself, an issuer signs with it, and a certificate whose Secret is deleted is issued again."""
+        world.apply(self.thing('Issuer', 'itself', namespace, selfSigned={}),
+                    self.thing('Certificate', 'root', namespace, isCA=True, commonName='root', secretName='root', issuerRef={'name': 'itself'}),
+                    self.thing('Issuer', 'root', namespace, ca={'secretName': 'root'}),
+                    self.thing('Certificate', 'web', namespace, dnsNames=['web.example.com'], secretName='web', issuerRef={'name': 'root'}))
+        world.kubectl('wait', 'certificate/web', '-n', namespace, '--for=condition=Ready', '--timeout=120s', timeout=150)
+        requester = world.kubectl('get', 'certificaterequests', '-n', namespace, '-o', 'jsonpath={.items[*].spec.username}').split()
+        assert set(requester) == {'admin'}, requester  # the mutating webhook writes down who asked
+        world.kubectl('delete', 'secret', 'web', '-n', namespace)
+        wait_until('the certificate is issued again', lambda: 'tls.crt' in world.kubectl(
+            'get', 'secret', 'web', '-n', namespace, '--ignore-not-found', '-o', 'jsonpath={.data}'), 120)
+        said = world.refused(self.thing('Certificate', 'bad', namespace, secretName='bad', issuerRef={'name': 'root'}))
+        assert 'at least one of commonName' in said and 'webhook.cert-manager.io' in said, said
+
+
 class MetricsServer:
     """metrics-server: an API server behind this one."""
 
@@ -180,11 +236,11 @@ def main():
     parser.add_argument('flyball')
     parser.add_argument('binaries')
     parser.add_argument('--seconds', type=int, default=600)
-    parser.add_argument('--only', default='jobset,metrics-server')
+    parser.add_argument('--only', default='jobset,metrics-server,cert-manager')
     options = parser.parse_args()
     world, rounds, good = World(os.path.abspath(options.flyball), os.path.abspath(options.binaries)), 0, False
     try:
-        extensions = [kind() for kind in (JobSets, MetricsServer) if kind.name in options.only.split(',')]
+        extensions = [kind() for kind in (JobSets, MetricsServer, CertManager) if kind.name in options.only.split(',')]
         for extension in extensions:
             if not world.has(*extension.needs):
                 sys.exit('%s needs in BINARIES: %s' % (extension.name, ', '.join(extension.needs)))
