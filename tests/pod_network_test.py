@@ -2,6 +2,7 @@
 
 Everything happens in network namespaces of this test: one that plays the machine, and one that plays the world outside.
 """
+import glob
 import json
 import os
 import shutil
@@ -12,11 +13,15 @@ import tempfile
 import time
 
 import containers
+from certificates_test import BINDING, BOOTSTRAP_CONFIG, TOKEN, utc
 from containers import apply, build_image, check_machine, container_status
 from program import Kubectl, Program, wait_until
 
 containers.APPLETS = containers.APPLETS + ['head', 'wc', 'httpd', 'nc', 'ip', 'mkdir', 'timeout', 'nslookup']
 MACHINE, WORLD = '198.51.100.2', '198.51.100.1'
+MACHINE6, WORLD6 = 'fd00:198:51::2', 'fd00:198:51::1'
+DUAL_STACK = ['--cluster-cidr', '10.244.0.0/16,fd00:10:244::/56', '--service-cluster-ip-range', '10.96.0.0/16,fd00:10:96::/112']
+HAS_IPV6 = os.path.exists('/proc/sys/net/ipv6')
 BALANCERS = ['198.51.100.40', '198.51.100.41']
 OWN_NAMES = []  # of the clusters of this test: others may come and go meanwhile
 INSIDE = 'FLYBALL_POD_NETWORK_INSIDE'
@@ -42,6 +47,10 @@ class World:
         self.run('ip', 'link', 'set', 'eth0', 'up')
         self.run('ip', 'link', 'set', 'lo', 'up')
         sh('ip', 'route', 'add', 'default', 'via', WORLD)
+        if HAS_IPV6:
+            sh('ip', 'address', 'add', MACHINE6 + '/64', 'dev', 'uplink', 'nodad')
+            self.run('ip', 'address', 'add', WORLD6 + '/64', 'dev', 'eth0', 'nodad')
+            sh('ip', 'route', 'add', 'default', 'via', WORLD6)
         # Whoever is outside would send to pods and to the API server this way, if it were let.
         self.run('ip', 'route', 'add', '10.0.0.0/8', 'via', MACHINE)
         self.folder = tempfile.mkdtemp(prefix='flyball-world-')
@@ -73,6 +82,9 @@ def state_of_machine():
     links = sorted(link['ifname'] for link in json.loads(sh('ip', '-j', 'link')))
     with open('/proc/sys/net/ipv4/ip_forward') as f:
         return {'links': links, 'filters': sh('nft', 'list', 'ruleset'), 'routes': sh('ip', 'route'), 'router': f.read(),
+                'routes of IPv6': [line for line in sh('ip', '-6', 'route').splitlines() if not line.startswith('fe80::')],
+                'router of IPv6': open('/proc/sys/net/ipv6/conf/all/forwarding').read() if HAS_IPV6 else '',
+                'cgroups': sorted(path for name in OWN_NAMES for path in glob.glob('/sys/fs/cgroup/%s' % name) + glob.glob('/sys/fs/cgroup/*/%s' % name)),
                 'namespaces': sorted(n for n in os.listdir('/run/netns') if n.startswith(tuple(OWN_NAMES)))}
 
 
@@ -119,17 +131,17 @@ def check_clean(before):
 
 
 class Test:
-    def __init__(self, binary, nodes=1):
-        self.binary, self.nodes = binary, nodes
+    def __init__(self, binary, nodes=1, flags=()):
+        self.binary, self.nodes, self.flags = binary, nodes, flags
         self.folder = tempfile.mkdtemp(prefix='flyball-test-')
         self.start()
         self.kubectl = Kubectl(self.program.kubeconfig)
 
     def start(self):
         OWN_NAMES.append(network_name(self.folder))
-        balancers = ['--load-balancer-range', '%s-%s' % tuple(BALANCERS)] if self.nodes == 1 else []
+        balancers = ['--load-balancer-range', '%s-%s' % tuple(BALANCERS)] if self.nodes == 1 and not self.flags else []
         self.program = Program(self.binary, 'up', '--data-dir', self.folder, '--port', '0', '--host-image', 'on', '--network', 'on',
-                               '--nodes', str(self.nodes), *balancers, data_dir=self.folder)
+                               '--nodes', str(self.nodes), *balancers, *self.flags, data_dir=self.folder)
 
     def close(self):
         self.program.kill()
@@ -406,6 +418,133 @@ def three_nodes(binary, busybox, world):
         test.close()
 
 
+def both_of(status_list):
+    """The addresses of a list such as status.podIPs: one of each family, IPv4 first."""
+    v4, v6 = [item['ip'] for item in status_list]
+    assert ':' not in v4 and ':' in v6, status_list
+    return v4, v6
+
+
+def pods_have_an_address_of_each_family(test, world):
+    kubectl = test.kubectl
+    probe = web('a', hostNetwork=False)
+    probe['spec']['containers'][0]['env'] = [{'name': 'IPS', 'valueFrom': {'fieldRef': {'fieldPath': 'status.podIPs'}}},
+                                             {'name': 'HOSTS', 'valueFrom': {'fieldRef': {'fieldPath': 'status.hostIPs'}}}]
+    apply(kubectl, probe, web('b', ports=[{'containerPort': 8080, 'hostPort': 8200}]))
+    ready(kubectl, 'a', 'b')
+    ips = {name: both_of(status(kubectl, name)['podIPs']) for name in 'ab'}
+    hosts = both_of(status(kubectl, 'a')['hostIPs'])
+    node = json.loads(kubectl('get', 'nodes', '-o', 'json'))['items'][0]
+    assert [a['address'] for a in node['status']['addresses'] if a['type'] == 'InternalIP'] == list(hosts) == [MACHINE, MACHINE6], node['status']
+    assert len(node['spec']['podCIDRs']) == 2, node['spec']
+    assert kubectl('exec', 'a', '--', 'sh', '-c', 'echo $IPS $HOSTS') == '%s,%s %s,%s' % (*ips['a'], *hosts)
+    for pod in 'a', 'b':
+        for name, (v4, v6) in ips.items():
+            assert get_in(kubectl, pod, v4 + ':8080') == get_in(kubectl, pod, '[%s]:8080' % v6) == name, (pod, name)
+    assert get('[%s]:8080' % ips['a'][1]) == 'a', 'the machine reaches pods'
+    assert get_in(kubectl, 'a', '[%s]' % WORLD6) == 'world', 'pods reach the world outside'
+    assert ips['a'][1] in kubectl('exec', 'a', '--', 'cat', '/etc/hosts')
+    in_world = 'ip', 'netns', 'exec', world.name
+    assert get(*in_world, '[%s]:8200' % MACHINE6) == get(*in_world, MACHINE + ':8200') == 'b', 'host ports'
+
+
+def services_have_an_address_of_each_family(test, world):
+    kubectl = test.kubectl
+    kubectl('expose', 'pod', 'a', '--name=web', '--port=80', '--target-port=8080', '--type=NodePort', '--selector=app=web')
+    kubectl('patch', 'service', 'web', '-p', '{"spec":{"ipFamilyPolicy":"PreferDualStack"}}')
+    spec = json.loads(kubectl('get', 'service', 'web', '-o', 'json'))['spec']
+    assert spec['ipFamilies'] == ['IPv4', 'IPv6'] and len(spec['clusterIPs']) == 2, spec
+    v6, port = spec['clusterIPs'][1], spec['ports'][0]['nodePort']
+    wait_until('the service answers', lambda: get_in(kubectl, 'b', '[%s]' % v6))
+    assert {get_in(kubectl, 'b', '[%s]' % v6) for _ in range(20)} == {'a', 'b'}, 'a pod, also itself'
+    assert {get('[%s]' % v6) for _ in range(20)} == {'a', 'b'}, 'the machine'
+    in_world = 'ip', 'netns', 'exec', world.name
+    assert {get(*in_world, '[%s]:%d' % (MACHINE6, port)) for _ in range(20)} == {'a', 'b'}, 'the world'
+    wait_until('its name has both addresses', lambda: all(
+        ip in kubectl.run('exec', 'b', '--', 'nslookup', 'web.default.svc.cluster.local', check=False).stdout for ip in spec['clusterIPs']))
+    apply(kubectl, DENY)
+    b = both_of(status(kubectl, 'b')['podIPs'])[1]
+    wait_until('b is closed', lambda: get_in(kubectl, 'a', '[%s]:8080' % b) == '')
+    kubectl('delete', 'networkpolicy', 'deny')
+    wait_until('b is open', lambda: get_in(kubectl, 'a', '[%s]:8080' % b) == 'b')
+    kubectl('patch', 'service', 'web', '-p', '{"spec":{"ipFamilyPolicy":"SingleStack"}}')
+    wait_until('the second address is gone', lambda: v6 not in sh('nft', 'list', 'ruleset'))
+
+
+def dual_stack(binary, busybox, world):
+    before = state_of_machine()
+    test = Test(binary, flags=DUAL_STACK)
+    try:
+        build_image(binary, test.folder, busybox)
+        pods_have_an_address_of_each_family(test, world)
+        services_have_an_address_of_each_family(test, world)
+        test.program.stop()
+        check_clean(before)
+    except BaseException:
+        print(test.program.output()[-6000:])
+        raise
+    finally:
+        containers.clean(test.folder)
+        test.close()
+    test = Test(binary, nodes=2, flags=DUAL_STACK)
+    try:
+        build_image(binary, test.folder, busybox)
+        wait_until('two nodes are ready', lambda: test.kubectl('get', 'nodes').split().count('Ready') == 2)
+        names = sorted(n['metadata']['name'] for n in json.loads(test.kubectl('get', 'nodes', '-o', 'json'))['items'])
+        apply(test.kubectl, *(web(p, node=n) for p, n in zip('ab', names)))
+        ready(test.kubectl, 'a', 'b')
+        b = both_of(status(test.kubectl, 'b')['podIPs'])[1]
+        wait_until('one node reaches pods of the other', lambda: get_in(test.kubectl, 'a', '[%s]:8080' % b) == 'b', 20)
+        assert get('[%s]:8080' % b) == 'b' and get_in(test.kubectl, 'a', '[%s]' % WORLD6) == 'world'
+        test.program.stop()
+        check_clean(before)
+    except BaseException:
+        print(test.program.output()[-6000:])
+        raise
+    finally:
+        containers.clean(test.folder)
+        test.close()
+
+
+def two_clusters(binary, busybox):
+    """Side by side, with what they have by default: each has ranges, filters and cgroups of its own."""
+    before = state_of_machine()
+    tests = [Test(binary, flags=['--load-balancer-range', address]) for address in ('198.51.100.50-198.51.100.51', '198.51.100.52-198.51.100.53')]
+    try:
+        addresses = []
+        for name, test in zip('ab', tests):
+            build_image(binary, test.folder, busybox)
+            pod = web(name)
+            pod['spec']['containers'][0]['resources'] = {'limits': {'memory': '64Mi', 'cpu': '500m'}}
+            apply(test.kubectl, pod)
+            addresses += ready(test.kubectl, name)
+            test.kubectl('expose', 'pod', name, '--name=web', '--port=80', '--target-port=8080')
+        services = [test.kubectl('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}') for test in tests]
+        assert addresses[0].split('.')[:2] != addresses[1].split('.')[:2] and services[0].split('.')[:2] != services[1].split('.')[:2]
+        for name, test, pod, service in zip('ab', tests, addresses, services):
+            wait_until('a Service leads to its own pods', lambda: get_in(test.kubectl, name, service) == name)
+            assert get(pod + ':8080') == get(service) == name
+            wait_until('by its name', lambda: name in test.kubectl.run('exec', name, '--', 'wget', '-q', '-O', '-', 'http://web/who', check=False).stdout)
+            groups = glob.glob('/sys/fs/cgroup/%s/kubepods' % network_name(test.folder)) + \
+                glob.glob('/sys/fs/cgroup/memory/%s/kubepods' % network_name(test.folder))
+            assert groups, 'a cgroup of its own'
+        apply(tests[0].kubectl, DENY)
+        wait_until('a is closed to pods of its own cluster and others', lambda: get_in(tests[1].kubectl, 'b', addresses[0] + ':8080') == '')
+        assert get_in(tests[1].kubectl, 'b', services[1]) == 'b', 'the other cluster has no such policy'
+        tests[0].program.stop()
+        assert get(services[1]) == 'b' and get_in(tests[1].kubectl, 'b', addresses[1] + ':8080') == 'b', 'one of them goes on'
+        assert get_in(tests[1].kubectl, 'b', WORLD) == 'world'
+        tests[1].program.stop()
+        check_clean(before)
+    except BaseException:
+        print(*(test.program.output()[-3000:] for test in tests))
+        raise
+    finally:
+        for test in tests:
+            containers.clean(test.folder)
+            test.close()
+
+
 class Machine:
     """A machine of its own, that a router joins with others."""
 
@@ -418,6 +557,9 @@ class Machine:
         for command in (['address', 'add', self.address + '/24', 'dev', 'eth0'], ['link', 'set', 'eth0', 'up'], ['link', 'set', 'lo', 'up'],
                         ['route', 'add', 'default', 'via', self.router]):
             sh('ip', '-n', self.name, *command)
+        if HAS_IPV6:
+            self.address += ',fd00:192::%x' % (1 + len(name))
+            sh('ip', '-n', self.name, 'address', 'add', self.address.split(',')[1] + '/128', 'dev', 'eth0', 'nodad')
 
     def run(self, *command):
         return 'nsenter', '--net=/run/netns/' + self.name, '--', *command
@@ -434,16 +576,33 @@ class Machines:
         with open('/proc/sys/net/ipv4/ip_forward', 'w') as f:
             f.write('1')
         self.machines = {'one': Machine('one', '192.0.2'), 'two': Machine('two', '203.0.113')}
-        self.start([binary], 'apiserver', '--data-dir', self.folder, '--secure-port', '0', '--bind-address', self.machines['one'].router)
+        self.ca = os.path.join(self.folder, 'pki', 'ca.crt')
+        ranges = '10.200.0.0/16' + (',fd00:10:200::/56' if HAS_IPV6 else '')
+        self.start([binary], 'apiserver', '--data-dir', self.folder, '--secure-port', '0', '--bind-address', self.machines['one'].router,
+                   '--enable-bootstrap-token-auth', '--enable-admission-plugins', 'NodeRestriction')
+        self.url = self.programs[-1].url
         self.kubeconfig = os.path.join(self.folder, 'kubeconfig')
         connection = '--kubeconfig', self.kubeconfig
-        self.start([binary], 'controllers', '--allocate-node-cidrs', '--cluster-cidr', '10.200.0.0/16', *connection, ready='controllers running')
+        self.start([binary], 'controllers', '--allocate-node-cidrs', '--cluster-cidr', ranges, '--cluster-signing-cert-file', self.ca,
+                   '--cluster-signing-key-file', os.path.join(self.folder, 'pki', 'ca.key'), *connection, ready='controllers running')
         self.start([binary], 'scheduler', *connection, ready='scheduler running')
+        joining = self.let_nodes_join(Kubectl(self.kubeconfig))
         for name, machine in self.machines.items():
             os.makedirs(self.data_of(name))
             build_image(binary, self.data_of(name), busybox)
             self.start(machine.run(binary), 'node', '--name', name, '--data-dir', self.data_of(name), '--address', machine.address,
-                       '--network', 'on', '--cluster-cidr', '10.200.0.0/16', *connection, ready='node %s running' % name)
+                       '--network', 'on', '--cluster-cidr', ranges, *joining, ready='node %s running' % name)
+
+    def let_nodes_join(self, kubectl):
+        """With a bootstrap token: their certificates allow what nodes may, and nothing else."""
+        kubectl('create', '-f', '-', stdin=TOKEN % utc(3600))
+        kubectl('create', '-f', '-', stdin=BINDING % ('join', 'system:node-bootstrapper', 'system:bootstrappers'))
+        kubectl('create', '-f', '-', stdin=BINDING % ('approve', 'system:certificates.k8s.io:certificatesigningrequests:nodeclient',
+                                                      'system:bootstrappers'))
+        config = os.path.join(self.folder, 'bootstrap.conf')
+        with open(config, 'w') as f:
+            f.write(BOOTSTRAP_CONFIG % (self.url, self.ca, 'abcdef.0123456789abcdef'))
+        return '--bootstrap-kubeconfig', config
 
     def data_of(self, name):
         return os.path.join(self.folder, name)
@@ -477,6 +636,9 @@ def two_machines(binary, busybox):
             for name, ip in zip('ab', ips):
                 assert get_in(kubectl, pod, ip + ':8080') == name, (pod, name)
         assert get(*test.machines['one'].run(), ips[1] + ':8080') == 'b', 'a machine reaches pods of the other'
+        if HAS_IPV6:
+            b = both_of(status(kubectl, 'b')['podIPs'])[1]
+            assert get_in(kubectl, 'a', '[%s]:8080' % b) == get(*test.machines['one'].run(), '[%s]:8080' % b) == 'b', 'also by IPv6'
         assert 'vxlan' in sh('ip', '-n', test.machines['one'].name, '-d', 'link')
         kubectl('exec', 'b', '--', 'sh', '-c', 'head -c 300000 /dev/zero > /tmp/www-b/large')
         read = kubectl('exec', 'a', '--', 'sh', '-c', 'timeout 10 wget -q -O - http://%s:8080/large | wc -c' % ips[1])
@@ -504,6 +666,9 @@ def main():
     world = World()
     try:
         one_node(binary, busybox, world)
+        if HAS_IPV6:
+            dual_stack(binary, busybox, world)
+        two_clusters(binary, busybox)
         three_nodes(binary, busybox, world)
         two_machines(binary, busybox)
     finally:

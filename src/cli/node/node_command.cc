@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "base/values/ascii.h"
 #include "cli/node/node_network.h"
 #include "cli/programs/cluster.h"
 #include "cli/programs/signals.h"
@@ -52,20 +53,24 @@ Status RunNode(const NodeFlags& flags) {
   ClientThreads threads;
   FLYBALL_ASSIGN(const ClientConfig config, ConfigOf(flags));
   FLYBALL_ASSIGN(const NodeConnection connection, ConnectNode(flags, threads.runtime()));
+  const std::vector<std::string> addresses = SplitWords(flags.address, ",");
+  const bool networks = flags.network.mode != JoinedNetworkFlags::Mode::kOff;
+  if (addresses.empty() || (addresses.size() > 1 && !networks))
+    return Unexpected(BadRequest("--address: want one, or with --network=on one of each IP family"));
   NodesOptions options{.runtime = flags.runtime,
                        .pod_manifest_path = flags.pod_manifest_path,
                        .sim_rules = flags.sim_rules,
                        .data_dir = flags.data_dir,
                        .names = {flags.name},
-                       .address = flags.address,
+                       .address = addresses.front(),
                        .client_ca_pem = config.http.tls.ca_pem,
                        .containers = flags.containers};
   options.keep_containers = true;
   options.serving_certificate = flags.rotate_server_certificates;
   options.no_network_because = "--network=off";
   std::unique_ptr<JoinedNetwork> network;
-  if (flags.network.on) {
-    FLYBALL_ASSIGN(network, JoinedNetwork::Open(flags.network, flags.name, flags.address, flags.data_dir));
+  if (networks) {
+    FLYBALL_ASSIGN(network, JoinedNetwork::Open(flags.network, flags.name, addresses, flags.data_dir));
     FLYBALL_TRY(network->Follow(connection.client));
     options.networks = {network->pods()};
   }
@@ -97,7 +102,10 @@ void AddNodeCommand(CLI::App& app, int& exit_code) {
       ->group("");
   command->add_option("--sim-rules", flags->sim_rules, kSimRulesHelp);
   command->add_option("--data-dir", flags->data_dir, "Where logs and state of containers live")->required();
-  command->add_option("--address", flags->address, "Where the API server and other nodes reach this node")
+  command
+      ->add_option(
+          "--address", flags->address,
+          "Where the API server and other nodes reach this node: an address, or one of each IP family")
       ->capture_default_str();
   command->add_option(
       "--bootstrap-kubeconfig", flags->bootstrap_kubeconfig,

@@ -7,6 +7,7 @@
 
 #include "base/values/result.h"
 #include "client/client.h"
+#include "network/cni/cni_network.h"
 #include "network/filters/node_filters.h"
 #include "network/pods/node_routes.h"
 #include "network/pods/pod_network.h"
@@ -14,11 +15,14 @@
 namespace flyball::cli {
 
 struct JoinedNetworkFlags {
-  bool on = false;
+  enum class Mode { kOff, kOn, kCni };
+  Mode mode = Mode::kOff;
+  std::string cni_config_folder = network::kCniConfigFolder, cni_plugin_folders = network::kCniPluginFolders;
   std::string cluster_cidr;
   std::string cluster_dns, cluster_domain = "cluster.local";
   int mtu = 0;  // 0: the machine's, less what a tunnel needs
   network::TunnelUse tunnels = network::TunnelUse::kNeeded;
+  bool encrypt = false;  // --overlay=wireguard
 };
 void AddJoinedNetworkFlags(CLI::App& command, JoinedNetworkFlags& flags);
 
@@ -28,20 +32,27 @@ class JoinedNetwork {
   // Takes over what an earlier program with this data folder has left. BadRequest if pods cannot have
   // networks here.
   static Result<std::unique_ptr<JoinedNetwork>> Open(const JoinedNetworkFlags& flags, const std::string& node,
-                                                     const std::string& address, const std::string& data_dir);
+                                                     const std::vector<std::string>& addresses,
+                                                     const std::string& data_dir);
   // Leaves everything as it is: containers go on, and so does their network.
   ~JoinedNetwork() = default;
 
-  const std::shared_ptr<network::PodNetwork>& pods() const { return pods_; }
+  std::shared_ptr<network::PodAttacher> pods() const;
   // Routes to other nodes, Services and network policies. `client` may read Nodes, Services, EndpointSlices,
   // ServiceCIDRs, Pods, Namespaces and NetworkPolicies; until it may, they wait.
   Status Follow(const Client& client);
 
  private:
   JoinedNetwork() = default;
+  Status OpenPods(const JoinedNetworkFlags& flags, network::NodeNetwork node, network::ClusterNetwork cluster,
+                  const std::string& data_dir);
+  Status OpenCni(const JoinedNetworkFlags& flags, network::NodeNetwork node, network::ClusterNetwork cluster,
+                 const std::string& data_dir);
+  Status FollowCni(const Client& client);
 
   network::RoutePlace place_;
   std::shared_ptr<network::PodNetwork> pods_;
+  std::shared_ptr<network::CniNetwork> cni_;  // or that
   std::shared_ptr<network::NodeFilters> filters_;
   std::unique_ptr<network::NodeRoutes> routes_;
 };

@@ -109,7 +109,7 @@ void ApiserverFlags::DefineApi(CLI::App& command) {
   identity.Define(command, api);
   command
       .add_option("--service-cluster-ip-range", api.service_cluster_ip_range,
-                  "Where cluster IPs of Services come from")
+                  "Where cluster IPs of Services come from: a range, or one of each IP family")
       ->capture_default_str();
   command.add_option("--service-node-port-range", api.service_node_port_range, "Where node ports come from")
       ->capture_default_str();

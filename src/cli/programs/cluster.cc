@@ -26,6 +26,12 @@
 namespace flyball::cli {
 namespace {
 
+// Clusters of one machine are told apart as their networks are.
+std::string CgroupRootOf(const std::string& data_dir) {
+  std::error_code error;
+  return "/" + network::NetworkName(std::filesystem::weakly_canonical(data_dir, error).string());
+}
+
 // As kubelet names them. Simulated nodes have no machine to keep anything on: they join anew each time.
 std::string CertificatePath(const NodesOptions& options, const std::string& node, const std::string& name) {
   if (options.runtime == "sim") return {};
@@ -212,14 +218,20 @@ void AddNetworkFlags(CLI::App& command, NetworkFlags& flags) {
   command
       .add_option("--cluster-cidr", flags.cluster_cidr,
                   "Where pods' addresses come from. If another cluster or network of this machine has the "
-                  "default, the next range that is free")
+                  "default, the next range that is free. With a range of IPv6 after a comma, pods have an "
+                  "address of each")
       ->capture_default_str();
   command
-      .add_option("--node-cidr-mask-size", flags.node_cidr_mask_size,
+      .add_option("--node-cidr-mask-size,--node-cidr-mask-size-ipv4", flags.node_cidr_mask_size,
                   "How much of --cluster-cidr a node gets")
       ->capture_default_str();
+  command
+      .add_option("--node-cidr-mask-size-ipv6", flags.node_cidr_mask_size_v6,
+                  "How much of its range of IPv6 a node gets")
+      ->capture_default_str();
   command.add_option("--node-ip", flags.node_ip,
-                     "Address of the node, one of this machine's; with several nodes each has its own");
+                     "Address of the node, one of this machine's, or one of each IP family; with several "
+                     "nodes each has its own");
   command.add_option("--cluster-dns", flags.cluster_dns,
                      "Address of a DNS server that pods ask by default, in place of the one that runs here");
   command.add_option("--cluster-domain", flags.cluster_domain, "Domain of the cluster's names")
@@ -280,6 +292,7 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
                                                           .image_gc = image_gc,
                                                           .registries_file = options.containers.registries,
                                                           .host_image = options.containers.host_image,
+                                                          .cgroup_root = CgroupRootOf(options.data_dir),
                                                           .pod_max_pids = options.containers.pod_max_pids,
                                                           .enforced = enforced,
                                                           .keep_on_shutdown = options.keep_containers},
@@ -304,6 +317,8 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
     node::NodeAgentOptions agent{.name = options.names[i], .address = options.AddressOf(i)};
     if (!options.networks.empty()) {
       agent.network = options.networks[i];
+      const auto& addresses = agent.network->node().addresses;
+      agent.further_addresses.assign(addresses.begin() + 1, addresses.end());
       const network::ClusterNetwork& cluster = agent.network->cluster();
       if (!cluster.dns_address.empty()) agent.dns.servers = {cluster.dns_address};
       agent.dns.domain = cluster.dns_domain;
@@ -447,6 +462,7 @@ Status LocalCluster::StartManagers(const LocalClusterOptions& wanted) {
     options.node_ipam = {.allocate = true,
                          .cluster_cidrs = wanted.network->cluster().pod_cidrs,
                          .mask_size_v4 = wanted.node_cidr_mask_size,
+                         .mask_size_v6 = wanted.node_cidr_mask_size_v6,
                          .service_cidrs = wanted.network->cluster().service_cidrs};
   options.root_ca_pem = server_.pki().server_ca_pem;
   for (const char* signer :

@@ -78,7 +78,7 @@ struct NetworkFlags {
   enum class Mode { kAuto, kOn, kOff };
   Mode mode = Mode::kAuto;  // auto: where it is possible
   std::string cluster_cidr = network::kDefaultPodCidr;
-  int node_cidr_mask_size = 24;
+  int node_cidr_mask_size = 24, node_cidr_mask_size_v6 = 64;
   std::string node_ip;              // empty: the machine's
   int mtu = 0;                      // 0: the machine's
   std::string load_balancer_range;  // empty: Services of this type have the node's address
@@ -95,8 +95,8 @@ struct NodesOptions {
   std::string sim_rules{};          // of which simulated objects go on: StageSet::Load; empty: none
   std::string data_dir;
   std::vector<std::string> names;
-  std::string address = "127.0.0.1";
-  std::string client_ca_pem;  // whose certificates callers of the nodes' server may have
+  std::string address = "127.0.0.1";  // where there are no networks
+  std::string client_ca_pem;          // whose certificates callers of the nodes' server may have
   ContainerFlags containers{};
   // Ask for a serving certificate that the cluster signs, and renew it. Otherwise the server makes its own.
   bool serving_certificate = false;
@@ -104,7 +104,7 @@ struct NodesOptions {
   bool remove_not_ready_taint = true;  // see NodeAgentOptions
   bool keep_containers = false;        // they go on when the node is stopped in good order, too
   // The network of each node's pods; none: they share the machine's.
-  std::vector<std::shared_ptr<network::PodNetwork>> networks{};
+  std::vector<std::shared_ptr<network::PodAttacher>> networks{};
   std::string no_network_because{};  // for people, if there are none
 
   // Where the API server reaches a node.
@@ -184,7 +184,7 @@ struct LocalClusterOptions {
   bool dns = false;  // a name server for pods, at the network's DNS address
   std::vector<network::AddressRange> load_balancer_ranges{};
   network::MachineNetwork* network = nullptr;  // outlives the cluster; null: pods share the machine's
-  int node_cidr_mask_size = 24;
+  int node_cidr_mask_size = 24, node_cidr_mask_size_v6 = 64;
 };
 
 // What nodes that join by bootstrap tokens need of the server they join.

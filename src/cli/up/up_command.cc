@@ -122,6 +122,8 @@ class ClusterNetworkOwner {
 // The server is reached from pods too: at an address that only this machine and its pods know.
 void UseNetwork(const network::MachineNetwork& network, ServerProcessOptions& options) {
   options.api.service_cluster_ip_range = network.ranges().service_cidr;
+  if (const std::string& v6 = network.ranges().service_cidr_v6; !v6.empty())
+    options.api.service_cluster_ip_range += "," + v6;
   const auto bound = api::ParseIp(options.serving.bind_address);
   if (bound && bound->IsLoopback()) {
     options.serving.further_addresses.push_back(network.cluster().api_address);
@@ -316,7 +318,9 @@ Status RunCluster(const UpFlags& flags) {
   cluster.dns = flags.network.cluster_dns.empty();
   FLYBALL_ASSIGN(cluster.load_balancer_ranges, RangesOf(flags.network));
   cluster.node_cidr_mask_size = flags.network.node_cidr_mask_size;
-  if (network.get()) cluster.nodes.networks = network.get()->nodes();
+  cluster.node_cidr_mask_size_v6 = flags.network.node_cidr_mask_size_v6;
+  if (network.get())
+    cluster.nodes.networks.assign(network.get()->nodes().begin(), network.get()->nodes().end());
   cluster.nodes.no_network_because = network.why_not();
   FLYBALL_ASSIGN(auto components, LocalCluster::Start(*server, std::move(cluster)));
   if (!flags.name.empty()) FLYBALL_TRY(WriteContext(flags));
@@ -385,7 +389,8 @@ void AddUpFlags(CLI::App& command, UpFlags& flags) {
   command.add_option("--controllers", flags.controllers, "As kube-controller-manager: *,-job turns one off")
       ->capture_default_str();
   command
-      .add_option("--service-cluster-ip-range", flags.service_cluster_ip_range, "Where cluster IPs come from")
+      .add_option("--service-cluster-ip-range", flags.service_cluster_ip_range,
+                  "Where cluster IPs come from: a range, or one of IPv4 and one of IPv6")
       ->capture_default_str();
   command.add_option("--config", flags.config, "YAML file with flags of this command: nodes: 3");
   command.add_flag("--ephemeral", flags.ephemeral,

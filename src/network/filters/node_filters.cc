@@ -10,9 +10,13 @@ Status NodeFilters::Add(const NodeNetwork& node) {
   services.ns = node.ns;
   services.table = node.Table("services");
   services.masquerade_mark = kMasqueradeMark;
-  services.local.interface = node.PodLinks();
+  if (options_.policies)
+    services.local.interface = node.PodLinks();
+  else
+    services.local.cidrs = options_.pod_cidrs;
   FLYBALL_ASSIGN(auto proxy, ServiceProxy::Add(manager_, std::move(services)));
   proxies_.push_back(std::move(proxy));
+  if (!options_.policies) return {};
   PolicyEnforcerOptions policies;
   policies.node_name = node.node;
   policies.ns = node.ns;
@@ -21,9 +25,9 @@ Status NodeFilters::Add(const NodeNetwork& node) {
   return {};
 }
 
-Result<std::unique_ptr<NodeFilters>> NodeFilters::Start(Client client,
-                                                        const std::vector<NodeNetwork>& nodes) {
-  std::unique_ptr<NodeFilters> filters(new NodeFilters(std::move(client)));
+Result<std::unique_ptr<NodeFilters>> NodeFilters::Start(Client client, const std::vector<NodeNetwork>& nodes,
+                                                        NodeFilterOptions options) {
+  std::unique_ptr<NodeFilters> filters(new NodeFilters(std::move(client), std::move(options)));
   for (const NodeNetwork& node : nodes) FLYBALL_TRY(filters->Add(node));
   FLYBALL_TRY(filters->manager_.Start());
   return filters;

@@ -13,11 +13,18 @@
 
 namespace flyball::network {
 
+struct NodeFilterOptions {
+  bool policies = true;  // false: somebody else keeps to them
+  // Where pods' packets come from if not by links of their own; see ServiceProxyOptions::local.
+  std::vector<api::Cidr> pod_cidrs{};
+};
+
 // Thread-safe.
 class NodeFilters {
  public:
   // `client` may read Services, EndpointSlices, ServiceCIDRs, Nodes, Pods, Namespaces and NetworkPolicies.
-  static Result<std::unique_ptr<NodeFilters>> Start(Client client, const std::vector<NodeNetwork>& nodes);
+  static Result<std::unique_ptr<NodeFilters>> Start(Client client, const std::vector<NodeNetwork>& nodes,
+                                                    NodeFilterOptions options = {});
   // Stops. The rules stay, for whoever comes next.
   ~NodeFilters();
 
@@ -25,10 +32,12 @@ class NodeFilters {
   bool Attach(const std::string& node, const Pod& pod, const std::vector<std::string>& ips);
 
  private:
-  explicit NodeFilters(Client client)
-      : manager_(std::move(client), {.name = "node-filters", .drop_managed_fields = true}) {}
+  NodeFilters(Client client, NodeFilterOptions options)
+      : options_(std::move(options)),
+        manager_(std::move(client), {.name = "node-filters", .drop_managed_fields = true}) {}
   Status Add(const NodeNetwork& node);
 
+  const NodeFilterOptions options_;
   Manager manager_;
   std::vector<std::shared_ptr<ServiceProxy>> proxies_;
   std::map<std::string, std::shared_ptr<PolicyEnforcer>> enforcers_;

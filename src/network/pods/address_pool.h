@@ -14,6 +14,10 @@ namespace flyball::network {
 // others have been: who still talks to the pod that had it should not meet another. Thread-compatible.
 class AddressPool {
  public:
+  // More than a node has pods; IPv6 ranges are not counted through, so that those from this number on are
+  // free.
+  static constexpr std::uint32_t kMostAddresses = 1u << 16;
+
   explicit AddressPool(const api::Cidr& range);
 
   const api::Cidr& range() const { return range_; }
@@ -27,9 +31,6 @@ class AddressPool {
 
  private:
   static constexpr std::uint32_t kGateway = 1;
-  // More than a node has pods; IPv6 ranges are not counted through.
-  static constexpr std::uint32_t kMostAddresses = 1u << 16;
-
   api::IpAddress At(std::uint32_t number) const;
   std::uint32_t NumberOf(const api::IpAddress& address) const;
 

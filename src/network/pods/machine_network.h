@@ -23,7 +23,8 @@ struct MachineNetworkOptions {
   std::vector<std::string> nodes;  // their names
   std::string pod_cidr = kDefaultPodCidr;
   std::string service_cidr = kDefaultServiceCidr;
-  std::string node_ip;  // of the only node; empty: that with which the machine reaches others
+  std::string
+      node_ip;  // of the only node, one of each IP family; empty: with which the machine reaches others
   std::uint32_t mtu = 0;
   bool dns = false;         // somebody serves DNS at the tenth cluster IP, as kubeadm has it
   std::string dns_address;  // instead: the user's
@@ -51,6 +52,7 @@ class MachineNetwork {
   MachineNetwork() = default;
   Status Open(const MachineNetworkOptions& options);
   Status MakeBridge();
+  Status ChooseAddresses(const std::string& node_ip, std::vector<std::string>& addresses) const;
   Result<NodeNetwork> MakeNode(const std::string& node, std::size_t index);
   Status FilterMachine();
 
@@ -61,8 +63,8 @@ class MachineNetwork {
   std::vector<std::shared_ptr<PodNetwork>> nodes_;
 };
 
-// The address with which this machine reaches others: by the default route, else the first one of a link that
-// is up; empty if there is none.
-std::string MachineAddress();
+// The address of that IP family with which this machine reaches others: by the default route, else the first
+// one of a link that is up; empty if there is none.
+std::string MachineAddress(bool v4 = true);
 
 }  // namespace flyball::network

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/observe/log.h"
+#include "network/pods/address_pool.h"
 
 namespace flyball::network {
 namespace {
@@ -19,19 +20,33 @@ std::string AddressOf(const Node& node, bool v4) {
   return {};
 }
 
+std::string WireguardKeyOf(const Node& node) {
+  const auto found = node.metadata.annotations.find(kWireguardKeyAnnotation);
+  return found == node.metadata.annotations.end() ? std::string() : found->second;
+}
+
+api::IpAddress AddressOfNoPod(const api::Cidr& range) {
+  return range.address.is_v4 ? range.Network() : AddressAt(range, AddressPool::kMostAddresses);
+}
+
 // What an earlier program has made.
 NodeRouteMap RoutesThere(Netlink& netlink, const std::vector<std::string>& pod_cidrs) {
   NodeRouteMap found;
   const auto routes = netlink.ListRoutes();
   if (!routes) return found;
   for (const Route& route : *routes) {
-    if (route.protocol != kOurRoutes || !route.gateway) continue;
+    // Without a gateway and to one address: a pod of this node.
+    const bool to_pod =
+        !route.gateway && route.destination.prefix == (route.destination.address.is_v4 ? 32 : 128);
+    if (route.protocol != kOurRoutes || to_pod) continue;
     const bool ours = std::any_of(pod_cidrs.begin(), pod_cidrs.end(), [&](const std::string& text) {
       const auto range = api::ParseCidr(text);
       return range && range->address.is_v4 == route.destination.address.is_v4 &&
              range->prefix <= route.destination.prefix && range->Contains(route.destination.address);
     });
-    if (ours) found[TextOf(route.destination)] = route.gateway->ToString();
+    if (!ours) continue;
+    const std::string gateway = route.gateway ? route.gateway->ToString() : std::string();
+    found[TextOf(route.destination)] = {gateway, route.gateway && route.gateway->is_v4 ? gateway : ""};
   }
   return found;
 }
@@ -46,7 +61,7 @@ NodeRouteMap RoutesFor(const std::string& own, const std::vector<std::shared_ptr
       const auto range = api::ParseCidr(text);
       if (!range) continue;
       const std::string gateway = AddressOf(*node, range->address.is_v4);
-      if (!gateway.empty()) routes[TextOf(*range)] = gateway;
+      if (!gateway.empty()) routes[TextOf(*range)] = {gateway, AddressOf(*node, true), WireguardKeyOf(*node)};
     }
   }
   return routes;
@@ -66,16 +81,13 @@ Result<std::unique_ptr<NodeRoutes>> NodeRoutes::Start(Client client, const std::
       auto& added = routes->state_->places.emplace_back(
           Place{place.node, std::move(netlink), std::move(there), place.tunnels});
       if (place.tunnels == TunnelUse::kNever) continue;
-      const auto own = api::ParseIp(place.address);
-      if (!own) return Unexpected(BadRequest("\"" + place.address + "\" is no address of a node"));
-      FLYBALL_ASSIGN(added.tunnel,
-                     NodeTunnel::Open(added.netlink, place.tunnel_link, *own, place.tunnel_mtu));
+      FLYBALL_ASSIGN(added.tunnel, place.ns->Run([&] { return OpenTunnel(place, added.netlink); }));
     }
   }
   const auto nodes = routes->informers_.For<Node>();
-  const auto sync = [state = routes->state_, lister = nodes.lister(),
+  const auto sync = [client, state = routes->state_, lister = nodes.lister(),
                      executor = &client.runtime().worker_executor()] {
-    executor->Post([state, lister] { Sync(*state, lister.List()); });
+    executor->Post([client, state, lister] { Sync(client, *state, lister.List()); });
   };
   EventHandler<Node> handler;
   handler.on_add = [sync](const std::shared_ptr<const Node>&, bool) { sync(); };
@@ -96,44 +108,72 @@ NodeRoutes::~NodeRoutes() {
   state_->stopped = true;
 }
 
-void NodeRoutes::Sync(State& state, const std::vector<std::shared_ptr<const Node>>& nodes) {
+Result<std::unique_ptr<NodeTunnel>> NodeRoutes::OpenTunnel(const RoutePlace& place,
+                                                           const std::shared_ptr<Netlink>& netlink) {
+  if (place.wireguard)
+    return WireguardTunnel::Open(netlink, place.tunnel_link, *place.wireguard, place.tunnel_mtu);
+  const auto own = api::ParseIp(place.address);
+  if (!own) return Unexpected(BadRequest("\"" + place.address + "\" is no address of a node"));
+  return VxlanTunnel::Open(netlink, place.tunnel_link, *own, place.tunnel_mtu);
+}
+
+// Other nodes need it to speak to this one.
+void NodeRoutes::SayKey(const Client& client, Place& place,
+                        const std::vector<std::shared_ptr<const Node>>& nodes) {
+  const std::string key = place.tunnel->public_key();
+  const auto own = std::find_if(nodes.begin(), nodes.end(),
+                                [&](const auto& node) { return node->metadata.name == place.node; });
+  if (key.empty() || own == nodes.end() || WireguardKeyOf(**own) == key || place.said_key == key) return;
+  const json::Value patch =
+      json::Object{{"metadata", json::Object{{"annotations", json::Object{{kWireguardKeyAnnotation, key}}}}}};
+  const auto said = client.Of<Node>().Patch("", place.node, PatchType::kMerge, patch);
+  if (said)
+    place.said_key = key;
+  else
+    log::Error("public key of the node not published", {{"error", said.error().message()}});
+}
+
+void NodeRoutes::Sync(const Client& client, State& state,
+                      const std::vector<std::shared_ptr<const Node>>& nodes) {
   MutexLock lock(state.mu);
   if (state.stopped) return;
   for (Place& place : state.places) {
     if (place.tunnel) SetTunnelSource(place, nodes);
+    if (place.tunnel) SayKey(client, place, nodes);
     Apply(place, RoutesFor(place.node, nodes));
   }
 }
 
-// The first address of its own range, which no pod has: answers come back the same way.
+// Addresses of its own ranges that no pod has: answers come back the same way.
 void NodeRoutes::SetTunnelSource(Place& place, const std::vector<std::shared_ptr<const Node>>& nodes) {
   for (const auto& node : nodes) {
-    const auto range = api::ParseCidr(node->spec.pod_cidr);
-    if (node->metadata.name != place.node || !range || !range->address.is_v4) continue;
-    if (const Status set = place.tunnel->SetSource(range->Network()); !set)
-      log::Error("tunnel between nodes has no address", {{"error", set.error().message()}});
+    if (node->metadata.name != place.node) continue;
+    for (const std::string& text : node->spec.pod_cidrs) {
+      const auto range = api::ParseCidr(text);
+      if (!range) continue;
+      if (const Status set = place.tunnel->SetSource(AddressOfNoPod(*range)); !set)
+        log::Error("tunnel between nodes has no address", {{"error", set.error().message()}});
+    }
   }
 }
 
-Result<bool> NodeRoutes::NeedsTunnel(Place& place, const api::IpAddress& gateway) {
-  if (!place.tunnel || !gateway.is_v4) return false;
+Result<bool> NodeRoutes::NeedsTunnel(Place& place, const api::IpAddress& machine) {
   if (place.tunnels == TunnelUse::kAlways) return true;
   constexpr int kHostBits = 32;
   FLYBALL_ASSIGN(const auto addresses, place.netlink->ListAddresses());
   return std::none_of(addresses.begin(), addresses.end(), [&](const LinkAddress& of) {
     return of.address.address.is_v4 && of.address.prefix < kHostBits && of.link != place.tunnel->link() &&
-           of.address.Contains(gateway);
+           of.address.Contains(machine);
   });
 }
 
-Result<Route> NodeRoutes::RouteBy(Place& place, const api::Cidr& range, const api::IpAddress& gateway) {
-  Route route{.destination = range, .gateway = gateway};
-  FLYBALL_ASSIGN(const bool tunnel, NeedsTunnel(place, gateway));
-  if (!tunnel) return route;
-  FLYBALL_TRY(place.tunnel->AddNode(gateway));
-  route.link = place.tunnel->link();
-  route.on_link = true;
-  return route;
+Result<Route> NodeRoutes::RouteBy(Place& place, const api::Cidr& range, const NodeWay& way) {
+  const Route direct{.destination = range, .gateway = api::ParseIp(way.gateway)};
+  const auto machine = api::ParseIp(way.machine);
+  if (!place.tunnel || !machine) return direct;
+  FLYBALL_ASSIGN(const bool tunnel, NeedsTunnel(place, *machine));
+  if (!tunnel) return direct;
+  return place.tunnel->RouteTo(range, way);
 }
 
 void NodeRoutes::Apply(Place& place, const NodeRouteMap& wanted) {
@@ -143,21 +183,21 @@ void NodeRoutes::Apply(Place& place, const NodeRouteMap& wanted) {
                  {{"node", place.node}, {"range", range}, {"error", done.error().message()}});
     return !done;
   };
-  for (const auto& [range, gateway] : NodeRouteMap(place.applied)) {
+  for (const auto& [range, way] : NodeRouteMap(place.applied)) {
     if (wanted.contains(range)) continue;
-    const Route route{.destination = *api::ParseCidr(range), .gateway = api::ParseIp(gateway)};
+    const Route route{.destination = *api::ParseCidr(range), .gateway = api::ParseIp(way.gateway)};
     if (failed(range, place.netlink->DeleteRoute(route))) continue;
-    if (place.tunnel) (void)place.tunnel->RemoveNode(*route.gateway);
+    if (place.tunnel) (void)place.tunnel->Forget(route.destination, way);
     place.applied.erase(range);
   }
-  for (const auto& [range, gateway] : wanted) {
+  for (const auto& [range, way] : wanted) {
     const auto known = place.applied.find(range);
     // Those of a tunnel are set again: an earlier program may have left the route without the tunnel's
     // entries.
-    if (known != place.applied.end() && known->second == gateway && !place.tunnel) continue;
-    const auto route = RouteBy(place, *api::ParseCidr(range), *api::ParseIp(gateway));
+    if (known != place.applied.end() && known->second == way && !place.tunnel) continue;
+    const auto route = RouteBy(place, *api::ParseCidr(range), way);
     if (!failed(range, route ? place.netlink->ReplaceRoute(*route) : Unexpected(route.error())))
-      place.applied[range] = gateway;
+      place.applied[range] = way;
   }
 }
 

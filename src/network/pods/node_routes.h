@@ -16,6 +16,7 @@
 #include "network/netlink/netlink.h"
 #include "network/node_network.h"
 #include "network/pods/node_tunnel.h"
+#include "network/pods/wireguard_tunnel.h"
 
 namespace flyball::network {
 
@@ -33,10 +34,11 @@ struct RoutePlace {
   // Of the tunnel, if there is one: its link's name, the node's own address, and the size of packets.
   std::string tunnel_link{}, address{};
   std::uint32_t tunnel_mtu = 0;
+  std::optional<WireguardKeys> wireguard{};  // the tunnel encrypts; then it is for all nodes
 };
 
-// Destination to gateway.
-using NodeRouteMap = std::map<std::string, std::string>;
+// By destination.
+using NodeRouteMap = std::map<std::string, NodeWay>;
 // The routes that a node (or with an empty name nobody) needs to the others.
 NodeRouteMap RoutesFor(const std::string& own, const std::vector<std::shared_ptr<const Node>>& nodes);
 
@@ -55,6 +57,7 @@ class NodeRoutes {
     NodeRouteMap applied;
     TunnelUse tunnels = TunnelUse::kNever;
     std::unique_ptr<NodeTunnel> tunnel{};
+    std::string said_key{};  // in the node's annotation, by this program
   };
   // What handlers and the thread that does the work share.
   struct State {
@@ -64,11 +67,15 @@ class NodeRoutes {
   };
 
   explicit NodeRoutes(const Client& client);
-  static void Sync(State& state, const std::vector<std::shared_ptr<const Node>>& nodes);
+  static Result<std::unique_ptr<NodeTunnel>> OpenTunnel(const RoutePlace& place,
+                                                        const std::shared_ptr<Netlink>& netlink);
+  static void Sync(const Client& client, State& state, const std::vector<std::shared_ptr<const Node>>& nodes);
+  static void SayKey(const Client& client, Place& place,
+                     const std::vector<std::shared_ptr<const Node>>& nodes);
   static void Apply(Place& place, const NodeRouteMap& wanted);
   static void SetTunnelSource(Place& place, const std::vector<std::shared_ptr<const Node>>& nodes);
-  static Result<Route> RouteBy(Place& place, const api::Cidr& range, const api::IpAddress& gateway);
-  static Result<bool> NeedsTunnel(Place& place, const api::IpAddress& gateway);
+  static Result<Route> RouteBy(Place& place, const api::Cidr& range, const NodeWay& way);
+  static Result<bool> NeedsTunnel(Place& place, const api::IpAddress& machine);
 
   const std::shared_ptr<State> state_ = std::make_shared<State>();
   InformerFactory informers_;

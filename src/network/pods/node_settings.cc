@@ -1,5 +1,6 @@
 #include "network/pods/node_settings.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include "network/pods/pod_filters.h"
@@ -7,11 +8,22 @@
 namespace flyball::network {
 namespace {
 
-constexpr char kForwarding[] = "ipv4/ip_forward";
+const char* ForwardingOf(Family family) {
+  return family == Family::kV4 ? "ipv4/ip_forward" : "ipv6/conf/all/forwarding";
+}
 
-bool AnyCloses(Nftables& nft) {
+bool AnyCloses(Nftables& nft, Family family) {
   const auto chains = nft.Query("list chains inet");
-  return chains && chains->find(kClosedChain) != std::string::npos;
+  return chains && chains->find(ClosedChain(family == Family::kV6) + " {") != std::string::npos;
+}
+
+// A router of IPv6 does not listen to other routers, unless that is set to 2.
+void KeepListeningToRouters() {
+  std::error_code error;
+  for (const auto& link : std::filesystem::directory_iterator("/proc/sys/net/ipv6/conf", error)) {
+    const std::string setting = "ipv6/conf/" + link.path().filename().string() + "/accept_ra";
+    if (ReadSysctl(setting) == "1") SetSysctl(setting, "2");
+  }
 }
 
 }  // namespace
@@ -29,14 +41,19 @@ std::string ReadSysctl(const std::string& name) {
   return value;
 }
 
-bool EnableForwarding(Nftables& nft) {
-  const bool was_off = ReadSysctl(kForwarding) == "0";
-  if (was_off) SetSysctl(kForwarding, "1");
-  return was_off || AnyCloses(nft);
+bool HasIpv6() {
+  return ReadSysctl("ipv6/conf/all/disable_ipv6") == "0";
 }
 
-void DisableForwarding(Nftables& nft) {
-  if (!AnyCloses(nft)) SetSysctl(kForwarding, "0");
+bool EnableForwarding(Nftables& nft, Family family) {
+  const bool was_off = ReadSysctl(ForwardingOf(family)) == "0";
+  if (was_off && family == Family::kV6) KeepListeningToRouters();
+  if (was_off) SetSysctl(ForwardingOf(family), "1");
+  return was_off || AnyCloses(nft, family);
+}
+
+void DisableForwarding(Nftables& nft, Family family) {
+  if (!AnyCloses(nft, family)) SetSysctl(ForwardingOf(family), "0");
 }
 
 }  // namespace flyball::network

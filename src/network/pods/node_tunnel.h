@@ -1,5 +1,5 @@
-// NodeTunnel: a way to nodes that are not on a link of this one: VXLAN (RFC 7348), without multicast and
-// without learning. Who is where is said by entries that come from Node objects.
+// NodeTunnel: a way to the pods of nodes that are not on a link of this one. Who is where is said by Node
+// objects.
 #pragma once
 
 #include <memory>
@@ -11,35 +11,62 @@
 
 namespace flyball::network {
 
-// What packets grow by on their way: the headers of IPv4, UDP, VXLAN and Ethernet.
-inline constexpr std::uint32_t kTunnelOverhead = 50;
-inline constexpr std::uint16_t kTunnelPort = 4789;
-// All nodes of a cluster have the same; two clusters on one machine cannot both have a tunnel.
-inline constexpr std::uint32_t kTunnelId = 251;
+// Where a node is.
+struct NodeWay {
+  std::string gateway;  // of the destination's family
+  std::string machine;  // of IPv4: the other end of a tunnel
+  std::string key{};    // of WireGuard, in base64; empty: it has not said
+  bool operator==(const NodeWay&) const = default;
+};
 
-// Thread-compatible. IPv4 only.
+// Thread-compatible. Between machines it is IPv4; what goes through it may be of both families.
 class NodeTunnel {
+ public:
+  virtual ~NodeTunnel() = default;
+
+  // The route to a range of a node, which is known to the tunnel from then on. ServiceUnavailable if the node
+  // has not said all that is needed.
+  virtual Result<Route> RouteTo(const api::Cidr& range, const NodeWay& way) = 0;
+  // Nothing if it is unknown.
+  virtual Status Forget(const api::Cidr& range, const NodeWay& way) = 0;
+  // What this node has to say in its annotation kWireguardKeyAnnotation; empty: nothing.
+  virtual std::string public_key() const { return {}; }
+
+  // An address from which this node's own packets go through the tunnel, one a family.
+  Status SetSource(const api::IpAddress& address);
+  int link() const { return link_; }
+
+ protected:
+  NodeTunnel(std::shared_ptr<Netlink> netlink, std::string name)
+      : netlink_(std::move(netlink)), name_(std::move(name)) {}
+  // Reads its number, once it is there.
+  Status FindLink();
+
+  const std::shared_ptr<Netlink> netlink_;
+  const std::string name_;
+
+ private:
+  int link_ = 0;
+};
+
+// What packets grow by on their way: the headers of IPv4, UDP, VXLAN and Ethernet.
+inline constexpr std::uint32_t kVxlanOverhead = 50;
+inline constexpr std::uint16_t kVxlanPort = 4789;
+// All nodes of a cluster have the same; two clusters on one machine cannot both have a tunnel.
+inline constexpr std::uint32_t kVxlanId = 251;
+
+// VXLAN (RFC 7348), without multicast and without learning. Not encrypted.
+class VxlanTunnel final : public NodeTunnel {
  public:
   // The link `name`, taken over if an earlier program has made it for the same address. In the namespace that
   // `netlink` is of.
   static Result<std::unique_ptr<NodeTunnel>> Open(std::shared_ptr<Netlink> netlink, const std::string& name,
                                                   const api::IpAddress& own, std::uint32_t mtu);
-
-  // The address from which this node's own packets go through the tunnel.
-  Status SetSource(const api::IpAddress& address);
-  // From then on a route by way of the node's address on this link leads there.
-  Status AddNode(const api::IpAddress& node);
-  // Nothing if it is unknown.
-  Status RemoveNode(const api::IpAddress& node);
-  int link() const { return link_; }
+  Result<Route> RouteTo(const api::Cidr& range, const NodeWay& way) override;
+  Status Forget(const api::Cidr& range, const NodeWay& way) override;
 
  private:
-  NodeTunnel(std::shared_ptr<Netlink> netlink, std::string name)
-      : netlink_(std::move(netlink)), name_(std::move(name)) {}
-
-  const std::shared_ptr<Netlink> netlink_;
-  const std::string name_;
-  int link_ = 0;
+  using NodeTunnel::NodeTunnel;
 };
 
 }  // namespace flyball::network

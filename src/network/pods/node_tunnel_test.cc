@@ -18,13 +18,10 @@ struct Tunneled {
            const std::string& peer, const std::string& other) {
     const Status made = ns->Run([&]() -> Status {
       FLYBALL_ASSIGN(netlink, Netlink::Open());
-      FLYBALL_ASSIGN(tunnel, NodeTunnel::Open(netlink, "tunnel", *api::ParseIp(address), kMtu));
+      FLYBALL_ASSIGN(tunnel, VxlanTunnel::Open(netlink, "tunnel", *api::ParseIp(address), kMtu));
       FLYBALL_TRY(tunnel->SetSource(*api::ParseIp(own)));
-      FLYBALL_TRY(tunnel->AddNode(*api::ParseIp(peer)));
-      return netlink->ReplaceRoute({.destination = *api::ParseCidr(other),
-                                    .link = tunnel->link(),
-                                    .gateway = *api::ParseIp(peer),
-                                    .on_link = true});
+      FLYBALL_ASSIGN(const Route route, tunnel->RouteTo(*api::ParseCidr(other), {peer, peer}));
+      return netlink->ReplaceRoute(route);
     });
     EXPECT_TRUE(made) << made.error().message();
   }
@@ -38,7 +35,7 @@ TEST(NodeTunnelTest, LeadsToAMachineOnNoLinkOfThisOne) {
   AnsweringServer server(two, "two", "10.1.1.0", 80);
   EXPECT_EQ(AskOnce(one, "10.1.1.0", 80), "two 10.1.0.0");
 
-  ASSERT_TRUE(from.tunnel->RemoveNode(*api::ParseIp("203.0.113.2")));
+  ASSERT_TRUE(from.tunnel->Forget(*api::ParseCidr("10.1.1.0/24"), {"203.0.113.2", "203.0.113.2"}));
   EXPECT_EQ(AskOnce(one, "10.1.1.0", 80, SOCK_STREAM, 0, 250), "timeout");
   // Again by another program, which finds the link.
   const Tunneled again(one, "192.0.2.2", "10.1.0.0", "203.0.113.2", "10.1.1.0/24");

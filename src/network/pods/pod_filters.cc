@@ -83,7 +83,18 @@ std::string Chain(const std::string& name, const std::string& hook, const std::s
   return "  chain " + name + " {\n    " + hook + "\n" + rules + "  }\n";
 }
 
+std::string ClosedRules(bool v6) {
+  const std::string family = std::string("    meta nfproto ") + (v6 ? "ipv6 " : "ipv4 ");
+  return Chain(ClosedChain(v6), "type filter hook forward priority filter; policy accept;",
+               // A node port may lead on to another node, by the link that it came from.
+               family + "ct status dnat accept\n" + family + "iifname != \"fb*\" oifname != \"fb*\" drop\n");
+}
+
 }  // namespace
+
+std::string ClosedChain(bool v6) {
+  return v6 ? "not_a_router6" : "not_a_router";
+}
 
 std::vector<HostPort> HostPortsOf(const Pod& pod) {
   std::vector<HostPort> ports;
@@ -116,10 +127,8 @@ std::string TableCommands(const PodFilters& filters) {
   text += Chain("guard", "type filter hook prerouting priority raw; policy accept;",
                 GuardRules(filters, false) + GuardRules(filters, true));
   text += Chain("input", "type filter hook input priority filter; policy accept;", ApiAddressRules(filters));
-  if (filters.closed)
-    text += Chain(kClosedChain, "type filter hook forward priority filter; policy accept;",
-                  // A node port may lead on to another node, by the link that it came from.
-                  "    ct status dnat accept\n    iifname != \"fb*\" oifname != \"fb*\" drop\n");
+  if (filters.closed) text += ClosedRules(false);
+  if (filters.closed_v6) text += ClosedRules(true);
   return text + "}\n";
 }
 

@@ -23,12 +23,13 @@ struct PodFilters {
   NodeNetwork node;
   ClusterNetwork cluster;
   std::vector<std::string> pod_cidrs;  // of this node
-  // Packets that are neither from nor to a pod are not forwarded: the machine was no router before.
-  bool closed = false;
+  // Packets that are neither from nor to a pod are not forwarded: the machine was no router before, of that
+  // IP family.
+  bool closed = false, closed_v6 = false;
 };
 
 // The name of the chain that keeps the machine from being a router, by which others recognize it.
-inline constexpr char kClosedChain[] = "not_a_router";
+std::string ClosedChain(bool v6);
 
 // Replaces the table of the node's pods: what leaves is masqueraded, host ports are translated, nobody
 // reaches loopback addresses or the API server's from where they should not. It has no host ports yet.

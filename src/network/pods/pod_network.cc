@@ -53,11 +53,21 @@ std::uint32_t MtuOfWorld(Netlink& netlink) {
   return kUsualMtu;
 }
 
+// Of IPv6 a node answers for an address only on the link that has it, which each pod's has.
+constexpr char kGatewayV6[] = "fe80::1";
+constexpr int kLinkLocalPrefix = 64;
+
 // The pod's side, on a thread in its namespace.
 Status SetUpInside(const std::vector<api::IpAddress>& ips, const std::vector<api::IpAddress>& gateways) {
   // Every other pod is behind the gateway, whatever it may say.
   SetSysctl("ipv4/conf/all/accept_redirects", "0");
   SetSysctl(std::string("ipv4/conf/") + kPodLink + "/accept_redirects", "0");
+  for (const char* link : {"all", kPodLink}) {
+    SetSysctl(std::string("ipv6/conf/") + link + "/accept_redirects", "0");
+    SetSysctl(std::string("ipv6/conf/") + link + "/accept_ra", "0");
+  }
+  // The link's own address is nobody else's: there is only one other end.
+  SetSysctl(std::string("ipv6/conf/") + kPodLink + "/accept_dad", "0");
   FLYBALL_ASSIGN(const auto netlink, Netlink::Open());
   for (const api::IpAddress& ip : ips) FLYBALL_TRY(netlink->AddAddress(kPodLink, HostOf(ip)));
   FLYBALL_TRY(netlink->SetUp(kPodLink));
@@ -180,24 +190,27 @@ bool PodNetwork::has_cidrs() const {
 Status PodNetwork::UseCidrs(const std::vector<std::string>& cidrs) {
   MutexLock lock(mu_);
   if (cidrs == cidrs_) return {};
+  FLYBALL_ASSIGN(const bool has_v6, options_.node.ns->Run([]() -> Result<bool> { return HasIpv6(); }));
   std::vector<AddressPool> pools;
   for (const std::string& text : cidrs) {
     const auto range = api::ParseCidr(text);
     if (!range) return Unexpected(BadRequest("\"" + text + "\" is not a range of addresses"));
-    // Of IPv6 the node would neither answer its pods nor pass on their packets.
-    if (!range->address.is_v4) continue;
+    if (!range->address.is_v4 && !has_v6) continue;
     pools.emplace_back(*range);
     // With the whole range, so that nobody's addresses lead nowhere and not out of the machine.
     FLYBALL_TRY(netlink_->AddAddress(options_.node.name, {pools.back().gateway(), range->prefix}));
   }
-  if (pools.empty()) return Unexpected(BadRequest("the node has no range of IPv4, and pods get no other"));
+  if (pools.empty() || !pools.front().gateway().is_v4)
+    return Unexpected(BadRequest("the first range of the node has to be one of IPv4"));
   for (const auto& [uid, pod] : pods_)
     for (const api::IpAddress& ip : pod.ips)
       for (AddressPool& pool : pools) pool.Keep(ip);
   const Status filtered = options_.node.ns->Run([&, &nft = *nft_]() -> Status {
     SetSysctl("ipv4/conf/all/send_redirects", "0");
-    const bool closed = EnableForwarding(nft);
-    return nft.Run(TableCommands({options_.node, options_.cluster, cidrs, closed}));
+    PodFilters filters{options_.node, options_.cluster, cidrs};
+    filters.closed = EnableForwarding(nft, Family::kV4);
+    if (pools.size() > 1) filters.closed_v6 = EnableForwarding(nft, Family::kV6);
+    return nft.Run(TableCommands(filters));
   });
   if (!filtered) return filtered;
   cidrs_ = cidrs;
@@ -263,11 +276,16 @@ Status PodNetwork::Connect(const Attached& pod, const NetworkNamespace& ns) {
   FLYBALL_TRY(options_.node.ns->Run([&]() -> Status {
     // Host ports of 127.0.0.1 lead to pods; what pods send there is dropped (TableCommands).
     SetSysctl("ipv4/conf/" + pod.link + "/route_localnet", "1");
+    SetSysctl("ipv6/conf/" + pod.link + "/accept_dad", "0");
+    SetSysctl("ipv6/conf/" + pod.link + "/accept_ra", "0");
     return {};
   }));
+  const api::IpAddress gateway_v6 = *api::ParseIp(kGatewayV6);
+  if (pod.ips.size() > 1) FLYBALL_TRY(netlink_->AddAddress(pod.link, {gateway_v6, kLinkLocalPrefix}));
   FLYBALL_TRY(netlink_->SetUp(pod.link));
   std::vector<api::IpAddress> gateways;
-  for (const AddressPool& pool : pools_) gateways.push_back(pool.gateway());
+  for (const AddressPool& pool : pools_)
+    gateways.push_back(pool.gateway().is_v4 ? pool.gateway() : gateway_v6);
   FLYBALL_TRY(ns.Run([&] { return SetUpInside(pod.ips, gateways); }));
   FLYBALL_ASSIGN(const Link link, netlink_->FindLink(pod.link));
   for (std::size_t i = 0; i < pod.ips.size(); ++i)
@@ -357,9 +375,12 @@ void RemoveNetworkOf(const std::string& name) {
     for (const std::string& link : LinksOf(name, **netlink)) (void)(*netlink)->DeleteLink(link);
   const auto nft = Nftables::Open();
   if (!nft) return;
-  const bool closed = (*nft)->Query("list chain inet " + name + "_pods " + kClosedChain).has_value();
+  std::vector<Family> closed;
+  for (const Family family : {Family::kV4, Family::kV6})
+    if ((*nft)->Query("list chain inet " + name + "_pods " + ClosedChain(family == Family::kV6)))
+      closed.push_back(family);
   for (const std::string& table : TablesOf(name, **nft)) (void)(*nft)->Run("delete " + table);
-  if (closed) DisableForwarding(**nft);
+  for (const Family family : closed) DisableForwarding(**nft, family);
 }
 
 }  // namespace flyball::network

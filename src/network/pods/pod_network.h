@@ -17,6 +17,7 @@
 #include "network/netlink/netlink.h"
 #include "network/nft/nftables.h"
 #include "network/node_network.h"
+#include "network/pod_attacher.h"
 #include "network/pods/address_pool.h"
 #include "network/pods/pod_filters.h"
 
@@ -29,38 +30,33 @@ struct PodNetworkOptions {
   std::uint32_t mtu_less = 0;  // less than that, if it is the link's
 };
 
-struct PodAttachment {
-  std::string namespace_path;  // what processes of the pod enter
-  std::vector<std::string> ips;
-};
-
 // Thread-safe. All methods block for some milliseconds.
-class PodNetwork {
+class PodNetwork final : public PodAttacher {
  public:
   // Takes over what an earlier program has left for this node. Needs root.
   static Result<std::unique_ptr<PodNetwork>> Open(PodNetworkOptions options);
   // Leaves everything as it is.
-  ~PodNetwork() = default;
+  ~PodNetwork() override = default;
 
-  const NodeNetwork& node() const { return options_.node; }
-  const ClusterNetwork& cluster() const { return options_.cluster; }
+  const NodeNetwork& node() const override { return options_.node; }
+  const ClusterNetwork& cluster() const override { return options_.cluster; }
   std::uint32_t mtu() const { return mtu_; }
 
-  // The ranges of Node.spec.podCIDRs, of which pods get addresses of IPv4. Nothing if they are known.
-  Status UseCidrs(const std::vector<std::string>& cidrs);
-  bool has_cidrs() const;
+  // The ranges of Node.spec.podCIDRs: pods get an address of each, of IPv6 only where the kernel has it.
+  // BadRequest if none is of IPv4. Nothing if they are known.
+  Status UseCidrs(const std::vector<std::string>& cidrs) override;
+  bool has_cidrs() const override;
+  std::string WhyNotReady() const override { return has_cidrs() ? "" : "the node has no podCIDR yet"; }
 
   // The pod's namespace, made unless it is there; and its host ports are its own. ServiceUnavailable before
   // UseCidrs. On failure nothing is left of it.
-  Result<PodAttachment> Attach(const Pod& pod);
+  Result<PodAttachment> Attach(const Pod& pod) override;
   // Called by Attach at the end, when the pod has its addresses and nothing of it runs yet: what filters
   // packets must know of it. May block. Set before the first pod.
   using OnAttached = std::function<void(const Pod& pod, const std::vector<std::string>& ips)>;
   void SetOnAttached(OnAttached fn);
-  // Nothing if it has none.
-  void Detach(const std::string& pod_uid);
-  // What an earlier program has left is removed, but for these pods'.
-  void KeepOnly(const std::set<std::string>& pod_uids);
+  void Detach(const std::string& pod_uid) override;
+  void KeepOnly(const std::set<std::string>& pod_uids) override;
   // Everything of this node, as if it had never been.
   void RemoveAll();
 

@@ -63,7 +63,7 @@ std::string RulesHere() {
   return rules ? *rules : rules.error().message();
 }
 
-TEST(PodNetworkTest, TakesOfTwoRangesThatOfIPv4) {
+TEST(PodNetworkTest, GivesAPodAnAddressOfEachRange) {
   InOwnNamespace([] {
     const auto network = OpenHere();
     EXPECT_FALSE(network->UseCidrs({"fd20::/64"}));
@@ -71,8 +71,13 @@ TEST(PodNetworkTest, TakesOfTwoRangesThatOfIPv4) {
     ASSERT_TRUE(network->UseCidrs({"10.244.3.0/24", "fd20::/64"}));
     const auto attached = network->Attach(PodWith("one"));
     ASSERT_TRUE(attached) << attached.error().message();
-    EXPECT_EQ(attached->ips, std::vector<std::string>{"10.244.3.2"});
+    const bool v6 = HasIpv6();
+    const std::vector<std::string> both{"10.244.3.2", "fd20::2"}, first{"10.244.3.2"};
+    EXPECT_EQ(attached->ips, v6 ? both : first);
+    EXPECT_EQ(ReadSysctl("ipv6/conf/all/forwarding"), v6 ? "1" : "");
+    EXPECT_EQ(RulesHere().find(ClosedChain(true)) != std::string::npos, v6);
     network->RemoveAll();
+    EXPECT_EQ(ReadSysctl("ipv6/conf/all/forwarding"), v6 ? "0" : "");
   });
 }
 
@@ -129,18 +134,32 @@ TEST(PodNetworkTest, OpensHostPortsWhileThePodIsThere) {
   });
 }
 
+TEST(PodNetworkTest, OpensHostPortsOfEachProtocol) {
+  InOwnNamespace([] {
+    const auto network = OpenHere();
+    ASSERT_TRUE(network->UseCidrs({"10.244.3.0/24"}));
+    Pod pod = PodWith("one");
+    for (const char* protocol : {"TCP", "UDP", "SCTP"})
+      pod.spec.containers[0].ports.push_back({.host_port = 8099, .container_port = 80, .protocol = protocol});
+    IpOf(*network, pod);
+    for (const char* protocol : {"tcp", "udp", "sctp"})
+      EXPECT_THAT(RulesHere(), HasSubstr(std::string(protocol) + " . 8099 : 10.244.3.2 . 80"));
+    network->RemoveAll();
+  });
+}
+
 TEST(PodNetworkTest, KeepsTheMachineFromBeingARouter) {
   InOwnNamespace([] {
     const auto network = OpenHere();
     ASSERT_TRUE(network->UseCidrs({"10.244.3.0/24"}));
     EXPECT_EQ(ReadSysctl("ipv4/ip_forward"), "1");
-    EXPECT_THAT(RulesHere(), HasSubstr(kClosedChain));
+    EXPECT_THAT(RulesHere(), HasSubstr(ClosedChain(false)));
     network->RemoveAll();
     // It was one before: nothing is closed, and it stays one.
     SetSysctl("ipv4/ip_forward", "1");
     const auto again = OpenHere();
     ASSERT_TRUE(again->UseCidrs({"10.244.3.0/24"}));
-    EXPECT_THAT(RulesHere(), Not(HasSubstr(kClosedChain)));
+    EXPECT_THAT(RulesHere(), Not(HasSubstr(ClosedChain(false))));
     again->RemoveAll();
     EXPECT_EQ(ReadSysctl("ipv4/ip_forward"), "1");
   });
@@ -158,8 +177,24 @@ TEST(NodeRoutesTest, LeadToEveryOtherNode) {
   const std::vector<std::shared_ptr<const Node>> nodes = {NodeAt("a", "10.95.0.2", "10.244.0.0/24"),
                                                           NodeAt("b", "10.95.0.3", "10.244.1.0/24"),
                                                           NodeAt("new", "10.95.0.4", "")};
-  EXPECT_THAT(RoutesFor("a", nodes), ElementsAre(std::pair("10.244.1.0/24", "10.95.0.3")));
+  EXPECT_THAT(RoutesFor("a", nodes),
+              ElementsAre(std::pair("10.244.1.0/24", NodeWay{"10.95.0.3", "10.95.0.3"})));
   EXPECT_EQ(RoutesFor("", nodes).size(), 2u);
+}
+
+TEST(NodeRoutesTest, LeadToBothRangesOfANode) {
+  auto node = std::make_shared<Node>(*NodeAt("b", "10.95.0.3", "10.244.1.0/24"));
+  node->spec.pod_cidrs.push_back("fd00:10:244:1::/64");
+  EXPECT_EQ(RoutesFor("a", {node}).size(), 1u) << "no way to it by IPv6";
+  node->status.addresses.push_back({.type = "InternalIP", .address = "fd00:10:95::3"});
+  const auto routes = RoutesFor("a", {node});
+  EXPECT_EQ(routes.at("fd00:10:244:1::/64"), (NodeWay{"fd00:10:95::3", "10.95.0.3"}));
+}
+
+TEST(RangeChoiceTest, RefusesWhatIsNoRangeOfEachFamily) {
+  for (const char* bad : {"", "x", "fd00::/56", "10.0.0.0/16,10.1.0.0/16", "10.0.0.0/16,fd00::/56,fd01::/56"})
+    EXPECT_FALSE(ReserveRanges("/tmp", bad, kDefaultServiceCidr)) << bad;
+  EXPECT_FALSE(ReserveRanges("/tmp", kDefaultPodCidr, "10.96.0.0/16,fd01::/112")) << "Services alone";
 }
 
 TEST(RangeChoiceTest, SeesOverlaps) {

@@ -14,6 +14,7 @@
 #include "base/files/durable_file.h"
 #include "base/files/owned_fd.h"
 #include "base/observe/log.h"
+#include "base/values/ascii.h"
 #include "json/json.h"
 #include "network/netlink/netlink.h"
 #include "network/pods/pod_network.h"
@@ -64,13 +65,18 @@ std::optional<ClusterRanges> ReadRanges(const std::string& data_dir) {
     const json::Value* value = read->Find(key);
     return value ? std::string(value->string_or("")) : std::string();
   };
-  return ClusterRanges{NetworkName(data_dir), at("podCIDR"), at("serviceCIDR"), at("nodeCIDR")};
+  return ClusterRanges{NetworkName(data_dir), at("podCIDR"),       at("serviceCIDR"), at("nodeCIDR"),
+                       at("podCIDRv6"),       at("serviceCIDRv6"), at("nodeCIDRv6")};
 }
 
 Status WriteRanges(const std::string& data_dir, const ClusterRanges& ranges) {
-  const json::Value value = json::Object{
+  json::Object value{
       {"podCIDR", ranges.pod_cidr}, {"serviceCIDR", ranges.service_cidr}, {"nodeCIDR", ranges.node_cidr}};
-  return WriteFileDurably(RangesPath(data_dir), json::Write(value) + "\n");
+  for (const auto& [key, range] :
+       {std::pair("podCIDRv6", &ranges.pod_cidr_v6), std::pair("serviceCIDRv6", &ranges.service_cidr_v6),
+        std::pair("nodeCIDRv6", &ranges.node_cidr_v6)})
+    if (!range->empty()) value.Set(key, *range);
+  return WriteFileDurably(RangesPath(data_dir), json::Write(json::Value(std::move(value))) + "\n");
 }
 
 // What is taken on this machine, by others than the cluster of that name.
@@ -105,7 +111,25 @@ Status AddMachine(const std::string& name, Taken& taken) {
   return {};
 }
 
-enum class RangeOf { kPods, kServices, kNodes };
+enum class RangeOf { kPods, kServices, kNodes, kNodesV6 };
+
+// What a flag says: a range of IPv4, and perhaps one of IPv6.
+struct GivenRanges {
+  std::string v4, v6;
+};
+
+Result<GivenRanges> ParseGiven(const char* flag, const std::string& text) {
+  const std::vector<std::string> words = SplitWords(text, ",");
+  const auto is = [&](std::size_t i, bool v4) {
+    const auto range = i < words.size() ? api::ParseCidr(words[i]) : std::nullopt;
+    return range && range->address.is_v4 == v4;
+  };
+  if (words.empty() || words.size() > 2 || !is(0, true) || (words.size() == 2 && !is(1, false)))
+    return Unexpected(
+        BadRequest(std::string(flag) + ": want a range of IPv4 addresses such as 10.244.0.0/16, " +
+                   "and after a comma one of IPv6 if the cluster is to have both, got \"" + text + "\""));
+  return GivenRanges{words[0], words.size() == 2 ? words[1] : std::string()};
+}
 
 std::vector<std::string> Candidates(RangeOf what) {
   std::vector<std::string> candidates;
@@ -118,7 +142,10 @@ std::vector<std::string> Candidates(RangeOf what) {
   } else if (what == RangeOf::kServices) {
     add(96, 127);
   } else {
-    for (int i = 0; i <= 255; ++i) candidates.push_back("10.95." + std::to_string(i) + ".0/24");
+    const bool v4 = what == RangeOf::kNodes;
+    for (int i = 0; i <= 255; ++i)
+      candidates.push_back(v4 ? "10.95." + std::to_string(i) + ".0/24"
+                              : "fd00:10:95:" + std::to_string(i) + "::/64");
   }
   return candidates;
 }
@@ -150,6 +177,14 @@ void ForgetGone(std::set<std::string>& folders) {
 
 }  // namespace
 
+std::vector<std::string> ClusterRanges::PodCidrs() const {
+  return has_v6() ? std::vector{pod_cidr, pod_cidr_v6} : std::vector{pod_cidr};
+}
+
+std::vector<std::string> ClusterRanges::ServiceCidrs() const {
+  return service_cidr_v6.empty() ? std::vector{service_cidr} : std::vector{service_cidr, service_cidr_v6};
+}
+
 bool Overlap(const api::Cidr& a, const api::Cidr& b) {
   if (a.address.is_v4 != b.address.is_v4) return false;
   return a.Contains(b.Network()) || b.Contains(a.Network());
@@ -179,6 +214,11 @@ Result<std::string> RegisterNetwork(const std::string& data_dir) {
 
 Result<ClusterRanges> ReserveRanges(const std::string& data_dir, const std::string& pod_cidr,
                                     const std::string& service_cidr) {
+  FLYBALL_ASSIGN(const GivenRanges pods, ParseGiven("--cluster-cidr", pod_cidr));
+  FLYBALL_ASSIGN(const GivenRanges services, ParseGiven("--service-cluster-ip-range", service_cidr));
+  if (pods.v6.empty() && !services.v6.empty())
+    return Unexpected(
+        BadRequest("--service-cluster-ip-range has IPv6: --cluster-cidr needs a range of it, too"));
   std::error_code error;
   const std::string folder = fs::canonical(data_dir, error).string();
   if (error) return Unexpected(InternalError(data_dir + ": " + error.message()));
@@ -190,11 +230,15 @@ Result<ClusterRanges> ReserveRanges(const std::string& data_dir, const std::stri
   Taken taken;
   for (const std::string& other : folders)
     if (const auto theirs = ReadRanges(other); theirs && other != folder)
-      for (const std::string& text : {theirs->pod_cidr, theirs->service_cidr, theirs->node_cidr})
+      for (const std::string& text : {theirs->pod_cidr, theirs->service_cidr, theirs->node_cidr,
+                                      theirs->pod_cidr_v6, theirs->service_cidr_v6, theirs->node_cidr_v6})
         taken.Add(text);
   FLYBALL_TRY(AddMachine(ranges.name, taken));
-  if (pod_cidr != kDefaultPodCidr) ranges.pod_cidr = pod_cidr;
-  if (service_cidr != kDefaultServiceCidr) ranges.service_cidr = service_cidr;
+  if (pods.v4 != kDefaultPodCidr) ranges.pod_cidr = pods.v4;
+  if (services.v4 != kDefaultServiceCidr) ranges.service_cidr = services.v4;
+  ranges.pod_cidr_v6 = pods.v6;
+  ranges.service_cidr_v6 = services.v6;
+  if (!ranges.has_v6()) ranges.node_cidr_v6.clear();
   if (ranges.pod_cidr.empty()) {
     FLYBALL_ASSIGN(ranges.pod_cidr, Choose(RangeOf::kPods, taken));
   }
@@ -203,6 +247,9 @@ Result<ClusterRanges> ReserveRanges(const std::string& data_dir, const std::stri
   }
   if (ranges.node_cidr.empty()) {
     FLYBALL_ASSIGN(ranges.node_cidr, Choose(RangeOf::kNodes, taken));
+  }
+  if (ranges.has_v6() && ranges.node_cidr_v6.empty()) {
+    FLYBALL_ASSIGN(ranges.node_cidr_v6, Choose(RangeOf::kNodesV6, taken));
   }
   FLYBALL_TRY(WriteRanges(folder, ranges));
   folders.insert(folder);

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "client/client.h"
-#include "network/pods/pod_network.h"
+#include "network/pod_attacher.h"
 #include "node/agent/node_object.h"
 #include "node/eviction/eviction_thresholds.h"
 #include "node/runtime/runtime.h"
@@ -26,12 +26,13 @@ class NodeServer;
 
 struct NodeAgentOptions {
   std::string name;
-  std::string address = "127.0.0.1";  // where its server is reached
-  ResourceList capacity;              // MachineCapacity or SimCapacity
+  std::string address = "127.0.0.1";             // where its server is reached
+  std::vector<std::string> further_addresses{};  // of the other IP family
+  ResourceList capacity;                         // MachineCapacity or SimCapacity
   std::map<std::string, std::string> labels;
   bool remove_not_ready_taint = true;
   // Pods get a network of their own from it; null: they have the machine's.
-  std::shared_ptr<network::PodNetwork> network{};
+  std::shared_ptr<network::PodAttacher> network{};
   // Without one: why, for people. An event on the Node says it, and what follows. Empty: no event.
   std::string shares_network_because{};
   ClusterDns dns{};

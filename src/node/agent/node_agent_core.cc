@@ -13,12 +13,18 @@ namespace {
 constexpr char kNotReadyTaint[] = "node.kubernetes.io/not-ready";
 constexpr char kLeaseNamespace[] = "kube-node-lease";
 
+std::vector<std::string> AddressesOf(const NodeAgentOptions& options) {
+  std::vector<std::string> addresses{options.address};
+  addresses.insert(addresses.end(), options.further_addresses.begin(), options.further_addresses.end());
+  return addresses;
+}
+
 }  // namespace
 
 NodeAgent::Core::Core(Client client, ContainerRuntime& runtime, NodeAgentOptions options, int port)
     : options_(std::move(options)),
       description_{.name = options_.name,
-                   .address = options_.address,
+                   .addresses = AddressesOf(options_),
                    .port = port,
                    .capacity = options_.capacity,
                    .allocatable = AllocatableOf(options_.capacity, options_.reserved, options_.eviction),
@@ -32,12 +38,12 @@ NodeAgent::Core::Core(Client client, ContainerRuntime& runtime, NodeAgentOptions
           .strand = Strand(client_.runtime().executor),
           .blocking = client_.runtime().worker_executor(),
           .recorder = EventRecorder(client_, "kubelet", options_.name),
-          .host_ip = options_.address,
+          .host_ips = description_.addresses,
           .volumes = runtime.volumes_folder().empty()
                          ? nullptr
                          : std::make_shared<PodVolumes>(
                                client_, runtime.volumes_folder(),
-                               VolumeNode{options_.name, options_.address, description_.allocatable}),
+                               VolumeNode{options_.name, description_.addresses, description_.allocatable}),
           .finished = {},
           .network = options_.network,
           .dns = options_.dns,
@@ -150,8 +156,9 @@ Node NodeAgent::Core::CurrentNode() const {
     if (condition.type == "Ready") {
       condition.status = "False";
       condition.reason = "KubeletNotReady";
-      condition.message = networked_ ? "the serving certificate has not been issued yet"
-                                     : "container runtime network not ready: the node has no podCIDR yet";
+      condition.message = networked_
+                              ? "the serving certificate has not been issued yet"
+                              : "container runtime network not ready: " + options_.network->WhyNotReady();
     }
   return node;
 }
@@ -380,6 +387,23 @@ void NodeAgent::Core::WatchNode() {
   };
   const auto nodes = informers_->For<Node>({.field_selector = "metadata.name=" + options_.name});
   nodes_ = nodes.AddHandler(std::move(handler));
+  if (options_.network->has_cidrs()) AwaitNetwork();
+}
+
+void NodeAgent::Core::AwaitNetwork() {
+  context_->blocking.Post([weak = weak_from_this(), network = options_.network] {
+    const bool ready = network->WhyNotReady().empty();
+    const auto self = weak.lock();
+    if (self && ready) return self->OnStrand([](Core& core) { core.NetworkReady(); });
+    if (self) self->After(kRegisterRetry, [](Core& core) { core.AwaitNetwork(); });
+  });
+}
+
+void NodeAgent::Core::NetworkReady() {
+  if (std::exchange(networked_, true)) return;
+  ready_since_ = api::Time::From(Now());
+  ReportStatus();
+  for (const auto& [uid, worker] : workers_) worker->Resume();
 }
 
 // A range never changes: the first one counts.
@@ -394,12 +418,7 @@ void NodeAgent::Core::UseCidrs(const std::vector<std::string>& cidrs) {
                  {{"node", self->options_.name}, {"error", used.error().message()}});
       return self->After(kRegisterRetry, [cidrs](Core& core) { core.UseCidrs(cidrs); });
     }
-    self->OnStrand([](Core& core) {
-      if (std::exchange(core.networked_, true)) return;
-      core.ready_since_ = api::Time::From(core.Now());
-      core.ReportStatus();
-      for (const auto& [uid, worker] : core.workers_) worker->Resume();
-    });
+    self->OnStrand([](Core& core) { core.NetworkReady(); });
   });
 }
 

@@ -88,6 +88,8 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   void PodGone(const PodPtr& pod);
   void WorkerFinished(const std::string& uid);
   void NowReady();
+  void AwaitNetwork();
+  void NetworkReady();
   // The Node's range of pod addresses, as soon as somebody has given it one.
   void WatchNode();
   void UseCidrs(const std::vector<std::string>& cidrs);

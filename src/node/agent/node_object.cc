@@ -131,8 +131,9 @@ Node MakeNode(const NodeDescription& description, TimePoint at) {
   NodeStatus& status = node.status;
   status.capacity = description.capacity;
   status.allocatable = description.allocatable;
-  status.addresses = {{.type = "InternalIP", .address = description.address},
-                      {.type = "Hostname", .address = description.name}};
+  for (const std::string& address : description.addresses)
+    status.addresses.push_back({.type = "InternalIP", .address = address});
+  status.addresses.push_back({.type = "Hostname", .address = description.name});
   status.daemon_endpoints.kubelet_endpoint.port = description.port;
   // What NodeDeclaredFeatureValidator asks for: changes that PodWorker puts in force.
   status.declared_features = {"InPlacePodLevelResourcesVerticalScaling",

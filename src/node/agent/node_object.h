@@ -24,8 +24,9 @@ ResourceList AllocatableOf(const ResourceList& capacity, const ResourceList& res
                            const EvictionThresholds& eviction);
 
 struct NodeDescription {
-  std::string name, address;
-  int port = 0;  // of the agent's server; 0: none
+  std::string name;
+  std::vector<std::string> addresses;  // the first one is where its server is; one of each IP family
+  int port = 0;                        // of the agent's server; 0: none
   ResourceList capacity, allocatable;
   std::map<std::string, std::string> labels;  // further ones
   std::string runtime_version;                // "native://0.1.0"

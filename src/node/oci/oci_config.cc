@@ -401,9 +401,13 @@ json::Object CgroupResources(const Container& spec) {
   return resources;
 }
 
-std::string PodCgroup(const Pod& pod) {
+std::string PodsCgroup(const std::string& cgroup_root) {
+  return cgroup_root + "/kubepods";
+}
+
+std::string PodCgroup(const std::string& pods_cgroup, const Pod& pod) {
   const std::string qos = QosOf(pod);
-  return std::string(kPodsCgroup) + "/" + (qos == "guaranteed" ? "" : qos + "/") + "pod" + pod.metadata.uid;
+  return pods_cgroup + "/" + (qos == "guaranteed" ? "" : qos + "/") + "pod" + pod.metadata.uid;
 }
 
 }  // namespace flyball::node

@@ -35,9 +35,9 @@ Result<json::Value> MakeOciConfig(const OciConfigInput& input);
 // What the cgroup of a container has: the member `resources` of its configuration, without devices.
 json::Object CgroupResources(const Container& spec);
 
-// The cgroup that all pods are in.
-inline constexpr char kPodsCgroup[] = "/kubepods";
-// "guaranteed", "burstable" or "besteffort", as cgroups name them; and the pod's folder below.
-std::string PodCgroup(const Pod& pod);
+// The cgroup that all pods are in, below the root's ("" is the machine's).
+std::string PodsCgroup(const std::string& cgroup_root);
+// Below that, by its QoS class.
+std::string PodCgroup(const std::string& pods_cgroup, const Pod& pod);
 
 }  // namespace flyball::node

@@ -29,7 +29,7 @@ class OciConfigTest : public testing::Test {
                           .image = image_,
                           .user = {},
                           .monitor = 42,
-                          .cgroup_path = PodCgroup(*pod_) + "/id",
+                          .cgroup_path = PodCgroup(PodsCgroup(""), *pod_) + "/id",
                           .mounts = {},
                           .seccomp_folder = profiles_});
   }

@@ -146,8 +146,8 @@ void OciRuntime::RemovePodNow(const std::string& uid) {
   if (pod->connection) pod->connection->Send('Q', {});
   pod->connection.reset();
   for (const char* qos : {"", "burstable/", "besteffort/"})
-    cgroups_.Remove(std::string(kPodsCgroup) + "/" + qos + "pod" + uid);
-  cgroups_.BalanceClasses(kPodsCgroup);
+    cgroups_.Remove(pods_cgroup_ + "/" + qos + "pod" + uid);
+  cgroups_.BalanceClasses(pods_cgroup_);
   // The monitor ends with its last child, and removes its socket meanwhile.
   const OwnedFd parent(open(PodsFolder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (const Status removed = RemoveTree(parent.get(), uid); !removed)
@@ -181,7 +181,7 @@ Status OciRuntime::Open() {
     uids.push_back(entry.path().filename().string());
   for (const std::string& uid : uids) RecoverPod(uid);
   if (!options_.enforced.empty())
-    FLYBALL_TRY(cgroups_.Make(kPodsCgroup, AllocatableLimits(options_.enforced)));
+    FLYBALL_TRY(cgroups_.Make(pods_cgroup_, AllocatableLimits(options_.enforced)));
   return {};
 }
 
@@ -251,9 +251,11 @@ void OciRuntime::Shutdown() {
     MutexLock lock(mu_);
     for (const auto& [uid, pod] : pods_) uids.push_back(uid);
   }
-  if (uids.empty()) return;
-  KillAll();
+  if (!uids.empty()) KillAll();
   for (const std::string& uid : uids) RemovePodNow(uid);
+  for (const std::string& path :
+       {pods_cgroup_ + "/burstable", pods_cgroup_ + "/besteffort", pods_cgroup_, options_.cgroup_root})
+    if (!path.empty()) cgroups_.Remove(path);
 }
 
 std::optional<std::string> WhyNoContainers() {

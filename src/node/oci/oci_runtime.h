@@ -35,6 +35,8 @@ struct OciRuntimeOptions {
   ImageGcPolicy image_gc{};
   std::string registries_file{};  // registry_hosts.h; empty: the usual one
   HostImage host_image = HostImage::kAuto;
+  // Above the cgroup `kubepods`, as kubelet's --cgroup-root: clusters of one machine have one each.
+  std::string cgroup_root{};
   std::int64_t pod_max_pids = -1;  // processes of one pod; -1: as many as the machine takes
   // What all pods together may use, enforced by their cgroup; empty: nothing is.
   std::map<std::string, api::Quantity> enforced{};

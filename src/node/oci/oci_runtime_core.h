@@ -100,16 +100,16 @@ class OciRuntime final : public OciContainers {
   void ReadLog(const LogQuery& query, LogSink sink) override;
   std::map<std::string, ResourceUsage> UsageOf(const std::vector<UsageQuery>& containers,
                                                TimePoint now) override;
-  std::string CgroupOf(const Pod& pod) const override { return PodCgroup(pod); }
+  std::string CgroupOf(const Pod& pod) const override { return PodCgroup(pods_cgroup_, pod); }
   Status Resize(const std::string& id, const Pod& pod, const Container& spec) override {
     const auto container = FindRunning(id);
     if (!container) return {};
     // A container may not have more than its pod: the pod's cgroup grows before it, and shrinks after it.
     const CgroupLimits limits = PodCgroupLimits(pod, options_.pod_max_pids);
-    (void)cgroups_.Make(PodCgroup(pod), limits);
+    (void)cgroups_.Make(CgroupOf(pod), limits);
     FLYBALL_TRY(runc_.Update(id, container->bundle.folder() + "/resources.json", CgroupResources(spec)));
-    const Status made = cgroups_.Make(PodCgroup(pod), limits);
-    cgroups_.BalanceClasses(kPodsCgroup);
+    const Status made = cgroups_.Make(CgroupOf(pod), limits);
+    cgroups_.BalanceClasses(pods_cgroup_);
     return made;
   }
   WrittenFolders WrittenBy(const std::string& id) override {
@@ -207,6 +207,7 @@ class OciRuntime final : public OciContainers {
   const std::shared_ptr<ProcessLoop> processes_ = std::make_shared<ProcessLoop>();
   const Runc runc_;
   const CgroupTree cgroups_;
+  const std::string pods_cgroup_ = PodsCgroup(options_.cgroup_root);
   mutable Mutex mu_;
   CondVar changed_;
   std::map<std::string, OciPodPtr> pods_ FLYBALL_GUARDED_BY(mu_);              // by UID

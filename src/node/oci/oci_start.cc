@@ -8,8 +8,8 @@ namespace flyball::node {
 
 Status OciRuntime::EnsureSandbox(OciPod& pod, const Pod& spec) {
   if (pod.connection && pod.connection->Send('?', {})) return {};
-  FLYBALL_TRY(cgroups_.Make(PodCgroup(spec), PodCgroupLimits(spec, options_.pod_max_pids)));
-  cgroups_.BalanceClasses(kPodsCgroup);
+  FLYBALL_TRY(cgroups_.Make(CgroupOf(spec), PodCgroupLimits(spec, options_.pod_max_pids)));
+  cgroups_.BalanceClasses(pods_cgroup_);
   FLYBALL_ASSIGN(pod.monitor, EnsureMonitor(*processes_, monitor_program_.get(), pod.folder, spec));
   FLYBALL_TRY(WriteFileDurably(pod.folder + "/node", spec.spec.node_name));
   return Connect(pod);
@@ -64,7 +64,7 @@ Result<OciContainerPtr> OciRuntime::Prepare(const ContainerConfig& config, const
             .stdin_once = config.stdin_once,
             .message_from_log = config.spec->termination_message_policy == "FallbackToLogsOnError",
             .started_at = executor_.clock().Now()};
-  record.cgroup_path = PodCgroup(*config.pod) + "/" + record.id;
+  record.cgroup_path = CgroupOf(*config.pod) + "/" + record.id;
   if (config.spec->lifecycle && config.spec->lifecycle->stop_signal)
     record.stop_signal = *config.spec->lifecycle->stop_signal;
   if (const Status written = WriteBundle(config, image, *container); !written) {

@@ -21,9 +21,10 @@ bool PodWorker::HaveNetwork() {
     return false;
   }
   if (!has_own_network()) {
-    if (pod_ip_.empty())
-      pod_ip_ =
-          pod_->spec.host_network ? context_.host_ip : context_.runtime.AllocatePodIp(pod_->metadata.uid);
+    if (pod_->spec.host_network)
+      pod_ips_ = context_.host_ips;
+    else if (pod_ips_.empty())
+      pod_ips_ = {context_.runtime.AllocatePodIp(pod_->metadata.uid)};
     // The node's network need not be the machine's.
     if (context_.network && !context_.network->node().machine)
       network_namespace_ = context_.network->node().ns->path();
@@ -54,7 +55,6 @@ void PodWorker::NetworkMade(const Result<network::PodAttachment>& made) {
   networked_ = true;
   network_namespace_ = made->namespace_path;
   pod_ips_ = made->ips;
-  pod_ip_ = pod_ips_.front();
   if (state_ == State::kTerminating) return CheckStopped();
   Sync();
 }

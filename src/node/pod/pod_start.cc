@@ -22,7 +22,7 @@ void PodWorker::PrepareEnvironment(ContainerUnit& unit) {
   };
   Variables inherited = context_.service_variables ? context_.service_variables(*pod_) : Variables();
   if (spec.env.empty() && spec.env_from.empty()) return Launch(unit, pod_, inherited);
-  ResolveEnvironment(context_.client, pod_, spec, {pod_ip_, context_.host_ip}, context_.allocatable,
+  ResolveEnvironment(context_.client, pod_, spec, {pod_ips_, context_.host_ips}, context_.allocatable,
                      std::move(inherited), std::move(done));
 }
 

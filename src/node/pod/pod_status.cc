@@ -173,15 +173,12 @@ PodStatus PodWorker::MakeStatus() const {
   status.phase = Phase();
   status.reason = failure_reason_;
   status.message = failure_message_;
-  status.host_ip = context_.host_ip;
-  status.host_ips = {{.ip = context_.host_ip}};
+  status.host_ip = context_.host_ips.front();
+  for (const std::string& ip : context_.host_ips) status.host_ips.push_back({.ip = ip});
   status.start_time = start_time_;
   status.observed_generation = pod_->metadata.generation;
-  if (!pod_ip_.empty()) {
-    status.pod_ip = pod_ip_;
-    for (const std::string& ip : pod_ips_) status.pod_ips.push_back({.ip = ip});
-    if (pod_ips_.empty()) status.pod_ips = {{.ip = pod_ip_}};
-  }
+  status.pod_ip = pod_ip();
+  for (const std::string& ip : pod_ips_) status.pod_ips.push_back({.ip = ip});
   if (pod_->spec.resources) {
     status.resources = *pod_->spec.resources;
     status.allocated_resources = pod_->spec.resources->requests;

@@ -9,7 +9,7 @@ void PodWorker::PrepareVolumes(ContainerUnit& unit) {
   if (!context_.volumes || pod_->spec.volumes.empty() || IsHostImage(SpecOf(unit).image))
     return PrepareEnvironment(unit);
   OnRuntime([volumes = context_.volumes, pod = pod_,
-             ip = pod_ip_](ContainerRuntime&) { return volumes->SetUp(*pod, ip); },
+             ips = pod_ips_](ContainerRuntime&) { return volumes->SetUp(*pod, ips); },
             [&unit](PodWorker& self, const Status& made) {
               if (self.state_ != State::kRunning || unit.state != ContainerUnit::State::kStarting) return;
               if (made) {
@@ -38,7 +38,7 @@ void PodWorker::RefreshVolumes() {
 void PodWorker::RefreshVolumesNow() {
   if (state_ != State::kRunning) return;
   OnRuntime([volumes = context_.volumes, pod = pod_,
-             ip = pod_ip_](ContainerRuntime&) { return volumes->SetUp(*pod, ip); },
+             ips = pod_ips_](ContainerRuntime&) { return volumes->SetUp(*pod, ips); },
             [](PodWorker& self, const Status& made) {
               if (!made)
                 self.context_.recorder.Warning(flyball::TargetOf(*self.pod_), "FailedMount",

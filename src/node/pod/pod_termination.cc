@@ -120,7 +120,7 @@ void PodWorker::RunHook(const ContainerUnit& unit, const LifecycleHandler& hook,
   } else {
     // What is answered does not matter, as upstream.
     Probe probe{.http_get = hook.http_get, .tcp_socket = hook.tcp_socket, .timeout_seconds = 30};
-    AskOverNetwork(probe, SpecOf(unit), pod_ip_, context_.blocking, context_.strand,
+    AskOverNetwork(probe, SpecOf(unit), pod_ip(), context_.blocking, context_.strand,
                    [finish](const ProbeAnswer& answer) { finish(answer.answered); });
   }
 }

@@ -72,7 +72,7 @@ PodWorker::~PodWorker() {
 // What an agent before this one has written. What still runs of what it started is adopted later.
 void PodWorker::Restore() {
   const PodStatus& status = pod_->status;
-  pod_ip_ = status.pod_ip;
+  for (const PodIP& ip : status.pod_ips) pod_ips_.push_back(ip.ip);
   if (status.start_time) {
     start_time_ = *status.start_time;
     written_ = status;
@@ -122,7 +122,7 @@ EventTarget PodWorker::TargetOf(const ContainerUnit& unit) const {
 
 FoundPod PodWorker::Describe(const std::string& container) const {
   FoundPod found{.pod_uid = pod_->metadata.uid,
-                 .pod_ip = pod_ip_,
+                 .pod_ip = pod_ip(),
                  .network_namespace = has_own_network() ? network_namespace_ : ""};
   for (const auto& unit : units_) {
     if (unit->name != container || !unit->running()) continue;
@@ -355,7 +355,7 @@ void PodWorker::BeginProbes(ContainerUnit& unit) {
   };
   unit.prober = std::make_shared<ContainerProber>(
       ContainerProber::Parts{keep_, context_.strand, context_.blocking, context_.runtime}, pod_, spec,
-      unit.runtime_id, pod_ip_, std::move(events));
+      unit.runtime_id, pod_ip(), std::move(events));
   unit.prober->Start();
 }
 

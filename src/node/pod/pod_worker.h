@@ -15,7 +15,7 @@
 #include "base/run/executor.h"
 #include "client/client.h"
 #include "controller/events/event_recorder.h"
-#include "network/pods/pod_network.h"
+#include "network/pod_attacher.h"
 #include "node/pod/container_unit.h"
 #include "node/pod/environment.h"
 #include "node/pod/pod_admission.h"
@@ -47,13 +47,13 @@ struct WorkerContext {
   Strand strand;       // all workers run on it
   Executor& blocking;  // for probes over the network
   EventRecorder recorder;
-  std::string host_ip;
+  std::vector<std::string> host_ips;                     // one of each IP family, the primary one first
   std::shared_ptr<PodVolumes> volumes;                   // null: containers of the runtime have none
   std::function<void(const std::string& uid)> finished;  // the worker can be dropped
   // Why the node does not take a pod; null: it takes every one.
   std::function<std::optional<PodRejection>(const Pod& pod)> reject{};
   // Gives pods a network of their own; null: they have the machine's.
-  std::shared_ptr<network::PodNetwork> network{};
+  std::shared_ptr<network::PodAttacher> network{};
   ClusterDns dns{};
   NodeAllocatable allocatable{};
   // What every container's environment says about Services; null: nothing.
@@ -111,6 +111,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   bool HaveNetwork();
   void NetworkMade(const Result<network::PodAttachment>& made);
   void DropNetwork();
+  std::string pod_ip() const { return pod_ips_.empty() ? std::string() : pod_ips_.front(); }
   bool has_own_network() const { return context_.network && !pod_->spec.host_network; }
   void StartUnit(ContainerUnit& unit);
   // pod_image.cc: the image, as its policy says.
@@ -193,9 +194,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   PodPtr pod_;
   State state_ = State::kRunning;
   std::vector<std::unique_ptr<ContainerUnit>> units_;  // init containers first
-  std::string pod_ip_;
-  std::vector<std::string> pod_ips_;  // of its own network
-  std::string network_namespace_;     // of that
+  std::vector<std::string> pod_ips_;                   // one of each IP family; empty: not known yet
+  std::string network_namespace_;                      // of that
   bool networked_ = false, attaching_ = false;
   api::Time start_time_;
   Duration grace_{};

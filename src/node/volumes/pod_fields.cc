@@ -20,6 +20,16 @@ std::string Lines(const std::map<std::string, std::string>& map) {
   return text;
 }
 
+std::string First(const std::vector<std::string>& texts) {
+  return texts.empty() ? std::string() : texts.front();
+}
+
+std::string Joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : ",") + text;
+  return all;
+}
+
 }  // namespace
 
 std::string FieldValue(const Pod& pod, const PodAddresses& addresses, const std::string& path) {
@@ -30,8 +40,10 @@ std::string FieldValue(const Pod& pod, const PodAddresses& addresses, const std:
   if (path == "metadata.annotations") return Lines(pod.metadata.annotations);
   if (path == "spec.nodeName") return pod.spec.node_name;
   if (path == "spec.serviceAccountName") return pod.spec.service_account_name;
-  if (path == "status.podIP" || path == "status.podIPs") return addresses.pod_ip;
-  if (path == "status.hostIP" || path == "status.hostIPs") return addresses.host_ip;
+  if (path == "status.podIP") return First(addresses.pod_ips);
+  if (path == "status.podIPs") return Joined(addresses.pod_ips);
+  if (path == "status.hostIP") return First(addresses.host_ips);
+  if (path == "status.hostIPs") return Joined(addresses.host_ips);
   const auto find = [](const std::map<std::string, std::string>& in, const std::string& key) {
     const auto found = in.find(key);
     return found == in.end() ? std::string() : found->second;

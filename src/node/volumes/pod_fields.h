@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "api/types/core.h"
 
@@ -11,7 +12,7 @@ namespace flyball::node {
 
 // What fieldRefs can say besides what the pod's object does.
 struct PodAddresses {
-  std::string pod_ip, host_ip;
+  std::vector<std::string> pod_ips, host_ips;  // one of each IP family, the primary one first
 };
 
 // The value of a field path; "" for one that is not known. Whole maps ("metadata.labels") are lines of

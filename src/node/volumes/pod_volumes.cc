@@ -133,7 +133,7 @@ std::shared_ptr<Mutex> PodVolumes::MutexOf(const std::string& pod_uid) {
   return mutex;
 }
 
-Status PodVolumes::SetUp(const Pod& pod, const std::string& pod_ip) {
+Status PodVolumes::SetUp(const Pod& pod, const std::vector<std::string>& pod_ips) {
   if (pod.spec.volumes.empty()) return {};
   const auto mutex = MutexOf(pod.metadata.uid);
   MutexLock lock(*mutex);
@@ -142,7 +142,7 @@ Status PodVolumes::SetUp(const Pod& pod, const std::string& pod_ip) {
   if (const std::string mark = folder_ + "/" + pod.metadata.uid + kNodeMark; access(mark.c_str(), F_OK) != 0)
     FLYBALL_TRY(WriteFileDurably(mark, node_.name));
   for (const Volume& volume : pod.spec.volumes) {
-    const Status made = SetUpOne(pod, volume, pod_ip);
+    const Status made = SetUpOne(pod, volume, pod_ips);
     if (!made)
       return Unexpected(
           made.error().Annotate("MountVolume.SetUp failed for volume \"" + volume.name + "\" "));
@@ -150,7 +150,7 @@ Status PodVolumes::SetUp(const Pod& pod, const std::string& pod_ip) {
   return {};
 }
 
-Status PodVolumes::SetUpOne(const Pod& pod, const Volume& volume, const std::string& pod_ip) {
+Status PodVolumes::SetUpOne(const Pod& pod, const Volume& volume, const std::vector<std::string>& pod_ips) {
   const std::string path = PathOf(pod, volume);
   if (volume.empty_dir) return MakeEmptyDir(path, *volume.empty_dir, GroupOf(pod));
   if (volume.host_path) return CheckHostPath(*volume.host_path);
@@ -162,7 +162,7 @@ Status PodVolumes::SetUpOne(const Pod& pod, const Volume& volume, const std::str
   if (!HasContent(volume)) return Unexpected(BadRequest("this node does not support volumes of that type"));
   FLYBALL_TRY(MakePrivateFolder(path));
   chmod(path.c_str(), 0755);
-  const ContentSources sources{client_, certificates_, node_.allocatable, {pod_ip, node_.address}};
+  const ContentSources sources{client_, certificates_, node_.allocatable, {pod_ips, node_.addresses}};
   FLYBALL_ASSIGN(const VolumeFiles files, ContentOf(sources, pod, volume, path));
   return WriteAtomically(path, files, GroupOf(pod));
 }

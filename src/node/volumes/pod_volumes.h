@@ -22,7 +22,8 @@ namespace flyball::node {
 
 // What volumes say about the node.
 struct VolumeNode {
-  std::string name, address;
+  std::string name;
+  std::vector<std::string> addresses;
   NodeAllocatable allocatable{};
 };
 
@@ -32,9 +33,9 @@ class PodVolumes {
   // Nodes of one machine may share the folder.
   PodVolumes(Client client, std::string folder, VolumeNode node);
 
-  // Makes every volume of the pod, or brings it up to date. `pod_ip` is for the downward API. An error in
+  // Makes every volume of the pod, or brings it up to date. `pod_ips` are for the downward API. An error in
   // kubelet's words names the volume that cannot be had (yet).
-  Status SetUp(const Pod& pod, const std::string& pod_ip);
+  Status SetUp(const Pod& pod, const std::vector<std::string>& pod_ips);
   // Whether something in the pod's volumes may change while it runs.
   static bool MayChange(const Pod& pod);
   // What a container sees of them. `expand` replaces $(NAME) in subPathExpr. BadRequest if a path cannot be
@@ -53,7 +54,7 @@ class PodVolumes {
 
  private:
   std::shared_ptr<Mutex> MutexOf(const std::string& pod_uid);
-  Status SetUpOne(const Pod& pod, const Volume& volume, const std::string& pod_ip);
+  Status SetUpOne(const Pod& pod, const Volume& volume, const std::vector<std::string>& pod_ips);
   Result<std::string> SourceOf(const Pod& pod, const Volume& volume);
   Result<std::string> ClaimPath(const Pod& pod, const std::string& claim);
   Result<std::string> SubPath(const Pod& pod, const Container& container, std::size_t index,

@@ -33,11 +33,7 @@ void NormalizeClusterIps(Value& spec, const Value* old) {
   const std::string_view old_ip = Text(*old, "clusterIP");
   if (!same_list || ip == old_ip) return;
   if (ip.empty()) return Remove(spec, "clusterIPs");
-  if (Get(spec, "clusterIPs").size() > 0) {
-    spec["clusterIPs"].as_array()[0] = ip;
-  } else {
-    spec["clusterIPs"] = json::Array{ip};
-  }
+  spec["clusterIPs"] = json::Array{ip};
 }
 
 const Value* SamePort(const Value& port, const Value& old_ports) {
