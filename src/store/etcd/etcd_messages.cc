@@ -1,60 +1,24 @@
 #include "store/etcd/etcd_messages.h"
 
-#include "base/values/protobuf_wire.h"
+#include "base/values/protobuf_fields.h"
 #include "store/log/keyspace.h"
 
 namespace flyball::store::etcd {
 namespace {
 
-// Calls take(reader) for each field; `take` reads it, or answers false for one it does not know.
-template <typename Take>
-Status ReadFields(std::string_view bytes, Take take) {
-  WireReader reader(bytes);
-  while (reader.NextField())
-    if (!take(reader)) reader.Skip();
-  if (!reader.ok()) return Unexpected(InternalError("etcd's answer is malformed"));
-  return {};
-}
-
-// Readers of one field: false if it has another number or type.
-bool TakeInt(WireReader& reader, std::uint32_t number, std::int64_t& out) {
-  if (reader.number() != number || reader.type() != WireType::kVarint) return false;
-  out = static_cast<std::int64_t>(reader.Varint());
-  return true;
-}
-
-bool TakeBool(WireReader& reader, std::uint32_t number, bool& out) {
-  std::int64_t value = 0;
-  if (!TakeInt(reader, number, value)) return false;
-  out = value != 0;
-  return true;
-}
-
-bool TakeText(WireReader& reader, std::uint32_t number, std::string& out) {
-  if (reader.number() != number || reader.type() != WireType::kBytes) return false;
-  out = reader.Bytes();
-  return true;
-}
-
-template <typename Fn>
-bool TakeMessage(WireReader& reader, std::uint32_t number, Status& status, Fn read) {
-  if (reader.number() != number || reader.type() != WireType::kBytes) return false;
-  const std::string_view bytes = reader.Bytes();
-  if (status) status = read(bytes);
-  return true;
-}
+constexpr char kAnswer[] = "etcd's answer";
 
 // ResponseHeader is field 1 of every response; its revision is what matters.
 bool TakeHeader(WireReader& reader, Status& status, Revision& revision) {
   return TakeMessage(reader, 1, status, [&](std::string_view bytes) {
-    return ReadFields(bytes, [&](WireReader& field) { return TakeInt(field, 3, revision); });
+    return ReadFields(bytes, kAnswer, [&](WireReader& field) { return TakeInt(field, 3, revision); });
   });
 }
 
 Status ReadKeyValue(std::string_view bytes, KeyValue& kv, std::int64_t* version = nullptr) {
   std::string_view value;
   std::int64_t ignored = 0;
-  FLYBALL_TRY(ReadFields(bytes, [&](WireReader& field) {
+  FLYBALL_TRY(ReadFields(bytes, kAnswer, [&](WireReader& field) {
     if (field.number() == 5 && field.type() == WireType::kBytes) return value = field.Bytes(), true;
     return TakeText(field, 1, kv.key) || TakeInt(field, 2, kv.create_revision) ||
            TakeInt(field, 3, kv.mod_revision) || TakeInt(field, 4, version ? *version : ignored);
@@ -66,7 +30,7 @@ Status ReadKeyValue(std::string_view bytes, KeyValue& kv, std::int64_t* version 
 Status ReadEvent(std::string_view bytes, Event& event) {
   std::int64_t type = 0;
   Status status;
-  FLYBALL_TRY(ReadFields(bytes, [&](WireReader& field) {
+  FLYBALL_TRY(ReadFields(bytes, kAnswer, [&](WireReader& field) {
     return TakeInt(field, 1, type) ||
            TakeMessage(field, 2, status, [&](auto kv) { return ReadKeyValue(kv, event.kv); }) ||
            TakeMessage(field, 3, status, [&](auto kv) { return ReadKeyValue(kv, event.previous.emplace()); });
@@ -79,7 +43,7 @@ Status ReadEvent(std::string_view bytes, Event& event) {
 
 Status ReadRange(std::string_view bytes, RangeResponse& response) {
   Status status;
-  FLYBALL_TRY(ReadFields(bytes, [&](WireReader& field) {
+  FLYBALL_TRY(ReadFields(bytes, kAnswer, [&](WireReader& field) {
     return TakeHeader(field, status, response.revision) || TakeBool(field, 3, response.more) ||
            TakeInt(field, 4, response.count) || TakeMessage(field, 2, status, [&](auto kv) {
              return ReadKeyValue(kv, response.items.emplace_back(), &response.version);
@@ -101,27 +65,19 @@ Status ReadOperationResponse(std::string_view bytes, TxnResponse::Item& item) {
   const auto previous = [&](std::string_view body, std::uint32_t number) {
     std::int64_t deleted = 0;
     Status inner;
-    const Status read = ReadFields(body, [&](WireReader& field) {
+    const Status read = ReadFields(body, kAnswer, [&](WireReader& field) {
       return (number == 3 && TakeInt(field, 2, deleted)) ||
              TakeMessage(field, number, inner, [&](auto kv) { return ReadKeyValue(kv, item.kv.emplace()); });
     });
     item.changed = number == 2 || deleted > 0;
     return read ? inner : read;
   };
-  FLYBALL_TRY(ReadFields(bytes, [&](WireReader& field) {
+  FLYBALL_TRY(ReadFields(bytes, kAnswer, [&](WireReader& field) {
     return TakeMessage(field, 1, status, range) ||
            TakeMessage(field, 2, status, [&](auto body) { return previous(body, 2); }) ||
            TakeMessage(field, 3, status, [&](auto body) { return previous(body, 3); });
   }));
   return status;
-}
-
-// Writers that leave zero values out, as protobuf does.
-void PutInt(WireWriter& writer, std::uint32_t number, std::int64_t value) {
-  if (value != 0) writer.Varint(number, static_cast<std::uint64_t>(value));
-}
-void PutText(WireWriter& writer, std::uint32_t number, std::string_view text) {
-  if (!text.empty()) writer.Bytes(number, text);
 }
 
 // Compare.result and .target.
@@ -216,7 +172,7 @@ std::string Encode(const TxnRequest& request) {
 Result<TxnResponse> TxnResponse::Decode(std::string_view bytes) {
   TxnResponse response;
   Status status;
-  FLYBALL_TRY(ReadFields(bytes, [&](WireReader& field) {
+  FLYBALL_TRY(ReadFields(bytes, kAnswer, [&](WireReader& field) {
     return TakeHeader(field, status, response.revision) || TakeBool(field, 2, response.succeeded) ||
            TakeMessage(field, 3, status,
                        [&](auto body) { return ReadOperationResponse(body, response.items.emplace_back()); });
@@ -257,7 +213,7 @@ std::string WatchProgressRequest() {
 Result<WatchResponse> WatchResponse::Decode(std::string_view bytes) {
   WatchResponse response;
   Status status;
-  FLYBALL_TRY(ReadFields(bytes, [&](WireReader& field) {
+  FLYBALL_TRY(ReadFields(bytes, kAnswer, [&](WireReader& field) {
     return TakeHeader(field, status, response.revision) || TakeInt(field, 2, response.id) ||
            TakeBool(field, 3, response.created) || TakeBool(field, 4, response.canceled) ||
            TakeInt(field, 5, response.compact_revision) || TakeText(field, 6, response.cancel_reason) ||
@@ -279,7 +235,7 @@ Result<std::int64_t> DecodeLeaseGrant(std::string_view bytes) {
   std::int64_t id = 0;
   std::string error;
   FLYBALL_TRY(ReadFields(
-      bytes, [&](WireReader& field) { return TakeInt(field, 2, id) || TakeText(field, 4, error); }));
+      bytes, kAnswer, [&](WireReader& field) { return TakeInt(field, 2, id) || TakeText(field, 4, error); }));
   if (!error.empty()) return Unexpected(InternalError(error));
   return id;
 }
@@ -289,7 +245,7 @@ Result<MemberStatus> MemberStatus::Decode(std::string_view bytes) {
   std::int64_t leader = 0;
   std::string error;
   Status status;
-  FLYBALL_TRY(ReadFields(bytes, [&](WireReader& field) {
+  FLYBALL_TRY(ReadFields(bytes, kAnswer, [&](WireReader& field) {
     if (TakeText(field, 8, error)) return member.errors.push_back(error), true;
     return TakeHeader(field, status, member.revision) || TakeText(field, 2, member.version) ||
            TakeInt(field, 3, member.db_size) || TakeInt(field, 4, leader) ||
