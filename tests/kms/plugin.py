@@ -10,47 +10,25 @@ import hmac
 import json
 import os
 import sys
-from concurrent import futures
 
 import grpc
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from grpc_service import add_service, message_classes, serve  # noqa: E402
 
 MESSAGES = {
     'StatusRequest': [],
     'StatusResponse': [('version', 'string'), ('healthz', 'string'), ('key_id', 'string')],
-    'DecryptRequest': [('ciphertext', 'bytes'), ('uid', 'string'), ('key_id', 'string'), ('annotations', 'map')],
+    'DecryptRequest': [('ciphertext', 'bytes'), ('uid', 'string'), ('key_id', 'string'), ('annotations', 'map-of-bytes')],
     'DecryptResponse': [('plaintext', 'bytes')],
     'EncryptRequest': [('plaintext', 'bytes'), ('uid', 'string')],
-    'EncryptResponse': [('ciphertext', 'bytes'), ('key_id', 'string'), ('annotations', 'map')],
+    'EncryptResponse': [('ciphertext', 'bytes'), ('key_id', 'string'), ('annotations', 'map-of-bytes')],
 }
-
-
-def messages():
-    """The classes of k8s.io/kms/apis/v2/api.proto, made without a compiler."""
-    field = descriptor_pb2.FieldDescriptorProto
-    types = {'string': field.TYPE_STRING, 'bytes': field.TYPE_BYTES}
-    file = descriptor_pb2.FileDescriptorProto(name='kms.proto', package='v2', syntax='proto3')
-    for name, fields in MESSAGES.items():
-        message = file.message_type.add(name=name)
-        for number, (field_name, kind) in enumerate(fields, 1):
-            if kind != 'map':
-                message.field.add(name=field_name, number=number, type=types[kind], label=field.LABEL_OPTIONAL)
-                continue
-            entry = message.nested_type.add(name='AnnotationsEntry')
-            entry.options.map_entry = True
-            entry.field.add(name='key', number=1, type=field.TYPE_STRING, label=field.LABEL_OPTIONAL)
-            entry.field.add(name='value', number=2, type=field.TYPE_BYTES, label=field.LABEL_OPTIONAL)
-            message.field.add(name=field_name, number=number, type=field.TYPE_MESSAGE, label=field.LABEL_REPEATED,
-                              type_name='.v2.%s.AnnotationsEntry' % name)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    get = getattr(message_factory, 'GetMessageClass', None) or message_factory.MessageFactory(pool).GetPrototype
-    return {name: get(pool.FindMessageTypeByName('v2.' + name)) for name in MESSAGES}
 
 
 class Plugin:
     def __init__(self, state):
-        self.state, self.types = state, messages()
+        self.state, self.types = state, message_classes('v2', MESSAGES)
 
     def read(self):
         with open(self.state) as f:
@@ -87,20 +65,13 @@ class Plugin:
         stream = self.stream(request.key_id, request.annotations['nonce.plugin.example'], len(request.ciphertext))
         return self.types['DecryptResponse'](plaintext=bytes(a ^ b for a, b in zip(request.ciphertext, stream)))
 
-    def handler(self, name, method):
-        return grpc.unary_unary_rpc_method_handler(method, request_deserializer=self.types[name + 'Request'].FromString,
-                                                   response_serializer=lambda message: message.SerializeToString())
-
 
 def main():
     socket, state = sys.argv[1:]
     plugin = Plugin(state)
-    server = grpc.server(futures.ThreadPoolExecutor(4))
     methods = {'Status': plugin.status, 'Encrypt': plugin.encrypt, 'Decrypt': plugin.decrypt}
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(
-        'v2.KeyManagementService', {name: plugin.handler(name, method) for name, method in methods.items()}),))
-    server.add_insecure_port('unix:' + socket)
-    server.start()
+    server = serve(socket, lambda made: add_service(made, 'v2.KeyManagementService', {
+        name: (method, plugin.types[name + 'Request']) for name, method in methods.items()}), threads=4)
     print('listening', flush=True)
     server.wait_for_termination()
 

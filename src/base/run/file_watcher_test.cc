@@ -84,27 +84,6 @@ TEST_F(FileWatcherTest, SeesAFileWrittenInPlaceRenamedOverAndMadeAnew) {
   WaitFor("four");
 }
 
-TEST_F(FileWatcherTest, SeesAllOfAFolder) {
-  std::atomic<int> names = 0;
-  const auto count = [&] {
-    names = static_cast<int>(std::distance(fs::directory_iterator(dir_ / "plugins"), {}));
-    MutexLock lock(mu_);
-    changed_.NotifyAll();
-  };
-  fs::create_directory(dir_ / "plugins");
-  ASSERT_TRUE(watcher_.Watch({(dir_ / "plugins").string() + "/"}, count));
-  const auto wait_for = [&](int wanted) {
-    MutexLock lock(mu_);
-    while (names != wanted) changed_.Wait(mu_);
-  };
-  Write(dir_ / "plugins/a", "");
-  wait_for(1);
-  Write(dir_ / "plugins/b", "");
-  wait_for(2);
-  fs::remove(dir_ / "plugins/a");
-  wait_for(1);
-}
-
 TEST_F(FileWatcherTest, SeesAMountedSecretChange) {
   // As the kubelet writes one: token -> ..data/token, ..data -> ..1, which is replaced by a rename.
   fs::create_directory(dir_ / "..1");

@@ -147,6 +147,10 @@ void AddContainerFlags(CLI::App& command, ContainerFlags& flags) {
   command
       .add_option("--pod-max-pids", flags.pod_max_pids, "Most processes of a pod; -1: as many as it likes")
       ->capture_default_str();
+  command.add_option(
+      "--root-dir", flags.root_dir,
+      "Folder of plugins and of CSI drivers' volumes, /var/lib/kubelet for drivers that expect it; "
+      "default: kubelet in the data folder");
   const std::map<std::string, node::HostImage> kHostImage = {
       {"auto", node::HostImage::kAuto}, {"on", node::HostImage::kOn}, {"off", node::HostImage::kOff}};
   command
@@ -327,6 +331,9 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
     agent.capacity = sim ? node::SimCapacity() : node::MachineCapacity(options.data_dir);
     if (!sim) {
       agent.data_dir = options.data_dir;
+      const std::string& root = options.containers.root_dir;
+      agent.root_dir = std::filesystem::absolute(root.empty() ? options.data_dir + "/kubelet" : root).string();
+      if (i > 0) agent.staging_root = agent.root_dir + "/nodes/" + options.names[i];
       agent.reserved = reserved;
       agent.eviction = eviction;
     }

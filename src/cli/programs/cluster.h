@@ -60,6 +60,7 @@ struct ContainerFlags {
   std::string system_reserved, kube_reserved;
   std::string enforce_allocatable = "pods";
   std::int64_t pod_max_pids = -1;
+  std::string root_dir;  // empty: below the data folder
 };
 void AddContainerFlags(CLI::App& command, ContainerFlags& flags);
 // On a machine that is not for the cluster alone, a disk that is nearly full is nothing that pods can help.

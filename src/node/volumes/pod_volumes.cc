@@ -106,6 +106,16 @@ bool IsRecursive(const VolumeMount& wanted) {
   return how == "Enabled" || how == "IfPossible";
 }
 
+// The claim that the volume is: one of its own, or one that is made for the pod.
+std::string ClaimOf(const Pod& pod, const Volume& volume) {
+  if (volume.persistent_volume_claim) return volume.persistent_volume_claim->claim_name;
+  return volume.ephemeral ? pod.metadata.name + "-" + volume.name : std::string();
+}
+
+bool ReadsOnly(const Volume& volume) {
+  return volume.persistent_volume_claim && volume.persistent_volume_claim->read_only;
+}
+
 const Volume* FindVolume(const Pod& pod, const std::string& name) {
   for (const Volume& volume : pod.spec.volumes)
     if (volume.name == name) return &volume;
@@ -114,16 +124,21 @@ const Volume* FindVolume(const Pod& pod, const std::string& name) {
 
 }  // namespace
 
-PodVolumes::PodVolumes(Client client, std::string folder, VolumeNode node)
+PodVolumes::PodVolumes(Client client, std::string folder, VolumeNode node, std::shared_ptr<CsiVolumes> csi)
     : client_(std::move(client)),
       folder_(std::move(folder)),
       node_(std::move(node)),
+      csi_(std::move(csi)),
       certificates_(client_, node_.name),
       found_(PodsOf(folder_, node_.name)) {}
 
-bool PodVolumes::MayChange(const Pod& pod) {
-  return std::any_of(pod.spec.volumes.begin(), pod.spec.volumes.end(),
-                     [](const Volume& volume) { return HasContent(volume); });
+bool PodVolumes::MayChange(const Pod& pod) const {
+  const auto& volumes = pod.spec.volumes;
+  if (std::any_of(volumes.begin(), volumes.end(), [](const Volume& v) { return HasContent(v); })) return true;
+  const bool may_be_csi = std::any_of(volumes.begin(), volumes.end(), [](const Volume& v) {
+    return v.csi || v.persistent_volume_claim || v.ephemeral;
+  });
+  return may_be_csi && csi_ && csi_->HasVolumes(pod.metadata.uid);
 }
 
 std::shared_ptr<Mutex> PodVolumes::MutexOf(const std::string& pod_uid) {
@@ -142,10 +157,29 @@ Status PodVolumes::SetUp(const Pod& pod, const std::vector<std::string>& pod_ips
   if (const std::string mark = folder_ + "/" + pod.metadata.uid + kNodeMark; access(mark.c_str(), F_OK) != 0)
     FLYBALL_TRY(WriteFileDurably(mark, node_.name));
   for (const Volume& volume : pod.spec.volumes) {
-    const Status made = SetUpOne(pod, volume, pod_ips);
-    if (!made)
+    if (csi_ && volume.csi) {
+      FLYBALL_TRY(csi_->SetUp(pod, InlineCsiVolume(pod, volume)));
+      continue;
+    }
+    const auto of_volume = [&](const Status& made) -> Status {
+      if (made) return {};
       return Unexpected(
           made.error().Annotate("MountVolume.SetUp failed for volume \"" + volume.name + "\" "));
+    };
+    const std::string claim = ClaimOf(pod, volume);
+    if (claim.empty()) {
+      FLYBALL_TRY(of_volume(SetUpOne(pod, volume, pod_ips)));
+      continue;
+    }
+    const auto found = VolumeOfClaim(pod, claim);
+    if (!found) return of_volume(Unexpected(found.error()));
+    if (csi_ && found->spec.csi) {
+      const auto wanted = PersistentCsiVolume(*found, ReadsOnly(volume));
+      if (!wanted) return of_volume(Unexpected(wanted.error()));
+      FLYBALL_TRY(csi_->SetUp(pod, *wanted));
+      continue;
+    }
+    FLYBALL_TRY(of_volume(SetUpOne(pod, volume, pod_ips)));
   }
   return {};
 }
@@ -154,7 +188,7 @@ Status PodVolumes::SetUpOne(const Pod& pod, const Volume& volume, const std::vec
   const std::string path = PathOf(pod, volume);
   if (volume.empty_dir) return MakeEmptyDir(path, *volume.empty_dir, GroupOf(pod));
   if (volume.host_path) return CheckHostPath(*volume.host_path);
-  if (volume.persistent_volume_claim || volume.ephemeral) {
+  if (!ClaimOf(pod, volume).empty()) {
     FLYBALL_TRY(SourceOf(pod, volume));
     return {};
   }
@@ -167,30 +201,32 @@ Status PodVolumes::SetUpOne(const Pod& pod, const Volume& volume, const std::vec
   return WriteAtomically(path, files, GroupOf(pod));
 }
 
-// A claim's volume, of the types that are folders of this machine.
-Result<std::string> PodVolumes::ClaimPath(const Pod& pod, const std::string& claim) {
+Result<PersistentVolume> PodVolumes::VolumeOfClaim(const Pod& pod, const std::string& claim) {
   FLYBALL_ASSIGN(const json::Value object,
                  client_.Of<PersistentVolumeClaim>().Get(pod.metadata.namespace_, claim));
   const std::string name(object["spec"]["volumeName"].string_or(""));
   if (name.empty() || object["status"]["phase"].string_or("") != "Bound")
     return Unexpected(Error(Reason::kNotFound, "PersistentVolumeClaim \"" + claim + "\" is not bound"));
-  FLYBALL_ASSIGN(const json::Value found, client_.Of<PersistentVolume>().Get("", name));
-  PersistentVolume volume;
-  FLYBALL_TRY(FromJson(found, &volume));
-  if (volume.spec.host_path) {
-    FLYBALL_TRY(CheckHostPath(*volume.spec.host_path));
-    return volume.spec.host_path->path;
-  }
-  if (volume.spec.local) return volume.spec.local->path;
-  return Unexpected(
-      BadRequest("persistent volume \"" + name + "\" is of a type that this node does not support"));
+  return client_.Get<PersistentVolume>("", name);
 }
 
 Result<std::string> PodVolumes::SourceOf(const Pod& pod, const Volume& volume) {
   if (volume.host_path) return volume.host_path->path;
-  if (volume.persistent_volume_claim) return ClaimPath(pod, volume.persistent_volume_claim->claim_name);
-  if (volume.ephemeral) return ClaimPath(pod, pod.metadata.name + "-" + volume.name);
-  return PathOf(pod, volume);
+  if (volume.csi && csi_) return csi_->PathOf(pod.metadata.uid, InlineCsiVolume(pod, volume));
+  const std::string claim = ClaimOf(pod, volume);
+  if (claim.empty()) return PathOf(pod, volume);
+  FLYBALL_ASSIGN(const PersistentVolume found, VolumeOfClaim(pod, claim));
+  if (found.spec.host_path) {
+    FLYBALL_TRY(CheckHostPath(*found.spec.host_path));
+    return found.spec.host_path->path;
+  }
+  if (found.spec.local) return found.spec.local->path;
+  if (found.spec.csi && csi_) {
+    FLYBALL_ASSIGN(const CsiVolume wanted, PersistentCsiVolume(found, ReadsOnly(volume)));
+    return csi_->PathOf(pod.metadata.uid, wanted);
+  }
+  return Unexpected(BadRequest("persistent volume \"" + found.metadata.name +
+                               "\" is of a type that this node does not support"));
 }
 
 Result<std::vector<ContainerMount>> PodVolumes::MountsOf(
@@ -215,8 +251,7 @@ Result<std::vector<ContainerMount>> PodVolumes::MountsOf(
       fs::create_directories(source, error);
     }
     // What the node writes itself is not for containers to change.
-    const bool read_only = wanted.read_only || HasContent(*volume) || volume->image ||
-                           (volume->persistent_volume_claim && volume->persistent_volume_claim->read_only);
+    const bool read_only = wanted.read_only || HasContent(*volume) || volume->image || ReadsOnly(*volume);
     mounts.push_back({.source = source,
                       .target = wanted.mount_path,
                       .read_only = read_only,
@@ -270,10 +305,18 @@ std::map<std::string, std::uint64_t> PodVolumes::EmptyDirBytes(const Pod& pod) c
 
 void PodVolumes::KeepOnly(const std::set<std::string>& pod_uids) {
   for (const std::string& uid : found_)
-    if (!pod_uids.contains(uid)) TearDown(uid);
+    if (!pod_uids.contains(uid)) (void)TearDown(uid);
+  if (csi_) csi_->KeepOnly(pod_uids);
 }
 
-void PodVolumes::TearDown(const std::string& pod_uid) {
+void PodVolumes::Release(const std::string& pod_uid) {
+  if (!csi_) return;
+  const auto mutex = MutexOf(pod_uid);
+  MutexLock lock(*mutex);
+  csi_->Release(pod_uid);
+}
+
+Status PodVolumes::TearDown(const std::string& pod_uid) {
   certificates_.Forget(pod_uid);
   const auto mutex = MutexOf(pod_uid);
   MutexLock lock(*mutex);
@@ -282,7 +325,7 @@ void PodVolumes::TearDown(const std::string& pod_uid) {
     pods_.erase(pod_uid);
   }
   const OwnedFd root(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root) return;
+  if (!root) return csi_ ? csi_->TearDown(pod_uid) : Status();
   for (const std::string& name : {pod_uid + ".subpaths", pod_uid}) {
     std::error_code error;
     // Nothing is removed through a mount: that would be somebody else's.
@@ -291,6 +334,7 @@ void PodVolumes::TearDown(const std::string& pod_uid) {
       }
     (void)RemoveTree(root.get(), name);
   }
+  return csi_ ? csi_->TearDown(pod_uid) : Status();
 }
 
 }  // namespace flyball::node
