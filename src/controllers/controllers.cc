@@ -30,6 +30,7 @@
 #include "controllers/serviceaccount/serviceaccount_controller.h"
 #include "controllers/servicecidr/service_cidr_controller.h"
 #include "controllers/statefulset/statefulset_controller.h"
+#include "controllers/storage/attach_detach_controller.h"
 #include "controllers/storage/attributes_class_protection_controller.h"
 #include "controllers/storage/claim_protection_controller.h"
 #include "controllers/storage/ephemeral_volume_controller.h"
@@ -96,6 +97,8 @@ constexpr std::array kControllers = {
           &WithWorkers<&AddDaemonSetController>},
     Entry{"persistentvolume-binder-controller", "persistentvolume-binder", "persistent-volume-binder",
           &Alone<&AddVolumeBinderController>},
+    Entry{"persistentvolume-attach-detach-controller", "attachdetach", "attachdetach-controller",
+          &WithWorkers<&AddAttachDetachController>},
     Entry{"persistentvolumeclaim-protection-controller", "pvc-protection", "pvc-protection-controller",
           &WithWorkers<&AddClaimProtectionController>},
     Entry{"persistentvolume-protection-controller", "pv-protection", "pv-protection-controller",

@@ -12,6 +12,17 @@ namespace {
 
 constexpr char kNotReadyTaint[] = "node.kubernetes.io/not-ready";
 constexpr char kLeaseNamespace[] = "kube-node-lease";
+constexpr char kManagedAttachAnnotation[] = "volumes.kubernetes.io/controller-managed-attach-detach";
+
+std::unique_ptr<NodePlugins> PluginsOf(const Client& client, ContainerRuntime& runtime,
+                                       const NodeAgentOptions& options) {
+  if (options.root_dir.empty() || runtime.volumes_folder().empty() || !runtime.executor()) return nullptr;
+  const std::string& staging = options.staging_root;
+  return std::make_unique<NodePlugins>(
+      client,
+      NodePluginsOptions{options.name, options.root_dir, staging.empty() ? options.root_dir : staging},
+      *runtime.executor(), EventRecorder(client, "kubelet", options.name));
+}
 
 std::vector<std::string> AddressesOf(const NodeAgentOptions& options) {
   std::vector<std::string> addresses{options.address};
@@ -32,6 +43,7 @@ NodeAgent::Core::Core(Client client, ContainerRuntime& runtime, NodeAgentOptions
                    .runtime_version = std::string(runtime.version())},
       client_(std::move(client)),
       runtime_(runtime),
+      plugins_(PluginsOf(client_, runtime_, options_)),
       context_(std::make_shared<WorkerContext>(WorkerContext{
           .client = client_,
           .runtime = runtime_,
@@ -43,7 +55,8 @@ NodeAgent::Core::Core(Client client, ContainerRuntime& runtime, NodeAgentOptions
                          ? nullptr
                          : std::make_shared<PodVolumes>(
                                client_, runtime.volumes_folder(),
-                               VolumeNode{options_.name, description_.addresses, description_.allocatable}),
+                               VolumeNode{options_.name, description_.addresses, description_.allocatable},
+                               plugins_ ? plugins_->csi_volumes() : nullptr),
           .finished = {},
           .network = options_.network,
           .dns = options_.dns,
@@ -76,6 +89,13 @@ void NodeAgent::Core::Start() {
       const auto alive = weak.lock();
       return alive ? alive->WhyNot(pod) : std::nullopt;
     };
+    if (self.plugins_)
+      self.plugins_->csi_volumes()->OnInUseChanged([weak = self.weak_from_this()] {
+        if (const auto alive = weak.lock())
+          alive->OnStrand([](Core& core) {
+            if (!core.node_uid_.empty()) core.WriteStatus();
+          });
+      });
     self.node_ = self.CurrentNode();
     if (self.options_.static_pods.empty()) return self.Register();
     self.FollowStaticPods();
@@ -100,6 +120,7 @@ std::optional<PodRejection> NodeAgent::Core::WhyNot(const Pod& pod) const {
 
 void NodeAgent::Core::Stop() {
   if (stopped_.exchange(true)) return;
+  if (plugins_) plugins_->Stop();
   auto done = std::make_shared<Notification<bool>>();
   strand_.Post([self = shared_from_this(), done] {
     if (self->pods_) self->pods_->Remove();
@@ -146,6 +167,7 @@ void NodeAgent::Core::SetServing() {
 
 Node NodeAgent::Core::CurrentNode() const {
   Node node = MakeNode(description_, Now());
+  if (plugins_) node.metadata.annotations[kManagedAttachAnnotation] = "true";
   if (Plays("Node")) {  // how it is they say
     node.status.conditions.clear();
     return node;
@@ -198,7 +220,10 @@ void NodeAgent::Core::Adopt() {
   const Node node = CurrentNode();
   json::Object labels;
   for (const auto& [key, value] : node.metadata.labels) labels.Set(key, value);
-  const json::Value patch = json::Object{{"metadata", json::Object{{"labels", std::move(labels)}}}};
+  json::Object annotations;
+  for (const auto& [key, value] : node.metadata.annotations) annotations.Set(key, value);
+  const json::Value patch = json::Object{
+      {"metadata", json::Object{{"labels", std::move(labels)}, {"annotations", std::move(annotations)}}}};
   client_.Of<Node>().PatchAsync("", options_.name, PatchType::kMerge, patch, {},
                                 [weak = weak_from_this()](const Result<json::Value>& result) {
                                   const auto self = weak.lock();
@@ -224,6 +249,7 @@ void NodeAgent::Core::Registered(const json::Value& node) {
                                    "): no two of them can have the same port, and Services and network "
                                    "policies have no effect");
   if (options_.remove_not_ready_taint) RemoveNotReadyTaint(node);
+  if (plugins_) plugins_->Start(node_uid_);
   CreateLease();
   After(kStatusReport, [](Core& self) { self.ReportStatus(); });
   if (!informers_ && (runtime_.real() || !options_.eviction.empty())) {
@@ -259,7 +285,13 @@ json::Value NodeAgent::Core::StatusPatch() {
     status = condition.status;
     condition.last_transition_time = since;
   }
-  return json::Object{{"status", ToJson(node.status)}};
+  json::Value status = ToJson(node.status);
+  if (plugins_) {
+    json::Array in_use;
+    for (const std::string& name : plugins_->csi_volumes()->InUse()) in_use.emplace_back(name);
+    status.as_object().Set("volumesInUse", in_use.empty() ? json::Value(nullptr) : json::Value(in_use));
+  }
+  return json::Object{{"status", std::move(status)}};
 }
 
 void NodeAgent::Core::ReportStatus() {

@@ -12,6 +12,7 @@
 #include "controller/events/event_recorder.h"
 #include "informer/informer_factory.h"
 #include "node/agent/node_agent.h"
+#include "node/agent/node_plugins.h"
 #include "node/eviction/eviction_decision.h"
 #include "node/eviction/pressure_tracker.h"
 #include "node/pod/pod_source.h"
@@ -119,6 +120,7 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   const NodeDescription description_;
   const Client client_;
   ContainerRuntime& runtime_;
+  const std::unique_ptr<NodePlugins> plugins_;  // null: it has none
   const std::shared_ptr<WorkerContext> context_;
   Strand& strand_;  // the context's
   std::atomic<bool> stopped_ = false, ready_ = false;

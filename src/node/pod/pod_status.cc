@@ -263,7 +263,7 @@ void PodWorker::StatusWritten(const Status& result) {
   }
   write_failures_ = 0;
   if (!gone) WriteStatus();
-  if (state_ == State::kStopped && !writing_ && !object_gone_) DeleteObject();
+  if (state_ == State::kStopped && volumes_gone_ && !writing_ && !object_gone_) DeleteObject();
 }
 
 }  // namespace flyball::node

@@ -23,15 +23,6 @@ void PodWorker::Evict(const std::string& message, bool by_pressure) {
   ReleaseVolumes();
 }
 
-// What it has written is what the node wants back.
-void PodWorker::ReleaseVolumes() {
-  const bool any = std::any_of(units_.begin(), units_.end(),
-                               [](const auto& unit) { return unit->running() || unit->launching; });
-  if (any) return;
-  if (Executor* const where = context_.runtime.executor(); where && context_.volumes)
-    where->Post([volumes = context_.volumes, uid = pod_->metadata.uid] { volumes->TearDown(uid); });
-}
-
 void PodWorker::Fail(std::string reason, std::string message, std::optional<Duration> grace) {
   failure_reason_ = std::move(reason);
   failure_message_ = std::move(message);
@@ -136,7 +127,11 @@ void PodWorker::CheckStopped() {
   state_ = State::kStopped;
   DropNetwork();
   context_.runtime.RemovePod(pod_->metadata.namespace_, pod_->metadata.name, pod_->metadata.uid);
-  ReleaseVolumes();
+  TearDownVolumes();
+}
+
+void PodWorker::VolumesGone() {
+  volumes_gone_ = true;
   if (object_gone_ || static_) return context_.finished(pod_->metadata.uid);
   WriteStatus();
   if (!writing_) DeleteObject();

@@ -268,10 +268,8 @@ void PodWorker::SetMirror(std::string uid) {
 
 void PodWorker::Gone() {
   object_gone_ = true;
-  if (state_ == State::kStopped)
-    context_.finished(pod_->metadata.uid);
-  else
-    BeginTermination(Duration::zero());
+  if (state_ != State::kStopped) return BeginTermination(Duration::zero());
+  if (volumes_gone_) context_.finished(pod_->metadata.uid);
 }
 
 void PodWorker::Sync() {
@@ -286,7 +284,10 @@ void PodWorker::Sync() {
           StopUnit(*unit, std::chrono::seconds(30), "Stopping container " + unit->name);
     }
   }
-  if (state_ == State::kEnded) DropNetwork();
+  if (state_ == State::kEnded) {
+    DropNetwork();
+    ReleaseEnded();
+  }
   WriteStatus();
 }
 

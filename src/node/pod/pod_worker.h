@@ -175,6 +175,11 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void AfterStart(ContainerUnit& unit);
   void CheckStopped();
   void ReleaseVolumes();
+  // Nothing of it runs: its volumes go, and then the object.
+  void TearDownVolumes();
+  void VolumesGone();
+  // It has ended for good, and its object stays: other pods may want its volumes.
+  void ReleaseEnded();
   void DeleteObject();
 
   // pod_start.cc has what leads to a running container; pod_status.cc:
@@ -208,6 +213,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   bool disrupted_ = false;  // it failed because of the node
   TimerId deadline_ = kNoTimer;
   TimerId refresh_ = kNoTimer;  // of volumes that may change
+  bool volumes_gone_ = false, ended_released_ = false;
 
   std::optional<PodStatus> written_;  // what the server has, as far as we know
   bool writing_ = false;
