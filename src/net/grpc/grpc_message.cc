@@ -1,5 +1,6 @@
 #include "net/grpc/grpc_message.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -7,8 +8,8 @@ namespace flyball::net {
 namespace {
 
 constexpr std::size_t kFramePrefix = 5;  // one byte "compressed", four bytes length
-constexpr std::string_view kDescription = " desc = ";
-constexpr std::array kCodeNames = {
+constexpr std::string_view kCodePrefix = "rpc error: code = ", kDescription = " desc = ";
+constexpr std::array<std::string_view, 17> kCodeNames = {
     "OK",       "Canceled",       "Unknown",          "InvalidArgument",   "DeadlineExceeded",
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",
     "Aborted",  "OutOfRange",     "Unimplemented",    "Internal",          "Unavailable",
@@ -16,7 +17,8 @@ constexpr std::array kCodeNames = {
 
 std::string CodeName(int code) {
   const bool known = code >= 0 && code < static_cast<int>(kCodeNames.size());
-  return known ? kCodeNames[static_cast<std::size_t>(code)] : "Code(" + std::to_string(code) + ")";
+  return known ? std::string(kCodeNames[static_cast<std::size_t>(code)])
+               : "Code(" + std::to_string(code) + ")";
 }
 
 int HexDigit(char c) {
@@ -44,13 +46,24 @@ std::string PercentDecoded(std::string_view text) {
 }  // namespace
 
 Error GrpcError(GrpcCode code, std::string_view description, Reason reason) {
-  return Error(reason, "rpc error: code = " + CodeName(static_cast<int>(code)) + std::string(kDescription) +
-                           std::string(description));
+  return Error(reason, std::string(kCodePrefix) + CodeName(static_cast<int>(code)) +
+                           std::string(kDescription) + std::string(description));
 }
 
 Error GrpcError(GrpcCode code, std::string_view description) {
   return GrpcError(code, description,
                    code == GrpcCode::kUnavailable ? Reason::kConnection : Reason::kInternalError);
+}
+
+GrpcCode GrpcCodeOf(const Error& error) {
+  std::string_view rest = error.message();
+  if (rest.starts_with(kCodePrefix)) {
+    rest.remove_prefix(kCodePrefix.size());
+    const std::string_view name = rest.substr(0, rest.find(kDescription));
+    const auto known = std::find(kCodeNames.begin(), kCodeNames.end(), name);
+    if (known != kCodeNames.end()) return static_cast<GrpcCode>(known - kCodeNames.begin());
+  }
+  return GrpcCode::kUnknown;
 }
 
 std::string_view GrpcDescription(const Error& error) {

@@ -16,6 +16,7 @@ enum class GrpcCode : int {
   kUnknown = 2,
   kDeadlineExceeded = 4,
   kResourceExhausted = 8,
+  kUnimplemented = 12,
   kInternal = 13,
   kUnavailable = 14,
 };
@@ -25,6 +26,8 @@ enum class GrpcCode : int {
 Error GrpcError(GrpcCode code, std::string_view description, Reason reason);
 // With the reason that fits: kConnection for Unavailable, else kInternalError.
 Error GrpcError(GrpcCode code, std::string_view description);
+// The code of such an error; kUnknown of another.
+GrpcCode GrpcCodeOf(const Error& error);
 // The description of such an error; the whole message of another.
 std::string_view GrpcDescription(const Error& error);
 

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "net/exchange/request_head.h"
+#include "net/exchange/trailer_prefix.h"
 #include "net/http/http_date.h"
 
 namespace flyball::net {
@@ -216,7 +217,8 @@ void H1ServerSession::AppendHead(const ServerStream::Head& head, std::string& ou
   out += StatusText(head.status);
   out += "\r\n";
   for (const auto& [name, value] : head.headers)
-    if (name != "connection" || head.status == 101) AppendField(out, name, value);
+    if ((name != "connection" || head.status == 101) && !name.starts_with(kTrailerPrefix))
+      AppendField(out, name, value);
   if (!head.headers.Has("date")) AppendField(out, "date", HttpDate(channel_.loop().clock().Now()));
   if (chunked_) out += "Transfer-Encoding: chunked\r\n";
   if (head.status != 101) {

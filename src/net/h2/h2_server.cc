@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "net/exchange/request_head.h"
+#include "net/exchange/trailer_prefix.h"
 #include "net/http/http_date.h"
 
 namespace flyball::net {
@@ -91,12 +92,15 @@ struct H2ServerSession::Callbacks {
     return 0;
   }
 
-  static ssize_t ReadBody(nghttp2_session*, std::int32_t, std::uint8_t*, std::size_t length,
-                          std::uint32_t* flags, nghttp2_data_source* source, void*) {
+  static ssize_t ReadBody(nghttp2_session*, std::int32_t id, std::uint8_t*, std::size_t length,
+                          std::uint32_t* flags, nghttp2_data_source* source, void* user) {
     auto& answer = *static_cast<ServerStream*>(source->ptr);
     const std::size_t available = answer.available();
     const std::size_t n = std::min(length, available);
-    if (n == available && answer.ended()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (n == available && answer.ended()) {
+      *flags |= NGHTTP2_DATA_FLAG_EOF;
+      if (Self(user).SubmitTrailers(id)) *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    }
     if (n > 0) *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (n == 0 && answer.aborted()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // resets the stream
     if (n == 0 && !answer.ended()) return NGHTTP2_ERR_DEFERRED;
@@ -306,15 +310,28 @@ void H2ServerSession::SubmitHead(Stream& stream, const ServerStream::Head& head)
   fields.clear();
   const std::string status = std::to_string(head.status);
   fields.push_back(Field(":status", status));
-  for (const auto& [name, value] : head.headers)
-    if (!IsConnectionField(name)) fields.push_back(Field(name, value));
+  for (const auto& [name, value] : head.headers) {
+    if (name.starts_with(kTrailerPrefix))
+      stream.trailers.Add(std::string_view(name).substr(kTrailerPrefix.size()), value);
+    else if (!IsConnectionField(name))
+      fields.push_back(Field(name, value));
+  }
   if (!head.headers.Has("date")) fields.push_back(Field("date", HttpDate(channel_.loop().clock().Now())));
   nghttp2_data_provider body{};
   body.source.ptr = stream.answer.get();
   body.read_callback = &Callbacks::ReadBody;
-  const bool no_body = stream.answer->ended() && stream.answer->available() == 0;
+  const bool no_body =
+      stream.answer->ended() && stream.answer->available() == 0 && stream.trailers.size() == 0;
   nghttp2_submit_response(h2_, stream.id, fields.data(), fields.size(), no_body ? nullptr : &body);
   if (EqualsIgnoringCase(head.headers.Get("connection"), "close")) Leave();
+}
+
+bool H2ServerSession::SubmitTrailers(std::int32_t id) {
+  const Stream* const stream = Find(id);
+  if (!stream || stream->trailers.size() == 0) return false;
+  std::vector<nghttp2_nv> fields;
+  for (const auto& [name, value] : stream->trailers) fields.push_back(Field(name, value));
+  return nghttp2_submit_trailer(h2_, id, fields.data(), fields.size()) == 0;
 }
 
 void H2ServerSession::SubmitContinue(Stream& stream) {

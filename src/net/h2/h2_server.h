@@ -47,6 +47,7 @@ class H2ServerSession final : public H2Session {
     bool has_output = false;
     int refusal = 0;   // an HTTP status
     SteadyTime since;  // receiving, then of the last progress in sending
+    Headers trailers;  // of the answer
   };
   struct Callbacks;
   // Handlers outlive connections: they count themselves out through this.
@@ -56,6 +57,8 @@ class H2ServerSession final : public H2Session {
   };
 
   void SubmitSettings();
+  // What follows the answer's body; false if nothing does.
+  bool SubmitTrailers(std::int32_t id);
   Stream* Find(std::int32_t id);
   int OnHeader(Stream& stream, std::string_view name, std::string_view value);
   void OnHeadersComplete(Stream& stream, bool end_stream);

@@ -1,4 +1,4 @@
-// Listener: a listening TCP socket on a loop.
+// Listener: a listening socket on a loop: TCP, or Unix.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,8 @@ namespace flyball::net {
 
 class Listener {
  public:
-  // Listening when it returns. `accepted` runs on the loop with each new socket, which it owns from then on.
+  // Listening when it returns. `address`: an IP address, or "unix:///path", which must not be there yet; then
+  // there is no port. `accepted` runs on the loop with each new socket, which it owns from then on.
   static Result<std::unique_ptr<Listener>> Open(IoLoop& loop, const std::string& address, int port,
                                                 std::function<void(int fd)> accepted);
   ~Listener();  // requires: closed, or the loop has stopped

@@ -14,7 +14,7 @@
 namespace flyball::net {
 
 struct ServerOptions {
-  std::string address = "127.0.0.1";  // IPv4 or IPv6; "0.0.0.0" and "::" listen on all
+  std::string address = "127.0.0.1";  // IP ("0.0.0.0" and "::": all), or "unix:///path" (no port)
   int port = 0;                       // 0: any free one
   const ServerTls* tls = nullptr;     // null: plain text
   ServerLimits limits{};

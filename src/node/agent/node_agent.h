@@ -38,9 +38,9 @@ struct NodeAgentOptions {
   ClusterDns dns{};
   // Says that it is ready only after SetServing: its server has no certificate yet that callers trust.
   bool wait_for_serving = false;
-  std::string data_dir{};   // whose file system is the node's; empty: it has none
-  // Where plugins register, and where the volumes of CSI drivers are: kubelet's --root-dir. Empty: the node has
-  // no plugins. Of nodes that share it, each but one has a staging_root of its own.
+  std::string data_dir{};  // whose file system is the node's; empty: it has none
+  // Where plugins register, and where the volumes of CSI drivers are: kubelet's --root-dir. Empty: the node
+  // has no plugins. Of nodes that share it, each but one has a staging_root of its own.
   std::string root_dir{}, staging_root{};
   ResourceList reserved{};  // what pods may not have of the capacity (--system-reserved, --kube-reserved)
   EvictionThresholds eviction{};

@@ -60,7 +60,8 @@ NodeAgent::Core::Core(Client client, ContainerRuntime& runtime, NodeAgentOptions
           .finished = {},
           .network = options_.network,
           .dns = options_.dns,
-          .allocatable = description_.allocatable})),
+          .allocatable = description_.allocatable,
+          .devices = plugins_ ? plugins_->devices() : nullptr})),
       strand_(context_->strand),
       ready_since_(api::Time::From(strand_.clock().Now())),
       networked_(!options_.network),
@@ -91,6 +92,13 @@ void NodeAgent::Core::Start() {
     };
     if (self.plugins_)
       self.plugins_->csi_volumes()->OnInUseChanged([weak = self.weak_from_this()] {
+        if (const auto alive = weak.lock())
+          alive->OnStrand([](Core& core) {
+            if (!core.node_uid_.empty()) core.WriteStatus();
+          });
+      });
+    if (self.plugins_)
+      self.plugins_->devices()->OnChanged([weak = self.weak_from_this()] {
         if (const auto alive = weak.lock())
           alive->OnStrand([](Core& core) {
             if (!core.node_uid_.empty()) core.WriteStatus();
@@ -191,6 +199,7 @@ void NodeAgent::Core::NowReady() {
   runtime_.KeepOnly(options_.name, pods);
   if (options_.network)
     context_->blocking.Post([network = options_.network, pods] { network->KeepOnly(pods); });
+  if (plugins_) plugins_->devices()->KeepOnly(pods);
   if (Executor* const where = runtime_.executor(); where && context_->volumes)
     where->Post([volumes = context_->volumes, pods] { volumes->KeepOnly(pods); });
   ready_ = true;
@@ -289,9 +298,22 @@ json::Value NodeAgent::Core::StatusPatch() {
   if (plugins_) {
     json::Array in_use;
     for (const std::string& name : plugins_->csi_volumes()->InUse()) in_use.emplace_back(name);
+    AddDevices(status.as_object());
     status.as_object().Set("volumesInUse", in_use.empty() ? json::Value(nullptr) : json::Value(in_use));
   }
   return json::Object{{"status", std::move(status)}};
+}
+
+// What plugins have; null takes away what they had.
+void NodeAgent::Core::AddDevices(json::Object& status) const {
+  for (const auto& [resource, amount] : plugins_->devices()->Capacity())
+    for (const char* list : {"capacity", "allocatable"}) {
+      const bool all = std::string_view(list) == "capacity";
+      json::Value value;
+      if (amount) value = std::to_string(all ? amount->capacity : amount->allocatable);
+      json::Value* const amounts = status.Find(list);
+      if (amounts && amounts->is_object()) amounts->as_object().Set(resource, std::move(value));
+    }
 }
 
 void NodeAgent::Core::ReportStatus() {

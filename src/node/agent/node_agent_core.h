@@ -96,6 +96,7 @@ class NodeAgent::Core final : public PodSource, public std::enable_shared_from_t
   void UseCidrs(const std::vector<std::string>& cidrs);
   PodWorker* FindWorker(const std::string& pod_namespace, const std::string& pod_name) const;
   json::Value StatusPatch();
+  void AddDevices(json::Object& status) const;
   Node CurrentNode() const;
   // Begins or continues the work on a pod that this node takes or has to refuse.
   void Work(const PodPtr& pod);

@@ -6,7 +6,7 @@
 namespace flyball::node {
 namespace {
 
-constexpr char kRegistryFolder[] = "/plugins_registry";
+constexpr char kRegistryFolder[] = "/plugins_registry", kDevicesFolder[] = "/device-plugins";
 constexpr Duration kCsiNodeRetry = std::chrono::seconds(1);
 
 // Plugins register once the node's CSINode is there.
@@ -39,6 +39,7 @@ NodePlugins::NodePlugins(const Client& client, const NodePluginsOptions& options
       csi_volumes_(std::make_shared<CsiVolumes>(
           client, csi_drivers_, CsiVolumesOptions{options.node, options.root_dir, options.staging_root},
           executor, std::move(recorder))),
+      devices_(std::make_shared<DeviceManager>(options.staging_root + kDevicesFolder, executor)),
       registry_(std::make_shared<PluginRegistry>(options.root_dir + kRegistryFolder, executor)) {
   csi_drivers_->OnRegistered([weak = std::weak_ptr<CsiVolumes>(csi_volumes_), &executor] {
     executor.Post([weak] {
@@ -46,15 +47,20 @@ NodePlugins::NodePlugins(const Client& client, const NodePluginsOptions& options
     });
   });
   registry_->Handle(kCsiPluginType, csi_drivers_);
+  registry_->Handle(kDevicePluginType, devices_);
 }
 
 void NodePlugins::Start(const std::string& node_uid) {
+  if (!std::exchange(started_, true))
+    if (const Status listening = devices_->Start(); !listening)
+      log::Error("no device plugin can register", {{"error", listening.error().message()}});
   executor_.Post([node = std::weak_ptr(csi_node_), registry = std::weak_ptr(registry_), &executor = executor_,
                   node_uid] { StartRegistry(node, registry, executor, node_uid); });
 }
 
 void NodePlugins::Stop() {
   registry_->Stop();
+  devices_->Stop();
 }
 
 }  // namespace flyball::node

@@ -9,6 +9,7 @@
 #include "client/client.h"
 #include "controller/events/event_recorder.h"
 #include "node/csi/csi_volumes.h"
+#include "node/devices/device_manager.h"
 #include "node/plugins/plugin_registry.h"
 
 namespace flyball::node {
@@ -19,7 +20,7 @@ struct NodePluginsOptions {
   std::string staging_root;  // csi_records.h
 };
 
-// Thread-safe.
+// Thread-safe, but for Start.
 class NodePlugins {
  public:
   // Plugins are talked to on the executor, which must outlive this.
@@ -28,6 +29,7 @@ class NodePlugins {
   ~NodePlugins() { Stop(); }
 
   const std::shared_ptr<CsiVolumes>& csi_volumes() const { return csi_volumes_; }
+  const std::shared_ptr<DeviceManager>& devices() const { return devices_; }
   // The Node with this UID has been registered: its CSINode is made, and plugins may register from now on.
   void Start(const std::string& node_uid);
   // No plugin registers any more. Idempotent.
@@ -35,9 +37,11 @@ class NodePlugins {
 
  private:
   Executor& executor_;
+  bool started_ = false;
   const std::shared_ptr<CsiNodeObject> csi_node_;
   const std::shared_ptr<CsiDrivers> csi_drivers_;
   const std::shared_ptr<CsiVolumes> csi_volumes_;
+  const std::shared_ptr<DeviceManager> devices_;
   const std::shared_ptr<PluginRegistry> registry_;
 };
 

@@ -248,6 +248,32 @@ json::Array HostDevices() {
   return devices;
 }
 
+// What the container may use besides the usual ones: to be made in it, and allowed.
+Status AddDevices(const std::vector<ContainerDevice>& wanted, json::Array& made, json::Array& allowed) {
+  for (const ContainerDevice& device : wanted) {
+    struct stat info {};
+    if (stat(device.source.c_str(), &info) != 0 || !(S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)))
+      return Unexpected(BadRequest("error gathering device information while adding custom device \"" +
+                                   device.source + "\": not a device node"));
+    const char* const type = S_ISCHR(info.st_mode) ? "c" : "b";
+    const auto major_number = static_cast<std::int64_t>(major(info.st_rdev));
+    const auto minor_number = static_cast<std::int64_t>(minor(info.st_rdev));
+    made.push_back(json::Object{{"path", device.target},
+                                {"type", type},
+                                {"major", major_number},
+                                {"minor", minor_number},
+                                {"fileMode", static_cast<std::int64_t>(info.st_mode & 07777)},
+                                {"uid", static_cast<std::int64_t>(info.st_uid)},
+                                {"gid", static_cast<std::int64_t>(info.st_gid)}});
+    allowed.push_back(json::Object{{"allow", true},
+                                   {"type", type},
+                                   {"major", major_number},
+                                   {"minor", minor_number},
+                                   {"access", device.access}});
+  }
+  return {};
+}
+
 Result<json::Value> SeccompOf(const OciConfigInput& input) {
   const auto& own = input.container.spec->security_context;
   const auto& pod = input.container.pod->spec.security_context;
@@ -293,7 +319,10 @@ Result<json::Object> LinuxOf(const OciConfigInput& input) {
     resources.Set("devices", json::Array{json::Object{{"allow", true}, {"access", "rwm"}}});
     linux_part.Set("devices", HostDevices());
   } else {
-    resources.Set("devices", json::Array{json::Object{{"allow", false}, {"access", "rwm"}}});
+    json::Array allowed{json::Object{{"allow", false}, {"access", "rwm"}}}, made;
+    FLYBALL_TRY(AddDevices(input.container.devices, made, allowed));
+    resources.Set("devices", std::move(allowed));
+    if (!made.empty()) linux_part.Set("devices", std::move(made));
   }
   linux_part.Set("resources", std::move(resources));
   const bool unmasked = spec.security_context && spec.security_context->proc_mount.value_or("") == "Unmasked";
@@ -372,11 +401,17 @@ Result<json::Value> MakeOciConfig(const OciConfigInput& input) {
   FLYBALL_ASSIGN(json::Object linux_part, LinuxOf(input));
   const auto& context = input.container.spec->security_context;
   const bool read_only = context && context->read_only_root_filesystem.value_or(false);
-  return json::Value(json::Object{{"ociVersion", "1.0.2"},
-                                  {"process", std::move(process)},
-                                  {"root", json::Object{{"path", "rootfs"}, {"readonly", read_only}}},
-                                  {"mounts", MountsOf(input)},
-                                  {"linux", std::move(linux_part)}});
+  json::Object config{{"ociVersion", "1.0.2"},
+                      {"process", std::move(process)},
+                      {"root", json::Object{{"path", "rootfs"}, {"readonly", read_only}}},
+                      {"mounts", MountsOf(input)},
+                      {"linux", std::move(linux_part)}};
+  if (const auto& said = input.container.runtime_annotations; !said.empty()) {
+    json::Object annotations;
+    for (const auto& [key, value] : said) annotations.Set(key, value);
+    config.Set("annotations", std::move(annotations));
+  }
+  return json::Value(std::move(config));
 }
 
 // Upstream: MilliCPUToShares, MilliCPUToQuota and the kubelet's period of 100 ms.

@@ -5,6 +5,16 @@
 namespace flyball::node {
 namespace {
 
+void AddAllocation(const DeviceAllocation& allocation, ContainerConfig& config) {
+  for (const auto& [name, value] : allocation.environment) config.env.emplace_back(name, value);
+  for (const DeviceMount& mount : allocation.mounts)
+    config.mounts.push_back(
+        {.source = mount.host_path, .target = mount.container_path, .read_only = mount.read_only});
+  for (const DeviceNode& device : allocation.devices)
+    config.devices.push_back({device.host_path, device.container_path, device.permissions});
+  config.runtime_annotations = allocation.annotations;
+}
+
 bool IsOfJob(const Pod& pod) {
   for (const OwnerReference& owner : pod.metadata.owner_references)
     if (owner.kind == "Job" && owner.controller.value_or(false)) return true;
@@ -73,10 +83,15 @@ void PodWorker::Launch(ContainerUnit& unit, const PodPtr& pod, const Result<Vari
   unit.launching = true;
   const auto expand = [values = *variables](const std::string& text) { return Expand(text, values); };
   OnRuntime(
-      [config, exited, expand, volumes = context_.volumes](ContainerRuntime& runtime) -> Result<std::string> {
+      [config, exited, expand, volumes = context_.volumes,
+       devices = context_.devices](ContainerRuntime& runtime) -> Result<std::string> {
         if (!volumes || IsHostImage(config->image)) return runtime.Start(*config, std::move(*exited));
         ContainerConfig mounted = *config;
         FLYBALL_ASSIGN(mounted.mounts, volumes->MountsOf(*config->pod, *config->spec, expand));
+        if (devices) {
+          FLYBALL_ASSIGN(const DeviceAllocation allocation, devices->Prepare(*config->pod, *config->spec));
+          AddAllocation(allocation, mounted);
+        }
         return runtime.Start(mounted, std::move(*exited));
       },
       [&unit](PodWorker& self, const Result<std::string>& id) { self.Started(unit, id); });

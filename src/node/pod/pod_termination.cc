@@ -123,9 +123,10 @@ void PodWorker::CheckStopped() {
   if (any) return StopRunning();
   // One that is being started is stopped once it runs.
   if (std::any_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->launching; })) return;
-  if (attaching_) return;
+  if (attaching_ || allocating_devices_) return;
   state_ = State::kStopped;
   DropNetwork();
+  ReleaseDevices();
   context_.runtime.RemovePod(pod_->metadata.namespace_, pod_->metadata.name, pod_->metadata.uid);
   TearDownVolumes();
 }

@@ -274,6 +274,8 @@ void PodWorker::Gone() {
 
 void PodWorker::Sync() {
   if (state_ == State::kRunning) {
+    // Before anything is said about a pod that may be refused for them.
+    if (!HaveDevices()) return;
     if (!HaveNetwork()) return WriteStatus();
     StartDue();
     if (AllEnded()) {
@@ -287,6 +289,7 @@ void PodWorker::Sync() {
   if (state_ == State::kEnded) {
     DropNetwork();
     ReleaseEnded();
+    ReleaseDevices();
   }
   WriteStatus();
 }

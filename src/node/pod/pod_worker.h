@@ -16,6 +16,7 @@
 #include "client/client.h"
 #include "controller/events/event_recorder.h"
 #include "network/pod_attacher.h"
+#include "node/devices/device_manager.h"
 #include "node/pod/container_unit.h"
 #include "node/pod/environment.h"
 #include "node/pod/pod_admission.h"
@@ -56,6 +57,7 @@ struct WorkerContext {
   std::shared_ptr<network::PodAttacher> network{};
   ClusterDns dns{};
   NodeAllocatable allocatable{};
+  std::shared_ptr<DeviceManager> devices{};  // null: there are no device plugins
   // What every container's environment says about Services; null: nothing.
   std::function<Variables(const Pod& pod)> service_variables{};
 };
@@ -107,6 +109,10 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void Sync();
   void StartDue();
   bool InitDone() const;
+  // pod_devices.cc: false if the pod has yet to get its devices; Sync is called again when it has.
+  bool HaveDevices();
+  void DevicesAllocated(const Status& allocated);
+  void ReleaseDevices();
   // pod_attachment.cc: false if the pod's network is still to be made; Sync is called again when it is.
   bool HaveNetwork();
   void NetworkMade(const Result<network::PodAttachment>& made);
@@ -214,6 +220,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   TimerId deadline_ = kNoTimer;
   TimerId refresh_ = kNoTimer;  // of volumes that may change
   bool volumes_gone_ = false, ended_released_ = false;
+  bool has_devices_ = false, allocating_devices_ = false;
 
   std::optional<PodStatus> written_;  // what the server has, as far as we know
   bool writing_ = false;

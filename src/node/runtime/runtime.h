@@ -34,6 +34,12 @@ struct ContainerMount {
   std::string propagation{};         // "", "None", "HostToContainer" or "Bidirectional"
 };
 
+// A device of the machine that a container may use.
+struct ContainerDevice {
+  std::string source, target;  // on the machine, and in the container
+  std::string access;          // of "rwm"
+};
+
 struct ContainerConfig {
   std::string pod_namespace, pod_name, pod_uid;
   std::string name;   // of the container
@@ -49,6 +55,8 @@ struct ContainerConfig {
   std::shared_ptr<const Pod> pod{};
   std::shared_ptr<const Container> spec{};
   std::vector<ContainerMount> mounts{};
+  std::vector<ContainerDevice> devices{};
+  std::map<std::string, std::string> runtime_annotations{};  // of the container, for the runtime
   // The pod's own network: where it is bound to, and its addresses. Without: the machine's network.
   std::string network_namespace{};
   std::vector<std::string> pod_ips{};
