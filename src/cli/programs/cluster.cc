@@ -332,7 +332,8 @@ Result<std::unique_ptr<Nodes>> Nodes::Start(
     if (!sim) {
       agent.data_dir = options.data_dir;
       const std::string& root = options.containers.root_dir;
-      agent.root_dir = std::filesystem::absolute(root.empty() ? options.data_dir + "/kubelet" : root).string();
+      agent.root_dir =
+          std::filesystem::absolute(root.empty() ? options.data_dir + "/kubelet" : root).string();
       if (i > 0) agent.staging_root = agent.root_dir + "/nodes/" + options.names[i];
       agent.reserved = reserved;
       agent.eviction = eviction;
