@@ -87,7 +87,9 @@ def who_has_none_left(kubectl, plugin):
     apply(kubectl, wants('third', 1, 'true', nodeName=node))
     status = wait_until('it is refused', lambda: (lambda s: s if s.get('phase') == 'Failed' else None)(
         json.loads(kubectl('get', 'pod', 'third', '-o', 'json'))['status']))
-    assert status['reason'] == 'OutOf' + RESOURCE, status
+    assert status['reason'] == 'UnexpectedAdmissionError', status
+    assert ('Pod was rejected: Allocate failed due to requested number of devices unavailable for %s. Requested: 1, Available: 0, '
+            'which is unexpected' % RESOURCE) in status['message'], status
     kubectl('delete', 'pod', 'third')
 
 

@@ -123,7 +123,13 @@ std::optional<PodRejection> NodeAgent::Core::WhyNot(const Pod& pod) const {
   for (const auto& [uid, worker] : workers_)
     if (uid != pod.metadata.uid && worker->active()) others.push_back(worker->pod_ptr());
   if (auto why = WhyNotUnderPressure(pod, pressure_.conditions())) return PodRejection{kEvictedReason, *why};
-  return WhyRejected(pod, node_, others);
+  if (!plugins_) return WhyRejected(pod, node_, others);
+  // Whether there are devices is decided when they are allocated, as upstream does before it looks at the
+  // rest.
+  Node node = node_;
+  for (const auto& [resource, amount] : plugins_->devices()->Capacity())
+    node.status.allocatable.erase(resource);
+  return WhyRejected(pod, node, others);
 }
 
 void NodeAgent::Core::Stop() {
@@ -295,6 +301,10 @@ json::Value NodeAgent::Core::StatusPatch() {
     condition.last_transition_time = since;
   }
   json::Value status = ToJson(node.status);
+  // Addresses are merged by type, of which two families have the same: the list is replaced (upstream:
+  // fixupPatchForNodeStatusAddresses).
+  if (json::Value* const addresses = status.as_object().Find("addresses"))
+    addresses->as_array().push_back(json::Object{{"$patch", "replace"}});
   if (plugins_) {
     json::Array in_use;
     for (const std::string& name : plugins_->csi_volumes()->InUse()) in_use.emplace_back(name);
