@@ -332,6 +332,24 @@ def policies_keep_pods_apart(test):
     kubectl('delete', 'pod', 'closed')
 
 
+def end_cgroups(paths):
+    """What a killed cluster still ran, also what it was about to start: nobody else can end that once its folder is gone."""
+    folders = [folder for path in set(paths) for folder, _, _ in os.walk(path, topdown=False)]
+
+    def gone():
+        for folder in folders:
+            try:
+                with open(folder + '/cgroup.procs') as f:
+                    for process in f.read().split():
+                        os.kill(int(process), signal.SIGKILL)
+                os.rmdir(folder)
+            except OSError:
+                pass
+        return not any(os.path.exists(folder) for folder in folders)
+
+    wait_until('the cgroups are gone', gone)
+
+
 def one_node(binary, busybox, world):
     before = state_of_machine()
     test = Test(binary)
@@ -356,6 +374,7 @@ def one_node(binary, busybox, world):
         test.program.process.kill()
         test.program.process.wait()
         containers.clean(test.folder)
+        end_cgroups(state_of_machine()['cgroups'])
         shutil.rmtree(test.folder)
         test.folder = tempfile.mkdtemp(prefix='flyball-test-')
         test.start()
@@ -558,7 +577,7 @@ class Machine:
                         ['route', 'add', 'default', 'via', self.router]):
             sh('ip', '-n', self.name, *command)
         if HAS_IPV6:
-            self.address += ',fd00:192::%x' % (1 + len(name))
+            self.address += ',fd00:192::' + network.split('.')[0]
             sh('ip', '-n', self.name, 'address', 'add', self.address.split(',')[1] + '/128', 'dev', 'eth0', 'nodad')
 
     def run(self, *command):

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "api/usage/resource_amounts.h"
+#include "base/run/clock.h"
+#include "base/run/thread.h"
 
 namespace flyball::node {
 namespace {
@@ -20,6 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kQuotaPeriod = 100'000, kLeastQuota = 1000;
 constexpr std::int64_t kMinShares = 2, kMaxShares = 262'144;
 constexpr char kHugepages[] = "hugepages-";
+constexpr Duration kProcessesEnd = std::chrono::seconds(2), kLookAgain = std::chrono::milliseconds(5);
 
 bool Exists(const std::string& path) {
   return access(path.c_str(), F_OK) == 0;
@@ -55,6 +58,15 @@ std::vector<std::string> PathsTo(const std::string& path) {
     paths.push_back(path.substr(0, at));
   paths.push_back(path);
   return paths;
+}
+
+// False if a process keeps one of them.
+bool RemoveFolders(const std::string& path) {
+  std::error_code error;
+  bool all = true;
+  for (const auto& entry : fs::directory_iterator(path, error))
+    if (entry.is_directory(error)) all = RemoveFolders(entry.path().string()) && all;
+  return all && (rmdir(path.c_str()) == 0 || errno == ENOENT);
 }
 
 Status MakeFolder(const std::string& path) {
@@ -205,6 +217,18 @@ void CgroupTree::Remove(const std::string& path) const {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(root_, error))
     if (entry.is_directory(error)) rmdir((entry.path().string() + path).c_str());
+}
+
+void CgroupTree::RemoveTree(const std::string& path) const {
+  std::vector<std::string> folders{root_ + path};
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root_, error))
+    if (entry.is_directory(error)) folders.push_back(entry.path().string() + path);
+  for (Duration waited{}; waited < kProcessesEnd; waited += kLookAgain) {
+    std::erase_if(folders, &RemoveFolders);
+    if (folders.empty()) return;
+    SleepFor(kLookAgain);
+  }
 }
 
 }  // namespace flyball::node

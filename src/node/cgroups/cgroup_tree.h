@@ -44,6 +44,9 @@ class CgroupTree {
   Status Make(const std::string& path, const CgroupLimits& limits) const;
   // Removes it where it is empty.
   void Remove(const std::string& path) const;
+  // Removes it with all that is below it. Every process in it has been killed: blocks until the system lets
+  // go of the last one, but for two seconds at most.
+  void RemoveTree(const std::string& path) const;
   // Gives the class of burstable pods below `pods` the share of the processor that they have together, and
   // best-effort ones what is left (upstream: QOSContainerManager). After pods have come, gone or changed.
   void BalanceClasses(const std::string& pods) const;

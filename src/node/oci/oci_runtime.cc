@@ -253,9 +253,7 @@ void OciRuntime::Shutdown() {
   }
   if (!uids.empty()) KillAll();
   for (const std::string& uid : uids) RemovePodNow(uid);
-  for (const std::string& path :
-       {pods_cgroup_ + "/burstable", pods_cgroup_ + "/besteffort", pods_cgroup_, options_.cgroup_root})
-    if (!path.empty()) cgroups_.Remove(path);
+  if (!options_.cgroup_root.empty()) cgroups_.RemoveTree(options_.cgroup_root);
 }
 
 std::optional<std::string> WhyNoContainers() {

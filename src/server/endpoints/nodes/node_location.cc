@@ -54,7 +54,8 @@ Result<NodeAddress> AddressOf(ServerState& state, const std::string& node_name) 
   NodeAddress address;
   if (const auto& list = node["status"]["addresses"]; list.is_array())
     for (const auto& entry : list.as_array())
-      if (entry["type"].string_or("") == "InternalIP") address.host = entry["address"].string_or("");
+      if (address.host.empty() && entry["type"].string_or("") == "InternalIP")
+        address.host = entry["address"].string_or("");
   address.port = static_cast<int>(node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"].int_or(0));
   if (address.host.empty() || address.port == 0)
     return Unexpected(Error(Reason::kUnknown, 500, "no preferred addresses found; known addresses: []"));
