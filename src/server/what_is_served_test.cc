@@ -113,7 +113,7 @@ TEST_F(WhatIsServed, ComponentsOfThisProcessSayHowTheyAre) {
   EXPECT_EQ(
       Get("/api/v1/componentstatuses/etcd-0")->value()["conditions"].as_array()[0]["status"].string_or(""),
       "True");
-  EXPECT_EQ(Get("/api/v1/componentstatuses/nope")->message(), "Component not found: nope");
+  EXPECT_EQ(Get("/api/v1/componentstatuses/nope")->message(), "componentstatus \"nope\" not found");
 }
 
 TEST_F(WhatIsServed, AnOpenApiAddressWithItsHashIsForEver) {

@@ -20,6 +20,14 @@ bool IsForeign(std::string_view keyword) {
          keyword == "allOf" || keyword == "$ref";
 }
 
+// Documents show the zero values of Go's structs as defaults; a definition would set them.
+bool IsZeroDefault(std::string_view keyword, const json::Value& value) {
+  if (keyword != "default") return false;
+  const bool zero_number = value.is_number() && value.as_double() == 0;
+  return zero_number || (value.is_bool() && !value.bool_or(true)) ||
+         ((value.is_object() || value.is_string()) && value.string_or("").empty() && value.empty());
+}
+
 json::Value Document(const TypeInfo& type) {
   SchemaSet schemas(Dialect::kV3);
   schemas.AddType(type);
@@ -90,7 +98,7 @@ class Inliner {
     const std::string_view name = Referred(node);
     json::Value out = name.empty() ? json::Value(json::Object{}) : Named(name);
     for (const auto& [keyword, value] : node.as_object())
-      if (!IsForeign(keyword)) out[keyword] = Member(keyword, value);
+      if (!IsForeign(keyword) && !IsZeroDefault(keyword, value)) out[keyword] = Member(keyword, value);
     if (IsOpen(out)) out["x-kubernetes-preserve-unknown-fields"] = true;
     if (out.Find("x-kubernetes-list-map-keys")) CompleteKeys(out);
     return out;

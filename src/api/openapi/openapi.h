@@ -1,7 +1,5 @@
 // OpenAPI documents: what kubectl explain, apply and diff and code generators read. Built as text from the
 // schema tables, for built-in and custom kinds alike; only when somebody asks. Functions only; thread-safe.
-//
-// The legacy /watch/ paths are not described, because they are not served.
 #pragma once
 
 #include <optional>
@@ -21,6 +19,11 @@ std::string OpenApiV3Index(KindList kinds);
 // `server_version` is shown as the document's version ("v1.37.1").
 std::optional<std::string> OpenApiV3Document(KindList kinds, std::string_view group, std::string_view version,
                                              std::string_view server_version);
+// GET /openapi/v3/<name> of the paths that serve no kind: "api", "apis", "apis/<group>", "version", "logs"
+// and the issuer's. None: there is no such document.
+std::optional<std::string> OpenApiV3Information(KindList kinds, std::string_view name,
+                                                std::string_view server_version);
+std::string OpenApiV3InformationHash(std::string_view name);
 // What the index has after "?hash=", and the ETag of that document without its quotes: a fingerprint of what
 // the document is made of.
 std::string OpenApiV3Hash(KindList kinds, std::string_view group, std::string_view version);

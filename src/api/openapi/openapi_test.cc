@@ -59,7 +59,12 @@ void ExpectRefsResolve(const Value& document, const Value& schemas, std::string_
   std::set<std::string> refs;
   CollectRefs(document, refs);
   EXPECT_FALSE(refs.empty());
+  constexpr std::string_view kParameters = "#/parameters/";
   for (const auto& ref : refs) {
+    if (ref.starts_with(kParameters)) {
+      EXPECT_NE(document["parameters"].Find(ref.substr(kParameters.size())), nullptr) << ref;
+      continue;
+    }
     ASSERT_TRUE(ref.starts_with(prefix)) << ref;
     EXPECT_NE(schemas.Find(std::string_view(ref).substr(prefix.size())), nullptr) << ref;
   }
@@ -111,6 +116,69 @@ TEST_F(OpenApi, PatchesSayTheirKindAndParameters) {
   EXPECT_NE(patch["requestBody"]["content"].Find("application/strategic-merge-patch+json"), nullptr);
 }
 
+std::set<std::string> NamesOf(const Value& parameters) {
+  std::set<std::string> names;
+  if (parameters.is_array())
+    for (const auto& parameter : parameters.as_array()) names.emplace(parameter["name"].string_or(""));
+  return names;
+}
+
+TEST_F(OpenApi, WhatAllOperationsOfAPathHaveIsSaidOfThePath) {
+  const auto document = V3("", "v1");
+  const auto& maps = document["paths"]["/api/v1/namespaces/{namespace}/configmaps"];
+  EXPECT_EQ(NamesOf(maps["parameters"]), (std::set<std::string>{"namespace", "pretty"}));
+  EXPECT_EQ(NamesOf(maps["post"]["parameters"]),
+            (std::set<std::string>{"dryRun", "fieldManager", "fieldValidation"}));
+  EXPECT_TRUE(NamesOf(maps["delete"]["parameters"]).contains("labelSelector"));
+  const auto& everywhere = document["paths"]["/api/v1/configmaps"];
+  EXPECT_TRUE(NamesOf(everywhere["parameters"]).contains("watch"));
+  EXPECT_EQ(everywhere["get"].Find("parameters"), nullptr);
+}
+
+TEST_F(OpenApi, MediaTypesAndAnswersOfOperations) {
+  const auto document = V3("", "v1");
+  const auto& paths = document["paths"];
+  const auto& list = paths["/api/v1/configmaps"]["get"]["responses"]["200"]["content"];
+  EXPECT_NE(list.Find("application/vnd.kubernetes.protobuf;stream=watch"), nullptr);
+  const auto answer = [&](const char* path) {
+    const auto& removal = paths[path]["delete"]["responses"];
+    EXPECT_NE(removal.Find("202"), nullptr) << path;
+    return std::string(removal["200"]["content"]["application/json"]["schema"]["$ref"].string_or(""));
+  };
+  EXPECT_TRUE(answer("/api/v1/namespaces/{namespace}/pods/{name}").ends_with(".Pod"));
+  EXPECT_TRUE(answer("/api/v1/namespaces/{namespace}/configmaps/{name}").ends_with(".Status"));
+  EXPECT_NE(paths["/api/v1/namespaces/{namespace}/pods/{name}/proxy/{path}"].Find("options"), nullptr);
+  EXPECT_NE(paths.Find("/api/v1/"), nullptr);
+}
+
+TEST_F(OpenApi, SwaggerRefersToSharedParameters) {
+  const auto v2 = json::Parse(OpenApiV2Document(kinds_, kVersion));
+  ASSERT_TRUE(v2);
+  const auto& shared = (*v2)["parameters"];
+  std::size_t referred = 0;
+  for (const auto& parameter : (*v2)["paths"]["/api/v1/configmaps"]["parameters"].as_array()) {
+    const auto ref = parameter["$ref"].string_or("");
+    constexpr std::string_view kPrefix = "#/parameters/";
+    ASSERT_TRUE(ref.starts_with(kPrefix));
+    EXPECT_NE(shared.Find(ref.substr(kPrefix.size())), nullptr) << ref;
+    ++referred;
+  }
+  EXPECT_GT(referred, 5u);
+}
+
+TEST_F(OpenApi, PathsOfNoKindHaveDocuments) {
+  const auto index = json::Parse(OpenApiV3Index(kinds_));
+  for (const char* name : {"api", "apis", "apis/apps", "version", "logs", "openid/v1/jwks"}) {
+    EXPECT_NE((*index)["paths"].Find(name), nullptr) << name;
+    const auto text = OpenApiV3Information(kinds_, name, kVersion);
+    ASSERT_TRUE(text) << name;
+    EXPECT_EQ((*json::Parse(*text))["openapi"], Value("3.0.0"));
+  }
+  EXPECT_FALSE(OpenApiV3Information(kinds_, "apis/nope", kVersion));
+  const auto group = json::Parse(*OpenApiV3Information(kinds_, "apis/apps", kVersion));
+  EXPECT_EQ((*group)["paths"]["/apis/apps/"]["get"]["operationId"], Value("getAppsAPIGroup"));
+}
+
 TEST_F(OpenApi, SchemasCarryMergeRules) {
   const auto document = V3("", "v1");
   const auto& schemas = document["components"]["schemas"];
@@ -120,7 +188,11 @@ TEST_F(OpenApi, SchemasCarryMergeRules) {
   EXPECT_EQ(containers["x-kubernetes-patch-strategy"], Value("merge"));
   EXPECT_EQ(containers["x-kubernetes-patch-merge-key"], Value("name"));
   EXPECT_EQ(containers["items"],
-            *json::Parse(R"({"allOf":[{"$ref":"#/components/schemas/io.k8s.api.core.v1.Container"}]})"));
+            *json::Parse(R"({"$ref":"#/components/schemas/io.k8s.api.core.v1.Container"})"));
+  const auto& pod = schemas["io.k8s.api.core.v1.Pod"]["properties"];
+  EXPECT_EQ(pod["spec"]["default"], *json::Parse("{}"));
+  EXPECT_EQ(pod["kind"].Find("default"), nullptr);
+  EXPECT_EQ(schemas["io.k8s.api.core.v1.Container"]["properties"]["name"]["default"], Value(""));
   EXPECT_EQ(schemas["io.k8s.api.core.v1.Pod"]["x-kubernetes-group-version-kind"],
             *json::Parse(R"([{"group":"","kind":"Pod","version":"v1"}])"));
   EXPECT_EQ(schemas["io.k8s.apimachinery.pkg.util.intstr.IntOrString"]["format"], Value("int-or-string"));

@@ -154,6 +154,13 @@ void SchemaSet::WriteReference(std::string_view name, JsonText& json) const {
   json.Array("allOf", [&] { json.Object([&] { WriteRef(name, json); }); });
 }
 
+// Nothing stands beside the reference of an element.
+void SchemaSet::WriteElement(const TypeInfo& type, JsonText& json) const {
+  if (const auto known = WellKnownName(type); !known.empty()) return WriteRef(known, json);
+  if (!type.name.empty()) return WriteRef(type.name, json);
+  WriteShape(type, json);
+}
+
 void SchemaSet::WriteShape(const TypeInfo& type, JsonText& json) const {
   if (const auto known = WellKnownName(type); !known.empty()) return WriteReference(known, json);
   if (!type.name.empty()) return WriteReference(type.name, json);
@@ -174,14 +181,35 @@ void SchemaSet::WriteShape(const TypeInfo& type, JsonText& json) const {
       return json.String("format", "byte");
     case TypeKind::kMap:
       json.String("type", "object");
-      return json.Object("additionalProperties", [&] { WriteShape(*type.element, json); });
+      return json.Object("additionalProperties", [&] { WriteElement(*type.element, json); });
     case TypeKind::kList:
       json.String("type", "array");
-      return json.Object("items", [&] { WriteShape(*type.element, json); });
+      return json.Object("items", [&] { WriteElement(*type.element, json); });
     case TypeKind::kObject:
       return json.String("type", "object");
     default:
       return;  // anything goes
+  }
+}
+
+// What a member has that is not sent: its own default, or the zero value of one that is always there.
+void SchemaSet::WriteDefault(const FieldInfo& field, JsonText& json) const {
+  const TypeInfo& type = *field.type;
+  if (!field.default_json.empty() && field.default_published) return json.Raw("default", field.default_json);
+  if (field.pointer) return;
+  if (type.kind == TypeKind::kObject && !type.name.empty()) return json.Raw("default", "{}");
+  if (!field.always) return;
+  switch (type.kind) {
+    case TypeKind::kString:
+      return json.Raw("default", "\"\"");
+    case TypeKind::kInt32:
+    case TypeKind::kInt64:
+    case TypeKind::kFloat64:
+      return json.Raw("default", "0");
+    case TypeKind::kBool:
+      return json.Raw("default", "false");
+    default:
+      return;
   }
 }
 
@@ -193,7 +221,7 @@ void SchemaSet::WriteFieldExtensions(const FieldInfo& field, JsonText& json) con
       for (const auto value : rule.values) json.String(value);
     });
   }
-  if (!field.default_json.empty() && field.default_published) json.Raw("default", field.default_json);
+  if (dialect_ == Dialect::kV3) WriteDefault(field, json);
   if (type.kind == TypeKind::kList && type.list_type_declared)
     json.String("x-kubernetes-list-type", ListTypeText(type.list_type));
   if (!type.list_keys.empty())

@@ -56,6 +56,8 @@ class SchemaSet {
   void WriteFieldExtensions(const FieldInfo& field, JsonText& json) const;
   // The members that say what a value of this type looks like.
   void WriteShape(const TypeInfo& type, JsonText& json) const;
+  void WriteElement(const TypeInfo& type, JsonText& json) const;
+  void WriteDefault(const FieldInfo& field, JsonText& json) const;
   void WriteReference(std::string_view name, JsonText& json) const;
   void AddEmbedded(json::Value& node) const;
   void WriteCustom(const KindInfo& kind, JsonText& json) const;

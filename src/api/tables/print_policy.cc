@@ -185,11 +185,42 @@ void PrintPriorityClass(const json::Value& object, RowWriter& row) {
   row.Text(object["preemptionPolicy"].string_or(""));
 }
 
+// The versions that are served, by name; the one that objects are stored in is marked.
+std::string ServedVersions(const json::Value& versions) {
+  std::vector<std::string> names;
+  for (const auto& version : Elements(versions)) {
+    if (!version["served"].bool_or(false)) continue;
+    names.push_back(std::string(version["name"].string_or("")) +
+                    (version["storage"].bool_or(false) ? "(storage)" : ""));
+  }
+  std::sort(names.begin(), names.end());
+  std::string out;
+  for (const auto& name : names) out += (out.empty() ? "" : ",") + name;
+  return out;
+}
+
+void PrintDefinition(const json::Value& object, RowWriter& row) {
+  const auto &spec = object["spec"], &names = spec["names"];
+  const auto* established = FindCondition(object["status"]["conditions"], "Established");
+  std::string short_names;
+  for (const auto& name : Elements(names["shortNames"]))
+    short_names += (short_names.empty() ? "" : ",") + std::string(name.string_or(""));
+  row.Name(object);
+  row.Text(spec["scope"].string_or(""));
+  row.Text(ServedVersions(spec["versions"]));
+  row.Text(object["metadata"]["creationTimestamp"].string_or(""));
+  row.Text(spec["group"].string_or(""));
+  row.Text(names["kind"].string_or(""));
+  row.Text(short_names);
+  row.Bool(established != nullptr && (*established)["status"].string_or("") == "True");
+}
+
 }  // namespace
 
 std::vector<PrinterEntry> PolicyPrinters() {
   return {
       {"policy", "PodDisruptionBudget", PrintPodDisruptionBudget},
+      {"apiextensions.k8s.io", "CustomResourceDefinition", PrintDefinition},
       {"", "ResourceQuota", PrintResourceQuota},
       {"rbac.authorization.k8s.io", "RoleBinding", PrintBinding},
       {"rbac.authorization.k8s.io", "ClusterRoleBinding", PrintBinding},

@@ -107,15 +107,26 @@ ResourceAmounts ClaimUsage(const json::Value& claim) {
   return usage;
 }
 
+// A pod that asks for resources as a whole, whatever its containers ask for.
+bool HasPodLevelResources(const json::Value& spec) {
+  return !spec["resources"]["requests"].empty() || !spec["resources"]["limits"].empty();
+}
+
+bool AsksForCompute(const json::Value& resources) {
+  for (const std::string_view amounts : {"requests", "limits"})
+    for (const std::string_view name : {"cpu", "memory"}) {
+      const auto quantity = Quantity::Parse(resources[amounts][name].string_or(""));
+      if (quantity && quantity->Sign() > 0) return true;
+    }
+  return false;
+}
+
 bool IsBestEffort(const json::Value& spec) {
+  if (HasPodLevelResources(spec)) return !AsksForCompute(spec["resources"]);
   for (const std::string_view list : {"containers", "initContainers"})
     if (const auto& containers = spec[list]; containers.is_array())
       for (const auto& container : containers.as_array())
-        for (const std::string_view amounts : {"requests", "limits"})
-          for (const std::string_view name : {"cpu", "memory"}) {
-            const auto quantity = Quantity::Parse(container["resources"][amounts][name].string_or(""));
-            if (quantity && quantity->Sign() > 0) return false;
-          }
+        if (AsksForCompute(container["resources"])) return false;
   return true;
 }
 
@@ -220,7 +231,7 @@ bool InQuotaScope(const QuotaScope& scope, const QuotaKind& kind, const json::Va
 
 std::string MissingForQuota(const QuotaKind& kind, const std::set<std::string>& hard,
                             const json::Value& object) {
-  if (!IsPods(kind)) return {};
+  if (!IsPods(kind) || HasPodLevelResources(object["spec"])) return {};
   std::map<std::string, std::set<std::string>> missing;
   for (const std::string_view list : {"containers", "initContainers"}) {
     const auto& containers = object["spec"][list];

@@ -7,6 +7,11 @@ bool IsSidecar(const json::Value& container) {
   return container["restartPolicy"].string_or("") == "Always";
 }
 
+// Resources that can be asked for by a pod as a whole (upstream: SupportedPodLevelResources).
+bool IsPodLevel(std::string_view name) {
+  return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
+}
+
 ResourceAmounts ContainerAmounts(const json::Value& container, std::string_view list) {
   return ResourceAmountsOf(container["resources"][list]);
 }
@@ -56,6 +61,9 @@ ResourceAmounts PodResources(const json::Value& spec, std::string_view list, Pod
       RaiseAmounts(start, moment);
     }
   RaiseAmounts(total, start);
+  // What is said of the pod as a whole stands for its containers.
+  for (const auto& [name, quantity] : ResourceAmountsOf(spec["resources"][list]))
+    if (IsPodLevel(name)) total[name] = quantity;
   if (overhead == PodOverhead::kLeftOut) return total;
   // Overhead raises a limit only where there is one.
   for (const auto& [name, quantity] : ResourceAmountsOf(spec["overhead"]))

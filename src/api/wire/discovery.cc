@@ -117,6 +117,7 @@ json::Value VerbList(std::string_view verbs) {
 std::vector<const SubresourceInfo*> SortedSubresources(const KindInfo& kind) {
   std::vector<const SubresourceInfo*> out;
   for (const auto& s : kind.subresources) out.push_back(&s);
+  if (kind.custom) return out;  // status first
   std::sort(out.begin(), out.end(), [](auto* a, auto* b) { return a->name < b->name; });
   return out;
 }

@@ -82,6 +82,8 @@ class FieldFinder {
   std::size_t last_ = 0;
 };
 
+constexpr const char* kWrongWireType = "proto: wrong wireType";
+
 // One walk over one message. Every Read returns false after a failure, whose text is then in error_.
 class Decoder {
  public:
@@ -107,7 +109,7 @@ class Decoder {
         entered[depth] = field->proto[depth];
         if (!ReadEmbedded(type, reader, entered, depth + 1, out)) return false;
       } else if (!ReadField(*field->type, reader, out[field->name])) {
-        return false;
+        return NameField(*field, reader.type());
       }
     }
     return reader.ok() || Malformed();
@@ -361,7 +363,16 @@ class Decoder {
   }
 
   bool Malformed() { return Fail("unexpected EOF"); }
-  bool WrongWireType() { return Fail("proto: wrong wireType"); }
+  bool WrongWireType() { return Fail(kWrongWireType); }
+  // Says of which field the type is wrong, by its name in Go.
+  bool NameField(const FieldInfo& field, WireType type) {
+    if (error_ != kWrongWireType) return false;
+    std::string name(field.name);
+    if (name == "metadata") name = field.type->name.ends_with("ListMeta") ? "ListMeta" : "ObjectMeta";
+    if (name[0] >= 'a' && name[0] <= 'z') name[0] = static_cast<char>(name[0] - 'a' + 'A');
+    error_ += " = " + std::to_string(static_cast<int>(type)) + " for field " + name;
+    return false;
+  }
   bool Fail(std::string_view text) {
     if (error_.empty()) error_ = text;
     return false;

@@ -21,6 +21,7 @@
 #include "base/files/temporary_folder.h"
 #include "cli/kubectl/session/external_program.h"
 #include "cli/kubectl/verbs.h"
+#include "cli/programs/cel_command.h"
 #include "server/testing/http_fixture.h"
 #include "test_data/test_data.h"
 
@@ -118,7 +119,7 @@ void DefineVerbs(const Command& root) {
                          &AddLabelCommands, &AddDrainCommands,    &AddTaintCommand,   &AddDeleteCommand,
                          &AddScaleCommand,  &AddAutoscaleCommand, &AddSetCommand,     &AddRolloutCommand,
                          &AddWaitCommand,   &AddEventsCommand,    &AddExplainCommand, &AddDiscoveryCommands,
-                         &AddAuthCommand,   &AddVersionCommand})
+                         &AddAuthCommand,   &AddVersionCommand,   &AddCelCommand})
     add(root);
 }
 
@@ -182,7 +183,7 @@ TEST_P(VerbScriptTest, PrintsWhatItsScriptSays) {
 
 INSTANTIATE_TEST_SUITE_P(Kubectl, VerbScriptTest,
                          testing::Values("create", "describe", "print", "set", "rollout", "explain", "change",
-                                         "mistakes"),
+                                         "mistakes", "cel"),
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace

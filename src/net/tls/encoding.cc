@@ -73,7 +73,7 @@ Result<std::string> Decode(std::string_view text, const std::array<std::uint8_t,
   }
   switch (*digits % 4) {
     case 1:
-      return Corrupt(text.size());
+      return Corrupt(text.size() - 1);
     case 2:
       out += static_cast<char>(bits >> 4);
       break;

@@ -5,6 +5,7 @@
 
 #include "api/rules/format.h"
 #include "api/schema/feature_gates.h"
+#include "api/values/go_text.h"
 #include "base/values/ascii.h"
 #include "server/request/request_info.h"
 
@@ -148,6 +149,22 @@ User TargetOf(const net::Request& request) {
   return target;
 }
 
+// A list of texts as Go's %#v shows it.
+std::string GoTexts(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + api::GoQuote(text);
+  return "[]string{" + out + "}";
+}
+
+std::string GoUser(const User& user) {
+  std::string extra;
+  for (const auto& [key, values] : user.extra)
+    extra += (extra.empty() ? "" : ", ") + api::GoQuote(key) + ":" + GoTexts(values);
+  return "&user.DefaultInfo{Name:" + api::GoQuote(user.name) + ", UID:" + api::GoQuote(user.uid) +
+         ", Groups:" + (user.groups.empty() ? "[]string(nil)" : GoTexts(user.groups)) +
+         ", Extra:map[string][]string" + (user.extra.empty() ? "(nil)" : "{" + extra + "}") + "}";
+}
+
 // The first refusal counts if no mode allows it. True: in a constrained mode.
 Task<Result<bool>> MayImpersonate(const User& user, const User& target, const Authorizer& authorizer,
                                   const AuthorizationAttributes& asked, Executor& resume) {
@@ -176,9 +193,7 @@ Task<Result<User>> Impersonate(const net::Request& request, User user, const Aut
       !target.name.empty() || !target.uid.empty() || !target.groups.empty() || !target.extra.empty();
   if (!wanted) co_return user;
   if (target.name.empty())
-    co_return Unexpected(
-        Error(Reason::kInternalError, 500,
-              "Internal error occurred: requested impersonation without impersonating a user"));
+    co_return Unexpected(BadRequest("requested " + GoUser(target) + " without impersonating a user name"));
   FLYBALL_CO_ASSIGN(const bool constrained, co_await MayImpersonate(user, target, authorizer, asked, resume));
   if (constrained && IsNode(target.name)) target.groups = {"system:nodes"};
   AddImpliedGroups(target);

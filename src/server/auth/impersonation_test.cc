@@ -81,8 +81,8 @@ TEST_F(ImpersonationTest, EachPartIsAskedFor) {
 }
 
 TEST_F(ImpersonationTest, GroupsAloneAreNobody) {
-  EXPECT_EQ(WhoAmI(admin_user_, {{"impersonate-group", "dev"}}), "500");
-  EXPECT_EQ(WhoAmI(admin_user_, {{"impersonate-uid", "1"}}), "500");
+  EXPECT_EQ(WhoAmI(admin_user_, {{"impersonate-group", "dev"}}), "400");
+  EXPECT_EQ(WhoAmI(admin_user_, {{"impersonate-uid", "1"}}), "400");
 }
 
 TEST_F(ImpersonationTest, WhoActsAsSomebodyElseHasTheirRightsOnly) {

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "api/rules/field_error.h"
+#include "json/value.h"
 #include "server/catalog/catalog.h"
 
 namespace flyball::server {
@@ -14,5 +16,10 @@ struct ScalePaths {
   std::string selector = ".spec.selector";
 };
 ScalePaths ScalePathsOf(const ServedResource& resource);
+
+// The numbers of replicas and the selector that a custom object with a scale holds. `spec`: those of its spec
+// too.
+void ValidateCustomScale(const ServedResource& resource, const json::Value& object, bool spec,
+                         api::FieldErrors& errors);
 
 }  // namespace flyball::server

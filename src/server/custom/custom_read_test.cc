@@ -82,7 +82,9 @@ TEST_F(CustomReads, ANewObjectHasTheDefaultsOfItsStatus) {
      "type":"object","properties":{"spec":{"type":"object"},"status":{"type":"object","default":{"phase":"Pending"},
      "properties":{"phase":{"type":"string"}}}}}}}]}})");
   ASSERT_EQ(reply->status, 201) << reply->body;
-  const auto created = Do("POST", kV1, R"({"metadata":{"name":"n"},"status":{"phase":"Mine"}})");
+  const auto created = Do(
+      "POST", kV1,
+      R"({"apiVersion":"read.example.com/v1","kind":"Network","metadata":{"name":"n"},"status":{"phase":"Mine"}})");
   EXPECT_EQ(json::Write(created->value()["status"]), R"({"phase":"Pending"})");
 }
 

@@ -1,11 +1,15 @@
 #include "server/documents/documents.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "api/kubernetes_version.h"
 #include "api/schema/feature_gates.h"
 #include "api/wire/discovery.h"
 #include "base/observe/build_info.h"
 #include "json/json.h"
 #include "server/documents/document_kinds.h"
+#include "server/documents/health.h"
 #include "server/request/api_errors.h"
 #include "server/request/negotiation.h"
 
@@ -47,16 +51,18 @@ bool Accepts(std::string_view accept, std::string_view type) {
 std::vector<std::string> Documents::RootPaths() const {
   const Kinds kinds = KindsOf(state_.catalog);
   const auto remotes = remotes_.snapshot();
-  std::vector<std::string> paths{"/api", "/api/v1", "/apis"};
+  std::vector<std::string> paths{"/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/"};
   for (const auto group : api::GroupsOf(kinds.list, remotes->versions)) {
     const std::string base = "/apis/" + std::string(group);
     paths.push_back(base);
     for (const auto version : api::VersionsOf(kinds.list, group, remotes->versions))
       paths.push_back(base + "/" + std::string(version));
   }
-  for (const auto page : {"/flagz", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz",
-                          "/statusz", "/version"})
+  for (const auto page : {"/flagz", "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/",
+                          "/openid/v1/jwks", "/statusz", "/version"})
     paths.emplace_back(page);
+  for (std::string& path : HealthPaths(checks_)) paths.push_back(std::move(path));
+  std::sort(paths.begin(), paths.end());
   return paths;
 }
 
@@ -197,15 +203,14 @@ std::optional<Answer> Documents::Health(const RequestScope& scope) const {
     if (path == root || (path.starts_with(root) && path[root.size()] == '/')) which = root;
   if (which.empty()) return std::nullopt;
   std::string_view single = path.substr(which.size());
-  while (single.starts_with('/')) single.remove_prefix(1);
+  if (single == "/") return NotFoundPage();
+  if (!single.empty()) single.remove_prefix(1);
   const auto excluded = scope.info.query.GetAll("exclude");
   std::string report;
   bool healthy = true, found = single.empty();
-  auto checks = checks_;
-  if (which == "/readyz")
-    checks.emplace_back("shutdown", [this] {
-      return shutting_down_ ? Status(Unexpected(InternalError("process is shutting down"))) : Status();
-    });
+  const auto checks = HealthChecksOf(which, checks_, [this] {
+    return shutting_down_ ? Status(Unexpected(InternalError("process is shutting down"))) : Status();
+  });
   for (const auto& [name, check] : checks) {
     if (!single.empty() && name != single) continue;
     found = true;

@@ -54,6 +54,9 @@ class Documents {
   // The OpenAPI v3 document of one group and version, under the address with its hash for ever.
   Answer GroupOpenApi(const std::string& group, const std::string& version, const RequestScope& scope,
                       const net::Request& request);
+  std::optional<Answer> InformationOpenApi(std::string_view path, const RequestScope& scope,
+                                           const net::Request& request);
+  static Answer ByHash(const std::string& path, Answer answer, const RequestScope& scope);
   // The OpenAPI v2 document with those of other servers.
   std::string WholeOpenApiV2() const;
   // The index of OpenAPI v3 documents with those of other servers.

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "api/kubernetes_version.h"
 #include "api/openapi/merge.h"
@@ -15,6 +17,12 @@ namespace {
 // A year: for ever, in the eyes of a cache.
 constexpr Duration kImmutable = std::chrono::hours(24 * 365);
 
+// "1.37" of "v1.37.1": what documents say of themselves.
+std::string_view DocumentVersion() {
+  constexpr std::string_view kVersion = api::kKubernetesVersion;
+  return kVersion.substr(1, kVersion.rfind('.') - 1);
+}
+
 RemoteDocumentPtr FindRemote(const RemoteDocuments::Snapshot& remotes, std::string_view group,
                              std::string_view version) {
   for (const auto& document : remotes.documents)
@@ -30,7 +38,7 @@ std::string IndexKey(const api::RemoteVersion& version) {
 }  // namespace
 
 std::string Documents::WholeOpenApiV2() const {
-  std::string own = api::OpenApiV2Document(KindsOf(state_.catalog).list, api::kKubernetesVersion);
+  std::string own = api::OpenApiV2Document(KindsOf(state_.catalog).list, DocumentVersion());
   const auto remotes = remotes_.snapshot();
   const auto has_one = [](const RemoteDocumentPtr& document) { return !document->open_api_v2.empty(); };
   if (std::none_of(remotes->documents.begin(), remotes->documents.end(), has_one)) return own;
@@ -63,10 +71,15 @@ Answer Documents::GroupOpenApi(const std::string& group, const std::string& vers
   Answer answer = Keep(path, request, [&] {
     const auto kinds = KindsOf(state_.catalog);
     Answer document{200, "application/json",
-                    api::OpenApiV3Document(kinds.list, group, version, api::kKubernetesVersion).value_or("")};
+                    api::OpenApiV3Document(kinds.list, group, version, DocumentVersion()).value_or("")};
     document.headers.Set("etag", '"' + api::OpenApiV3Hash(kinds.list, group, version) + '"');
     return document;
   });
+  return ByHash(path, std::move(answer), scope);
+}
+
+// Whoever asks for the hash of the index may keep the document for ever; an old hash leads to the new one.
+Answer Documents::ByHash(const std::string& path, Answer answer, const RequestScope& scope) {
   const auto asked = scope.info.query.Get("hash");
   if (asked.empty()) return answer;
   const auto etag = answer.headers.Get("etag");
@@ -79,6 +92,23 @@ Answer Documents::GroupOpenApi(const std::string& group, const std::string& vers
   answer.headers.Set("cache-control", "public, immutable");
   answer.headers.Set("expires", std::string(net::HttpDate(scope.now + kImmutable)));
   return answer;
+}
+
+// The documents of paths that serve no kind.
+std::optional<Answer> Documents::InformationOpenApi(std::string_view path, const RequestScope& scope,
+                                                    const net::Request& request) {
+  constexpr std::string_view kPrefix = "/openapi/v3/";
+  if (!path.starts_with(kPrefix)) return std::nullopt;
+  const auto kinds = KindsOf(state_.catalog);
+  const std::string name(path.substr(kPrefix.size()));
+  auto text = api::OpenApiV3Information(kinds.list, name, DocumentVersion());
+  if (!text) return std::nullopt;
+  Answer answer = Keep(std::string(path), request, [&] {
+    Answer document{200, "application/json", std::move(*text)};
+    document.headers.Set("etag", '"' + api::OpenApiV3InformationHash(name) + '"');
+    return document;
+  });
+  return ByHash(std::string(path), std::move(answer), scope);
 }
 
 Result<Answer> Documents::OpenApi(std::string_view path, const RequestScope& scope,
@@ -95,6 +125,7 @@ Result<Answer> Documents::OpenApi(std::string_view path, const RequestScope& sco
   }
   if (path == "/openapi/v3")
     return Keep("openapi v3", request, [&] { return Answer{200, "application/json", OpenApiV3Index()}; });
+  if (auto information = InformationOpenApi(path, scope, request)) return std::move(*information);
   const auto parts = SplitPath(path);
   if (parts.size() < 4 || parts[1] != "v3") return NotFoundPage();
   const bool core = parts[2] == "api" && parts.size() == 4;

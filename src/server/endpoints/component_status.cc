@@ -91,7 +91,9 @@ class ComponentStatusEndpoint final : public Endpoint {
         const auto object = co_await Ask(state, scope, part);
         co_return presenter.Object(*object);
       }
-      co_return Unexpected(Error(Reason::kUnknown, 500, "Component not found: " + scope.info.name));
+      co_return Unexpected(Error(Reason::kNotFound, 404,
+                                 "componentstatus \"" + scope.info.name + "\" not found",
+                                 {.name = scope.info.name, .kind = "componentstatus", .present = true}));
     }
     FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *scope.resource->kind, false));
     const ObjectFilter filter = FilterOf(scope.info, options);

@@ -70,6 +70,7 @@ class BindingEndpoint final : public Endpoint {
     };
     UpdateOptions options;
     options.subresource = "binding";
+    options.track_fields = false;  // who binds owns nothing of the pod
     options.conflict_retries = true;
     options.skip_admission = true;  // the binding has been through it
     FLYBALL_CO_TRY(co_await state.registry.Update(scope, *pods, scope.info.namespace_name, pod,

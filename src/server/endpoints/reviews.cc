@@ -1,6 +1,8 @@
 #include "server/endpoints/reviews.h"
 
+#include "api/apply/managed_fields.h"
 #include "api/rules/field_error.h"
+#include "api/rules/format.h"
 #include "api/rules/go_dump.h"
 #include "api/schema/decode.h"
 #include "api/values/time.h"
@@ -16,9 +18,13 @@ namespace {
 using ReviewStatus = Task<Result<json::Value>> (*)(ServerState& state, const RequestScope& scope,
                                                    const json::Value& review);
 
+// What stands beside the status: the question as it was sent, nothing of it, or the time of the answer alone.
+enum class AnsweredWith { kQuestion, kNothing, kTime };
+
 class ReviewEndpoint final : public Endpoint {
  public:
-  explicit ReviewEndpoint(ReviewStatus decide) : decide_(decide) {}
+  explicit ReviewEndpoint(ReviewStatus decide, AnsweredWith form = AnsweredWith::kQuestion)
+      : decide_(decide), form_(form) {}
 
   Task<Result<std::optional<Answer>>> Handle(ServerState& state, RequestScope& scope,
                                              const net::Request& request,
@@ -31,6 +37,17 @@ class ReviewEndpoint final : public Endpoint {
     if (kind.namespaced && review["metadata"]["namespace"].string_or("").empty())
       review["metadata"]["namespace"] = scope.info.namespace_name;
     FLYBALL_CO_ASSIGN(json::Value status, co_await decide_(state, scope, review));
+    if (form_ == AnsweredWith::kQuestion) {
+      const std::string manager = scope.Manager(), version = kind.ApiVersion();
+      api::UpdateManagedFields(*kind.type, nullptr, review, {manager, "", version, scope.now});
+    } else {
+      const bool dated = form_ == AnsweredWith::kTime;
+      json::Object answer{
+          {"apiVersion", kind.ApiVersion()}, {"kind", kind.kind}, {"metadata", json::Object{}}};
+      if (dated) answer["metadata"]["creationTimestamp"] = api::FormatTime(scope.now);
+      if (!dated) answer.Set("spec", json::Object{});
+      review = std::move(answer);
+    }
     review["status"] = std::move(status);
     api::Canonicalize(*kind.type, review);
     co_return std::optional(Answer{201, "application/json", json::Write(review)});
@@ -38,6 +55,7 @@ class ReviewEndpoint final : public Endpoint {
 
  private:
   const ReviewStatus decide_;
+  const AnsweredWith form_;
 };
 
 User UserOf(const json::Value& spec) {
@@ -101,6 +119,48 @@ json::Value ShownPath(const json::Value& spec) {
   return api::GoInternal("io.k8s.api.authorization.v1.NonResourceAttributes", spec["nonResourceAttributes"]);
 }
 
+// Operators that this server does not know are let through: newer clients may ask by them.
+void CheckValues(const json::Value& requirement, const api::FieldPath& path, api::FieldErrors& errors) {
+  const auto op = requirement["operator"].string_or("");
+  const bool listed = !requirement["values"].empty();
+  if ((op == "In" || op == "NotIn") && !listed)
+    errors.Required(path.Child("values"), "must be specified when `operator` is 'In' or 'NotIn'");
+  if ((op == "Exists" || op == "DoesNotExist") && listed)
+    errors.Forbidden(path.Child("values"),
+                     "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+}
+
+void CheckFieldTerm(const json::Value& requirement, const api::FieldPath& path, api::FieldErrors& errors) {
+  if (requirement["key"].string_or("").empty()) errors.Required(path.Child("key"), "must be specified");
+  CheckValues(requirement, path, errors);
+}
+
+void CheckLabelTerm(const json::Value& requirement, const api::FieldPath& path, api::FieldErrors& errors) {
+  CheckValues(requirement, path, errors);
+  const auto key = requirement["key"].string_or("");
+  for (const auto& problem : api::QualifiedNameProblems(key)) errors.Invalid(path.Child("key"), key, problem);
+  const auto& values = requirement["values"];
+  for (std::size_t i = 0; i < values.size(); ++i)
+    for (const auto& problem : api::LabelValueFormatProblems(values.as_array()[i].string_or("")))
+      errors.Invalid(path.Child("values").Index(i), values.as_array()[i], problem);
+}
+
+// A selector is given as text or as requirements.
+void CheckSelector(const json::Value& selector, const api::FieldPath& path,
+                   void (*check)(const json::Value&, const api::FieldPath&, api::FieldErrors&),
+                   api::FieldErrors& errors) {
+  if (!selector.is_object()) return;
+  const auto raw = selector["rawSelector"].string_or("");
+  const auto& requirements = selector["requirements"];
+  if (!raw.empty() && !requirements.empty())
+    errors.Invalid(path.Child("rawSelector"), raw, "may not specified at the same time as requirements");
+  if (raw.empty() && requirements.empty())
+    errors.Required(path.Child("requirements"),
+                    "when " + path.text() + " is specified, requirements or rawSelector is required");
+  for (std::size_t i = 0; i < requirements.size(); ++i)
+    check(requirements.as_array()[i], path.Child("requirements").Index(i), errors);
+}
+
 // Exactly one of the two kinds of attributes, and (unless it is about oneself) somebody.
 void CheckSpec(const json::Value& spec, bool about_self, api::FieldErrors& errors) {
   const bool has_resource = spec["resourceAttributes"].is_object();
@@ -111,6 +171,10 @@ void CheckSpec(const json::Value& spec, bool about_self, api::FieldErrors& error
                    "exactly one of nonResourceAttributes or resourceAttributes must be specified");
   if (!about_self && spec["user"].string_or("").empty() && spec["groups"].empty())
     errors.Invalid(path.Child("user"), "", "at least one of user or group must be specified");
+  const auto& resource = spec["resourceAttributes"];
+  const api::FieldPath attributes = path.Child("resourceAttributes");
+  CheckSelector(resource["fieldSelector"], attributes.Child("fieldSelector"), CheckFieldTerm, errors);
+  CheckSelector(resource["labelSelector"], attributes.Child("labelSelector"), CheckLabelTerm, errors);
 }
 
 // A review has no metadata, but for the namespace of a local one.
@@ -218,9 +282,10 @@ Task<Result<json::Value>> TokenReview(ServerState& state, const RequestScope& sc
   const auto identity = co_await state.authenticator.AuthenticateToken(token, audiences, scope.executor);
   if (!identity)
     co_return json::Value(json::Object{{"user", json::Object{}}, {"error", identity.error().message()}});
-  if (!*identity) co_return json::Value(json::Object{{"user", json::Object{}}});
+  if (!*identity)
+    co_return json::Value(json::Object{{"user", json::Object{}}, {"error", "invalid bearer token"}});
   json::Object status{{"authenticated", true}, {"user", ReviewUser((*identity)->user)}};
-  if (const auto& known = (*identity)->audiences; !audiences.empty())
+  if (const auto& known = (*identity)->audiences; !known.empty())
     status.Set("audiences", json::Array(known.begin(), known.end()));
   co_return json::Value(std::move(status));
 }
@@ -234,8 +299,10 @@ void AddReviewEndpoints(EndpointTable& table) {
   add("subjectaccessreviews.authorization.k8s.io", &SubjectAccess);
   add("localsubjectaccessreviews.authorization.k8s.io", &LocalSubjectAccess);
   add("selfsubjectaccessreviews.authorization.k8s.io", &SelfAccess);
-  add("selfsubjectrulesreviews.authorization.k8s.io", &SelfRules);
-  add("selfsubjectreviews.authentication.k8s.io", &SelfReview);
+  table.Add("selfsubjectrulesreviews.authorization.k8s.io",
+            std::make_unique<ReviewEndpoint>(&SelfRules, AnsweredWith::kNothing));
+  table.Add("selfsubjectreviews.authentication.k8s.io",
+            std::make_unique<ReviewEndpoint>(&SelfReview, AnsweredWith::kTime));
   add("tokenreviews.authentication.k8s.io", &TokenReview);
 }
 

@@ -1,5 +1,8 @@
 #include "server/endpoints/token.h"
 
+#include <utility>
+
+#include "api/apply/managed_fields.h"
 #include "api/rules/field_error.h"
 #include "api/schema/decode.h"
 #include "api/values/time.h"
@@ -17,6 +20,13 @@ constexpr std::int64_t kMinSeconds = 600;
 constexpr std::int64_t kMaxSeconds = std::int64_t{1} << 32;
 constexpr std::int64_t kDefaultSeconds = 3600;
 
+// Of what a token is bound to, upstream says the kind and not the resource.
+Error ConflictOf(const std::string& kind, const std::string& name, const std::string& why) {
+  return Error(Reason::kConflict, 409,
+               "Operation cannot be fulfilled on " + kind + " \"" + name + "\": " + why,
+               {.name = name, .kind = kind, .present = true});
+}
+
 class TokenEndpoint final : public Endpoint {
  public:
   explicit TokenEndpoint(ServiceAccountTokens& tokens) : tokens_(tokens) {}
@@ -30,6 +40,7 @@ class TokenEndpoint final : public Endpoint {
     FLYBALL_CO_ASSIGN(json::Value body, DecodeBody(scope, *type, "authentication.k8s.io/v1", "TokenRequest",
                                                    request.headers.Get("content-type"), request.body));
     FLYBALL_CO_TRY(CheckMetadata(scope, body["metadata"]));
+    json::Value owned = TrackToken(scope, *type, body);
     const auto account =
         scope.resource->cache->Get(ServedResource::CacheKey(scope.info.namespace_name, scope.info.name));
     if (!account) co_return Unexpected(NotFound(*scope.resource->kind, scope.info.name));
@@ -48,6 +59,7 @@ class TokenEndpoint final : public Endpoint {
                                     {"namespace", scope.info.namespace_name},
                                     {"uid", account->uid()},
                                     {"creationTimestamp", api::FormatTime(scope.now)}};
+    if (!owned.is_null()) body["metadata"]["managedFields"] = std::move(owned);
     body["spec"]["audiences"] = json::Array(audiences.begin(), audiences.end());
     body["spec"]["expirationSeconds"] = seconds;
     body["status"] =
@@ -57,6 +69,18 @@ class TokenEndpoint final : public Endpoint {
   }
 
  private:
+  // Who asked for what, as of any object that is written.
+  static json::Value TrackToken(const RequestScope& scope, const api::TypeInfo& type,
+                                const json::Value& body) {
+    json::Value asked = body;
+    json::Value& seconds = asked["spec"]["expirationSeconds"];
+    if (seconds.is_null()) seconds = kDefaultSeconds;
+    const std::string manager = scope.Manager();
+    api::UpdateManagedFields(type, nullptr, asked, {manager, "token", "authentication.k8s.io/v1", scope.now});
+    json::Value* managed = asked["metadata"].Find("managedFields");
+    return managed != nullptr ? std::move(*managed) : json::Value();
+  }
+
   static Status CheckMetadata(const RequestScope& scope, const json::Value& metadata) {
     api::FieldErrors errors;
     const auto check = [&](const char* member, const std::string& must) {
@@ -99,10 +123,10 @@ class TokenEndpoint final : public Endpoint {
     bound.uid = object->uid();
     if (const auto wanted = reference["uid"].string_or(""); !wanted.empty() && wanted != bound.uid)
       return Unexpected(
-          Conflict(*resource->kind, bound.name,
-                   "the UID in the bound object reference (" + std::string(wanted) +
-                       ") does not match the UID in record. The object might have been deleted and then "
-                       "recreated"));
+          ConflictOf(bound.kind, bound.name,
+                     "the UID in the bound object reference (" + std::string(wanted) +
+                         ") does not match the UID in record. The object might have been deleted and then "
+                         "recreated"));
     if (bound.kind == "Pod") {
       bound.node_name = object->ToValue()["spec"]["nodeName"].string_or("");
       if (const auto node = state.catalog.Find("", "v1", "nodes")->cache->Get(bound.node_name))

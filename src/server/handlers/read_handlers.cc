@@ -157,7 +157,7 @@ Task<Result<ListPage>> PageOf(RequestScope& scope, const ListOptions& options) {
   ListPage page{from.start_key, static_cast<std::size_t>(options.limit),
                 std::max<store::Revision>(from.revision, 0), [&scope] { return scope.CheckAlive(); }};
   // A list at version 0 takes what is cached, whole (upstream ignores the limit too).
-  if (options.resource_version == 0 && options.version_match.empty()) page.limit = 0;
+  if (options.resource_version == 0) page.limit = 0;
   co_return page;
 }
 

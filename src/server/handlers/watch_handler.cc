@@ -252,8 +252,12 @@ Task<Status> HandleWatch(ServerState& state, RequestScope& scope, const net::Req
                          std::shared_ptr<net::ResponseStream> stream) {
   FLYBALL_CO_TRY(CheckWebSocketOrigin(request, OtherOrigins::kLoopback));
   const auto accept = request.headers.Get("accept");
-  FLYBALL_CO_ASSIGN(const AnswerFormat format,
-                    scope.resource->custom ? NegotiateText(accept, true) : NegotiateObject(accept, true));
+  FLYBALL_CO_ASSIGN(const AnswerFormat format, scope.resource->custom ? NegotiateText(accept, true)
+                                                                      : NegotiateObject(accept, true, true));
+  if (format.yaml)
+    co_return Unexpected(Error(Reason::kNotAcceptable, 406,
+                               "only the following media types are accepted: application/json;stream=watch, "
+                               "application/vnd.kubernetes.protobuf;stream=watch"));
   FLYBALL_CO_ASSIGN(const ListOptions options, ParseListOptions(scope.info, *scope.resource->kind, true));
   Presenter presenter(scope.resource, format, scope.now, scope.info.query.Get("includeObject"));
   net::Headers headers;

@@ -10,6 +10,7 @@
 #include "json/json.h"
 #include "json/yaml/yaml.h"
 #include "net/tls/pki.h"
+#include "server/catalog/scale_paths.h"
 #include "server/catalog/served_forms.h"
 #include "server/registry/certificate_requests.h"
 #include "server/registry/strict_decode.h"
@@ -73,7 +74,6 @@ Status CheckForeignType(const Expected& expected, std::string_view version, std:
   const bool old_definition = version == "apiextensions.k8s.io/v1beta1" && kind == "CustomResourceDefinition";
   const bool known = api::FindKindType(group, short_version, kind) != nullptr || old_definition ||
                      api::FindKindType(group, short_version, item) != nullptr;
-  if (expected.type.schema) return {};
   std::string why;
   if (!known) {
     why = "no kind \"" + std::string(kind) + "\" is registered for version \"" + std::string(version) +
@@ -111,10 +111,33 @@ Status CheckTypeIsText(const Expected& expected, const json::Value& value, std::
   return {};
 }
 
+// Custom objects must say their kind. Another kind is refused as a wrong value, and so is a version that a
+// patch has made another one; a version that is sent is not of this endpoint.
+Status CheckCustomType(const Expected& expected, const json::Value& value, std::string_view body) {
+  const auto version = value["apiVersion"].string_or(""), kind = value["kind"].string_or("");
+  if (kind.empty() && !body.empty())
+    return Unexpected(
+        Unrecognized(expected, "Object 'Kind' is missing in '" + std::string(body) + "'", body));
+  const bool other_version = version != expected.api_version;
+  if (other_version && !body.empty())
+    return Unexpected(BadRequest("the API version in the data (" + std::string(version) +
+                                 ") does not match the expected API version (" + expected.api_version + ")"));
+  api::FieldErrors errors;
+  if (other_version && !version.empty())
+    errors.Invalid(api::FieldPath("apiVersion"), version, "must be " + expected.api_version);
+  if (!kind.empty() && kind != expected.kind)
+    errors.Invalid(api::FieldPath("kind"), kind, "must be " + std::string(expected.kind));
+  if (errors.empty()) return {};
+  const auto slash = version.find('/');
+  const auto group = slash == std::string_view::npos ? std::string_view() : version.substr(0, slash);
+  return Unexpected(errors.ToError(group, kind, value["metadata"]["name"].string_or("")));
+}
+
 // apiVersion and kind: absent ones are taken to be right, as upstream's decoder does with its defaults.
 Status CheckType(const Expected& expected, json::Value& value, std::string_view body) {
   if (value.is_null()) value = json::Object{};
   FLYBALL_TRY(CheckTypeIsText(expected, value, body));
+  if (expected.type.schema) return CheckCustomType(expected, value, body);
   const auto version = value["apiVersion"].string_or("");
   const auto kind = value["kind"].string_or("");
   if (expected.also && expected.also(version) && (kind.empty() || kind == expected.kind)) return {};
@@ -150,6 +173,20 @@ Result<json::Value> DecodeAs(RequestScope& scope, const Expected& expected, Pars
   return std::move(parsed.value);
 }
 
+// What is wrong with the envelope is said as of any body that is no object; what is wrong in it, of the
+// object.
+Result<json::Value> ParseProtobuf(const Expected& expected, std::string_view body) {
+  if (body.empty()) return Unexpected(Unrecognized(expected, "empty data", body));
+  const auto envelope = api::ReadProtobufEnvelope(body);
+  if (!envelope) return Unexpected(Unrecognized(expected, envelope.error().message(), body));
+  if (envelope->raw.empty() && envelope->kind.empty() && envelope->api_version.empty())
+    return Unexpected(Unrecognized(expected, "empty body", body));
+  auto value = api::DecodeProtobuf(body, expected.type);
+  if (value) return value;
+  const auto version = std::string_view(expected.api_version).substr(expected.api_version.rfind('/') + 1);
+  return Unexpected(api::CannotBeHandled(expected.kind, version, expected.kind, value.error().message()));
+}
+
 Result<ParsedObject> ParseBody(const Expected& expected, std::string_view content_type,
                                std::string_view body) {
   FLYBALL_ASSIGN(const MediaType media, BodyMediaType(content_type));
@@ -164,7 +201,7 @@ Result<ParsedObject> ParseBody(const Expected& expected, std::string_view conten
       break;
     }
     case MediaType::kProtobuf: {
-      FLYBALL_ASSIGN(parsed.value, api::DecodeProtobuf(body, expected.type));
+      FLYBALL_ASSIGN(parsed.value, ParseProtobuf(expected, body));
       break;
     }
   }
@@ -363,6 +400,7 @@ Status ValidateNew(const ServedResource& resource, const json::Value& object) {
   if (!metadata_last) api::ValidateObjectMetaForCreate(kind, *resource.hooks, object["metadata"], errors);
   if (resource.custom) {
     api::ValidateCustomObject(resource.custom->schema(), object, errors, nullptr);
+    ValidateCustomScale(resource, object, true, errors);
   } else {
     ValidateBuiltin(kind, *resource.hooks, object, errors);
     if (IsCertificateRequest(resource)) ValidateCertificateRequest(object, errors);
@@ -381,6 +419,7 @@ Status ValidateChange(const ServedResource& resource, const json::Value& object,
   api::ValidateObjectMetaForUpdate(kind, hooks, object["metadata"], old["metadata"], errors);
   if (resource.custom) {
     api::ValidateCustomObject(resource.custom->schema(), object, errors, &old, &warnings);
+    ValidateCustomScale(resource, object, subresource != "status", errors);
   } else if (subresource == "status") {
     if (hooks.validate_status_update) hooks.validate_status_update(object, old, errors);
     if (IsCertificateRequest(resource)) ValidateIssuedCertificate(object, old, errors);

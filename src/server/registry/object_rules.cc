@@ -276,12 +276,14 @@ Result<DeletionPlan> PlanDeletion(const RequestScope& scope, const ServedResourc
   if (already) {
     if (grace) plan = Shorten(std::move(plan), scope.now, *grace);
     plan.remove = !held && (!grace || plan.remove);
+    plan.marked = grace.has_value();
     plan.unchanged = !plan.remove && !finalizers_changed && (!grace || plan.unchanged);
     return plan;
   }
   if (grace) {
     MarkDeleting(metadata, scope.now, *grace);
     plan.remove = !held && *grace == 0;
+    plan.marked = true;
   } else if (held) {
     MarkDeleting(metadata, scope.now, 0);
   } else {

@@ -42,6 +42,7 @@ bool ReadyToRemove(const ServedResource& resource, const json::Value& object);
 struct DeletionPlan {
   json::Value object;      // as it is to be stored, or shown if removed
   bool remove = false;     // goes at once
+  bool marked = false;     // before it goes, watchers see it as ending: kinds that are deleted gracefully
   bool unchanged = false;  // was being deleted already, and this changes nothing
 };
 Result<DeletionPlan> PlanDeletion(const RequestScope& scope, const ServedResource& resource,

@@ -16,6 +16,7 @@
 #include "json/yaml/yaml.h"
 #include "server/registry/field_manager.h"
 #include "server/registry/object_codec.h"
+#include "server/registry/strict_decode.h"
 #include "server/request/api_errors.h"
 
 namespace flyball::server {
@@ -86,9 +87,9 @@ Result<Patch> ParseApply(std::string_view body) {
   patch.value = std::move(*value);
   if (patch.value.is_null()) patch.value = json::Object{};
   if (!patch.value.is_object())
-    return Unexpected(BadRequest("error decoding YAML: json: cannot unmarshal " +
-                                 std::string(json::GoKindName(patch.value)) +
-                                 " into Go value of type map[string]interface {}"));
+    return Unexpected(BadRequest(
+        "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal " +
+        std::string(json::GoKindName(patch.value)) + " into Go value of type map[string]interface {}"));
   return patch;
 }
 
@@ -202,6 +203,21 @@ void SortAlongPath(json::Value& patched, std::string_view path) {
   }
 }
 
+// What upstream's merge leaves of a strategic patch: it takes the directives and the nulls out as it goes.
+json::Value WithoutDirectives(const json::Value& patch) {
+  if (patch.is_array()) {
+    json::Array kept;
+    for (const auto& element : patch.as_array())
+      if (element["$patch"].string_or("") != "delete") kept.push_back(WithoutDirectives(element));
+    return kept;
+  }
+  if (!patch.is_object()) return patch;
+  json::Object kept;
+  for (const auto& [key, member] : patch.as_object())
+    if (!key.starts_with('$') && !member.is_null()) kept.Append(key, WithoutDirectives(member));
+  return kept;
+}
+
 // A patch result that does not decode names the patch, as upstream does.
 Error PatchInvalid(const api::TypeInfo& type, const Patch& patch, const json::Value& merged,
                    const Error& cause) {
@@ -209,8 +225,11 @@ Error PatchInvalid(const api::TypeInfo& type, const Patch& patch, const json::Va
   const auto handled = cause.message().find(kHandled);
   const auto colon = handled == std::string::npos ? handled : cause.message().find(": ", handled);
   if (colon == std::string::npos) return cause;
-  const std::string shown =
-      patch.type == PatchType::kStrategicMerge ? api::GoPrint(patch.value) : json::Write(merged);
+  json::Value result = merged;
+  if (type.schema) SortAllKeys(result);
+  const std::string shown = patch.type == PatchType::kStrategicMerge
+                                ? api::GoPrint(WithoutDirectives(patch.value))
+                                : json::Write(result);
   api::FieldErrors errors;
   std::string why;
   if (patch.type == PatchType::kStrategicMerge) why = RestoreProblem(type, merged, "");

@@ -426,12 +426,14 @@ Task<Attempt<DeleteOutcome>> Registry::TryDelete(RequestScope& scope, const Serv
   if (!options.skip_admission) FLYBALL_CO_TRY(co_await admission_.Validate(request));
   FLYBALL_CO_ASSIGN(DeletionPlan plan, PlanDeletion(scope, resource, old, options));
   if (plan.unchanged) co_return DeleteOutcome{current, false};
-  if (plan.remove) {
-    auto removing = Remove(scope, resource, current, std::move(plan.object), kMaxUnconditionalTries);
+  const auto remove = [&](const ObjectPtr& last) {
+    return Remove(scope, resource, last, plan.object, kMaxUnconditionalTries);
+  };
+  const auto gone = [](ObjectPtr object) { return DeleteOutcome{std::move(object), true}; };
+  if (plan.remove && (!plan.marked || scope.dry_run)) {
+    auto removing = remove(current);
     auto removed = co_await std::move(removing);
-    co_return std::move(removed).As<DeleteOutcome>([](ObjectPtr object) {
-      return DeleteOutcome{std::move(object), true};
-    });
+    co_return std::move(removed).As<DeleteOutcome>(gone);
   }
   auto encoding = writer_.Encode(scope, resource, plan.object, current->revision());
   FLYBALL_CO_ASSIGN(const auto stored, co_await std::move(encoding));
@@ -439,8 +441,12 @@ Task<Attempt<DeleteOutcome>> Registry::TryDelete(RequestScope& scope, const Serv
   auto committing =
       writer_.Put(scope, resource, stored, store::Precondition::ModRevision(current->revision()));
   FLYBALL_CO_ASSIGN(const Written written, co_await std::move(committing));
-  if (written == Written::kYes) co_return DeleteOutcome{stored, false};
-  co_return Retry{kMaxUnconditionalTries, Modified(*resource.kind, current->name())};
+  if (written != Written::kYes)
+    co_return Retry{kMaxUnconditionalTries, Modified(*resource.kind, current->name())};
+  if (!plan.remove) co_return DeleteOutcome{stored, false};
+  auto removing = remove(stored);
+  auto removed = co_await std::move(removing);
+  co_return std::move(removed).As<DeleteOutcome>(gone);
 }
 
 }  // namespace flyball::server

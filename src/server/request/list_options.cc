@@ -59,11 +59,10 @@ void CheckWatchMatch(const ListOptions& options, api::FieldErrors& errors) {
   const auto& match = options.version_match;
   if (options.send_initial_events && match != "NotOlderThan")
     errors.Forbidden(path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
-  if (match.empty()) return;
-  if (!options.send_initial_events)
+  if (!match.empty() && !options.send_initial_events)
     errors.Forbidden(path,
                      "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
-  if (match != "NotOlderThan") errors.NotSupported(path, match, {"NotOlderThan"});
+  if (!match.empty() && match != "NotOlderThan") errors.NotSupported(path, match, {"NotOlderThan"});
   if (!options.continue_token.empty())
     errors.Forbidden(path, "resourceVersionMatch is forbidden when continue is provided");
 }

@@ -1,3 +1,6 @@
+#include <string>
+#include <vector>
+
 #include "api/kinds/shared/hooks.h"
 #include "api/rules/access.h"
 
@@ -19,12 +22,22 @@ void PrepareServiceAccountForUpdate(json::Value& object, const json::Value& /*ol
   KeepSecretNames(object);
 }
 
+constexpr std::string_view kEnforceMountable = "kubernetes.io/enforce-mountable-secrets";
+
+void WarnOfServiceAccount(const json::Value& object, std::vector<std::string>& out) {
+  if (object["metadata"]["annotations"].Find(kEnforceMountable) == nullptr) return;
+  out.push_back("metadata.annotations[" + std::string(kEnforceMountable) +
+                "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets");
+}
+
 }  // namespace
 
 const KindHooks kServiceAccountHooks = {.group = "",
                                         .kind = "ServiceAccount",
                                         .prepare_for_create = KeepSecretNames,
                                         .prepare_for_update = PrepareServiceAccountForUpdate,
-                                        .return_deleted_object = true};
+                                        .return_deleted_object = true,
+                                        .warnings = WarnOfServiceAccount,
+                                        .warn_on = KindHooks::WarnOn::kNews};
 
 }  // namespace flyball::api

@@ -63,6 +63,7 @@ const KindHooks kPriorityClassHooks = {
     .prepare_for_create = CountPriorityClass,
     .validate = ValidatePriorityClass,
     .validate_update = ValidatePriorityClassUpdate,
+    .validate_update_alone = true,
 };
 
 }  // namespace flyball::api

@@ -16,6 +16,7 @@ constexpr std::int64_t kDefaultGraceSeconds = 30;
 
 void PreparePodForCreate(Value& pod) {
   if (GateEnabled("PodLevelResourcesFixDefaulting")) SetPodLevelDefaults(pod);
+  SetAppArmorProfiles(pod);
   Value& spec = pod["spec"];
   if (Number(spec, "terminationGracePeriodSeconds") < 0) spec["terminationGracePeriodSeconds"] = 1;
   Value status = json::Object{{"phase", "Pending"}};

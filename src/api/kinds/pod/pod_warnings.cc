@@ -181,10 +181,12 @@ void WarnOfProfiles(const Value& pod, const Value& container, const FieldPath& p
   const std::string seccomp = std::string(kContainerSeccompAnnotation) + name;
   if (!Has(container["securityContext"], "seccompProfile") && annotations.Find(seccomp) != nullptr)
     WarnPodWarnings(path.Key(seccomp), kUseSeccompField, out);
-  const bool has_profile = Has(pod["spec"]["securityContext"], "appArmorProfile") ||
-                           Has(container["securityContext"], "appArmorProfile");
+  const Value& whole = pod["spec"]["securityContext"]["appArmorProfile"];
+  const Value& own = container["securityContext"]["appArmorProfile"];
+  // A pod's own field comes of its annotation when the pod is created.
+  const bool says_more = is_template ? own.is_null() && whole.is_null() : whole.is_null() || own != whole;
   const std::string app_armor = std::string(kAppArmorAnnotation) + name;
-  if (is_template && !has_profile && annotations.Find(app_armor) != nullptr)
+  if (says_more && annotations.Find(app_armor) != nullptr)
     WarnPodWarnings(path.Key(app_armor), "deprecated since v1.30; use the \"appArmorProfile\" field instead",
                     out);
 }

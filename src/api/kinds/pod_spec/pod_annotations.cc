@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "api/kinds/pod_spec/pod_spec.h"
 #include "api/rules/access.h"
@@ -69,7 +70,33 @@ void CheckSame(const Value* annotation, const Value& profile, std::string_view w
   }
 }
 
+// What an annotation's value says in the field that replaced it; null if it says nothing that is good.
+Value AppArmorProfileOf(std::string_view text) {
+  if (text == "unconfined") return json::Object{{"type", "Unconfined"}};
+  if (text == "runtime/default") return json::Object{{"type", "RuntimeDefault"}};
+  if (!text.starts_with(kLocalhost) || text.size() == kLocalhost.size()) return {};
+  return json::Object{{"type", "Localhost"}, {"localhostProfile", text.substr(kLocalhost.size())}};
+}
+
 }  // namespace
+
+void SetAppArmorProfiles(Value& pod) {
+  const Value& annotations = std::as_const(pod)["metadata"]["annotations"];
+  if (!annotations.is_object() || Text(std::as_const(pod)["spec"]["os"], "name") == "windows") return;
+  const Value whole = std::as_const(pod)["spec"]["securityContext"]["appArmorProfile"];
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
+    Value* containers = pod["spec"].Find(list);
+    if (containers == nullptr || !containers->is_array()) continue;
+    for (Value& container : containers->as_array()) {
+      const Value* text = annotations.Find(std::string(kAppArmorPrefix).append(Text(container, "name")));
+      if (text == nullptr || !std::as_const(container)["securityContext"]["appArmorProfile"].is_null())
+        continue;
+      Value profile = AppArmorProfileOf(text->string_or({}));
+      if (profile.is_null() || profile == whole) continue;
+      container["securityContext"]["appArmorProfile"] = std::move(profile);
+    }
+  }
+}
 
 void ValidatePodAnnotations(const Value& annotations, const Value& spec, const FieldPath& path,
                             FieldErrors& errors) {

@@ -139,6 +139,7 @@ void ValidatePodResources(const Value& spec, const PodContext& context, const Fi
   ValidateQuantities(resources, CheckPodLevelName, path, errors);
   ValidateClaims(resources["claims"], context, path.Child("claims"), errors);
   for (const auto& [name, total] : TotalRequests(spec)) {
+    if (name != "cpu" && name != "memory" && !IsHugePageResource(name)) continue;
     const Quantity given = QuantityOf(resources["requests"][name]);
     if (total <= given) continue;
     errors.Invalid(path.Child("requests").Key(name), given.ToString(),

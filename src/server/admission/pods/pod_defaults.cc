@@ -54,6 +54,9 @@ class PriorityAdmission final : public AdmissionPlugin {
   }
 
   Task<Status> Validate(const AdmissionRequest& request) override {
+    if (IsAbout(request, "scheduling.k8s.io", "priorityclasses") && IsDeleteOfSystemClass(request))
+      co_return Unexpected(
+          AdmissionForbidden(request, "this is a system priority class and cannot be deleted"));
     if (!Writes(request) || !IsAbout(request, "scheduling.k8s.io", "priorityclasses") ||
         !request.subresource.empty() || !(*request.object)["globalDefault"].bool_or(false))
       co_return Status();
@@ -67,6 +70,11 @@ class PriorityAdmission final : public AdmissionPlugin {
   }
 
  private:
+  // The server's own two (upstream: the store of PriorityClasses refuses).
+  static bool IsDeleteOfSystemClass(const AdmissionRequest& request) {
+    return request.operation == AdmissionRequest::Operation::kDelete &&
+           (request.name == "system-node-critical" || request.name == "system-cluster-critical");
+  }
   // Clients that know nothing of the fields do not clear them.
   static void Keep(const json::Value& old_pod, json::Value& spec) {
     for (const std::string_view field : {"priority", "preemptionPolicy"})
@@ -209,7 +217,9 @@ class DefaultClassAdmission final : public AdmissionPlugin {
     if (!spec.is_object() || spec.Find(row_.field)) co_return Status();
     // The class that was named in the old way.
     const auto& annotations = std::as_const(*request.object)["metadata"]["annotations"];
-    if (row_.plural == "ingresses" && annotations.Find("kubernetes.io/ingress.class")) co_return Status();
+    const auto old_way = row_.plural == "ingresses" ? "kubernetes.io/ingress.class"
+                                                    : "volume.beta.kubernetes.io/storage-class";
+    if (annotations.Find(old_way)) co_return Status();
     if (auto chosen = DefaultClass(*classes_, row_.annotation, row_.older_annotation); !chosen.empty())
       spec[row_.field] = std::move(chosen);
     co_return Status();

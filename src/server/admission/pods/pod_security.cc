@@ -52,8 +52,17 @@ PodSecurityPolicies PoliciesOf(const json::Value& space, const PodSecurityPolici
                                api::FieldErrors& errors) {
   const auto& labels = space["metadata"]["labels"];
   if (!labels.is_object()) return defaults;
-  return {PolicyOf(labels, "enforce", defaults.enforce, errors),
-          PolicyOf(labels, "audit", defaults.audit, errors), PolicyOf(labels, "warn", defaults.warn, errors)};
+  PodSecurityPolicies out{PolicyOf(labels, "enforce", defaults.enforce, errors),
+                          PolicyOf(labels, "audit", defaults.audit, errors),
+                          PolicyOf(labels, "warn", defaults.warn, errors)};
+  // Who enforces more than the warnings tell of is warned of that much.
+  const auto* enforced = Label(labels, "enforce", "");
+  const bool sets_enforce = enforced != nullptr && standards::ParseLevel(enforced->string_or(""));
+  if (sets_enforce && Label(labels, "warn", "") == nullptr && out.enforce.level > out.warn.level) {
+    out.warn.level = out.enforce.level;
+    if (Label(labels, "warn", "-version") == nullptr) out.warn.minor = out.enforce.minor;
+  }
+  return out;
 }
 
 struct TemplateRow {

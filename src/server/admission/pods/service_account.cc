@@ -1,5 +1,9 @@
 #include "server/admission/pods/service_account.h"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+
 #include "server/admission/basis/requests.h"
 #include "server/auth/pod_references.h"
 
@@ -67,6 +71,67 @@ bool MountInAll(json::Value& spec, std::string_view list, const std::string& vol
   return mounted;
 }
 
+// As Go's ParseBool reads it.
+bool IsTrue(std::string_view text) {
+  return text == "1" || text == "t" || text == "T" || text == "true" || text == "TRUE" || text == "True";
+}
+
+bool Names(const json::Value& references, std::string_view name) {
+  if (!references.is_array()) return false;
+  const auto& list = references.as_array();
+  return std::any_of(list.begin(), list.end(),
+                     [&](const json::Value& one) { return one["name"].string_or("") == name; });
+}
+
+// The first secret that a container's variables use and the account does not name; "" if there is none.
+std::string ForeignVariable(const json::Value& container, const json::Value& account, std::string_view what) {
+  const std::string who = std::string(what) + " " + std::string(container["name"].string_or("")) + " with ";
+  const std::string end = "\" is not allowed because service account " +
+                          std::string(account["metadata"]["name"].string_or("")) +
+                          " does not reference that secret";
+  if (const auto& variables = container["env"]; variables.is_array())
+    for (const auto& variable : variables.as_array()) {
+      const auto& secret = variable["valueFrom"]["secretKeyRef"];
+      const std::string name(secret["name"].string_or(""));
+      if (secret.is_object() && !Names(account["secrets"], name))
+        return who + "envVar " + std::string(variable["name"].string_or("")) +
+               " referencing secret.secretName=\"" + name + end;
+    }
+  if (const auto& sources = container["envFrom"]; sources.is_array())
+    for (const auto& source : sources.as_array()) {
+      const std::string name(source["secretRef"]["name"].string_or(""));
+      if (source["secretRef"].is_object() && !Names(account["secrets"], name))
+        return who + "envFrom referencing secret.secretName=\"" + name + end;
+    }
+  return "";
+}
+
+// Why the account does not let a pod with this spec be; "" if it does.
+std::string ForeignSecret(const json::Value& spec, const json::Value& account) {
+  const std::string account_name(account["metadata"]["name"].string_or(""));
+  if (const auto& volumes = spec["volumes"]; volumes.is_array())
+    for (const auto& volume : volumes.as_array()) {
+      const std::string name(volume["secret"]["secretName"].string_or(""));
+      if (volume["secret"].is_object() && !Names(account["secrets"], name))
+        return "volume with secret.secretName=\"" + name + "\" is not allowed because service account " +
+               account_name + " does not reference that secret";
+    }
+  for (const auto& [list, what] :
+       {std::pair("initContainers", "init container"), {"containers", "container"}})
+    if (const auto& containers = spec[list]; containers.is_array())
+      for (const auto& container : containers.as_array())
+        if (auto problem = ForeignVariable(container, account, what); !problem.empty()) return problem;
+  const auto& pulls = spec["imagePullSecrets"];
+  for (std::size_t i = 0; i < pulls.size(); ++i) {
+    const std::string name(pulls.as_array()[i]["name"].string_or(""));
+    if (!Names(account["imagePullSecrets"], name))
+      return "imagePullSecrets[" + std::to_string(i) + "].name=\"" + name +
+             "\" is not allowed because service account " + account_name +
+             " does not reference that imagePullSecret";
+  }
+  return "";
+}
+
 class ServiceAccountAdmission final : public AdmissionPlugin {
  public:
   ServiceAccountAdmission(const Catalog& catalog, Random& random)
@@ -94,6 +159,21 @@ class ServiceAccountAdmission final : public AdmissionPlugin {
     if (!spec.Find("imagePullSecrets") && !value["imagePullSecrets"].empty())
       spec["imagePullSecrets"] = value["imagePullSecrets"];
     co_return Status();
+  }
+
+  // An account may hold its pods to the secrets that it names itself.
+  Task<Status> Validate(const AdmissionRequest& request) override {
+    if (!CreatesPod(request) || IsMirrorPod(*request.object)) co_return Status();
+    const json::Value& spec = (*request.object)["spec"];
+    const auto account = accounts_->cache->Get(
+        ServedResource::CacheKey(request.namespace_name, spec["serviceAccountName"].string_or("")));
+    if (!account) co_return Status();
+    const json::Value& value = account->Parsed();
+    if (!IsTrue(value["metadata"]["annotations"]["kubernetes.io/enforce-mountable-secrets"].string_or("")))
+      co_return Status();
+    const std::string problem = ForeignSecret(spec, value);
+    if (problem.empty()) co_return Status();
+    co_return Unexpected(AdmissionForbidden(request, problem));
   }
 
  private:
