@@ -388,10 +388,13 @@ Task<Result<DeleteOutcome>> Registry::Delete(RequestScope& scope, const ServedRe
   const std::string object_name(name);
   const std::string object_namespace(resource.kind->namespaced ? namespace_name : std::string_view{});
   scope.dry_run |= options.dry_run;
+  ObjectPtr ending;
   for (int attempt = 1;; ++attempt) {
     const ObjectPtr current = resource.cache->Get(ServedResource::CacheKey(object_namespace, object_name));
+    // Whoever saw it ending was faster than we are (upstream: ignoreNotFound).
+    if (ending && (!current || current->uid() != ending->uid())) co_return DeleteOutcome{ending, true};
     if (!current) co_return Unexpected(NotFound(*resource.kind, object_name));
-    auto trying = TryDelete(scope, resource, current, options);
+    auto trying = TryDelete(scope, resource, current, options, ending);
     auto tried = co_await std::move(trying);
     if (!tried.CanRetry(attempt)) co_return std::move(tried).Outcome();
   }
@@ -409,7 +412,8 @@ Status Registry::CheckDeletable(const ServedResource& resource, const StoredObje
 }
 
 Task<Attempt<DeleteOutcome>> Registry::TryDelete(RequestScope& scope, const ServedResource& resource,
-                                                 const ObjectPtr& current, const DeleteOptions& options) {
+                                                 const ObjectPtr& current, const DeleteOptions& options,
+                                                 ObjectPtr& ending) {
   FLYBALL_CO_TRY(CheckDeletable(resource, *current, options));
   FLYBALL_CO_ASSIGN(const json::Value old, co_await WorkingValue(resource, *current, scope.executor));
   AdmissionRequest request{AdmissionRequest::Operation::kDelete,
@@ -444,6 +448,7 @@ Task<Attempt<DeleteOutcome>> Registry::TryDelete(RequestScope& scope, const Serv
   if (written != Written::kYes)
     co_return Retry{kMaxUnconditionalTries, Modified(*resource.kind, current->name())};
   if (!plan.remove) co_return DeleteOutcome{stored, false};
+  ending = stored;
   auto removing = remove(stored);
   auto removed = co_await std::move(removing);
   co_return std::move(removed).As<DeleteOutcome>(gone);

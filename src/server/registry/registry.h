@@ -138,8 +138,10 @@ class Registry {
   // Admission, the kind's rules and validation: from here on the new object is canonical.
   Task<Status> AdmitChange(UpdateAttempt& update);
   Task<Attempt<UpdateOutcome>> StoreChange(UpdateAttempt& update);
+  // `ending`: set once the object is stored as ending and only its removal is left.
   Task<Attempt<DeleteOutcome>> TryDelete(RequestScope& scope, const ServedResource& resource,
-                                         const ObjectPtr& current, const DeleteOptions& options);
+                                         const ObjectPtr& current, const DeleteOptions& options,
+                                         ObjectPtr& ending);
   static Status CheckDeletable(const ServedResource& resource, const StoredObject& current,
                                const DeleteOptions& options);
   // Takes the object out of the store. Retry, with so many tries: somebody has changed it meanwhile.
