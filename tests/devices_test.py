@@ -51,8 +51,9 @@ def wants(name, count, command, **spec):
 
 
 def amounts(kubectl):
-    status = json.loads(kubectl('get', 'nodes', '-o', 'json'))['items'][0]['status']
-    return status['capacity'].get(RESOURCE), status['allocatable'].get(RESOURCE)
+    nodes = json.loads(kubectl('get', 'nodes', '-o', 'json'))['items']
+    status = nodes[0]['status'] if nodes else {}
+    return status.get('capacity', {}).get(RESOURCE), status.get('allocatable', {}).get(RESOURCE)
 
 
 def node_has(kubectl, capacity, allocatable):
