@@ -194,7 +194,7 @@ def refusals(folder):
             (('--tls-cert-file', folder.file('serving.crt')), '--tls-private-key-file'),
             (('--token-auth-file', folder.file('nowhere')), 'cannot read the token file'),
             (('--authorization-mode', 'Hope'), 'authorization-mode "Hope" is not a valid mode'),
-            (('--service-cluster-ip-range', '10.0.0.0/33'), 'such as 10.96.0.0/16'),
+            (('--service-cluster-ip-range', '10.0.0.0/33'), 'invalid CIDR address: 10.0.0.0/33'),
             (('--enable-admission-plugins', 'Wishes'), 'plugin "Wishes" is unknown'),
             (('--service-account-key-file', folder.file('nowhere')), 'cannot read'),
             (('--audit-log-path', '/dev/null/audit/log'), 'audit'),
