@@ -156,13 +156,14 @@ class CertManager:
         world.apply(self.configuration('Mutating', port, '/mutate', ['cert-manager.io'], ['CREATE'], 'certificaterequests'),
                     self.configuration('Validating', port, '/validate', ['cert-manager.io', 'acme.cert-manager.io'], ['CREATE', 'UPDATE'], '*/*'))
         common = ['--kubeconfig', world.cluster.kubeconfig]
+        os.environ['KUBECONFIG'] = world.cluster.kubeconfig  # cainjector does not look at its flag
         names = [self.service, '%s.%s' % (self.service, self.namespace), '%s.%s.svc' % (self.service, self.namespace)]
         world.run('webhook', *common, '--secure-port=%d' % port, '--healthz-port=%d' % free_port(), '--metrics-listen-address=0',
                   '--dynamic-serving-ca-secret-namespace=' + self.namespace, '--dynamic-serving-ca-secret-name=' + self.secret,
                   *['--dynamic-serving-dns-names=' + name for name in names])
         world.run('cainjector', *common, '--leader-elect=false', '--metrics-listen-address=0')
-        world.run('controller', *common, '--cluster-resource-namespace=' + self.namespace, '--leader-elect=false', '--metrics-listen-address=0',
-                  '--healthz-listen-address=127.0.0.1:%d' % free_port())
+        world.run('controller', *common, '--cluster-resource-namespace=' + self.namespace, '--leader-elect=false',
+                  '--metrics-listen-address=127.0.0.1:%d' % free_port(), '--internal-healthz-listen-address=127.0.0.1:%d' % free_port())
         wait_until('cert-manager answers', lambda: self.answers(world), 120)
 
     def configuration(self, kind, port, path, groups, operations, resources):
@@ -189,7 +190,7 @@ class CertManager:
                     self.thing('Certificate', 'web', namespace, dnsNames=['web.example.com'], secretName='web', issuerRef={'name': 'root'}))
         world.kubectl('wait', 'certificate/web', '-n', namespace, '--for=condition=Ready', '--timeout=120s', timeout=150)
         requester = world.kubectl('get', 'certificaterequests', '-n', namespace, '-o', 'jsonpath={.items[*].spec.username}').split()
-        assert set(requester) == {'admin'}, requester  # the mutating webhook writes down who asked
+        assert set(requester) == {'kubernetes-admin'}, requester  # the mutating webhook writes down who asked
         world.kubectl('delete', 'secret', 'web', '-n', namespace)
         wait_until('the certificate is issued again', lambda: 'tls.crt' in world.kubectl(
             'get', 'secret', 'web', '-n', namespace, '--ignore-not-found', '-o', 'jsonpath={.data}'), 120)
